@@ -1,0 +1,100 @@
+'use strict';
+// Written in old syntax on purpose: this file must run on any Node to be able to say which Node it needs.
+
+var childProcess = require('node:child_process');
+var fs = require('node:fs');
+var os = require('node:os');
+var path = require('node:path');
+
+var EXIT_CONFIG = 78;
+var LAUNCHED = 'OPENCLAW_LAUNCHED';
+var STOP_LIMIT_MS = 30000;
+
+/** Runs the program behind a bin file, on this Node if it is new enough, else on the Node installed with the package. */
+module.exports = function launch(entry) {
+  if (!isUsable(process.versions.node)) return runOn(bundledNode(), entry);
+  if (process.env[LAUNCHED]) endWithLauncher();
+  // A symlinked bin has another path. The program reads its own name from here.
+  process.argv[1] = entry;
+  var built = path.join(__dirname, '../dist/main.js');
+  var program = fs.existsSync(built) ? built : path.join(__dirname, '../src/main.ts');
+  return import(require('node:url').pathToFileURL(program).href);
+};
+
+/** node:sqlite is fit for production from 24.15 and, in the next line, from 26.1. */
+function isUsable(version) {
+  var parts = version.split('.').map(Number);
+  if (parts[0] === 24) return parts[1] >= 15;
+  if (parts[0] === 26) return parts[1] >= 1;
+  return parts[0] > 26;
+}
+
+function bundledNode() {
+  var platform = process.platform === 'win32' ? 'win' : process.platform;
+  var target = platform + '-' + process.arch;
+  var name = (target === 'darwin-arm64' ? 'node-bin-' : 'node-') + target;
+  try {
+    var manifest = require.resolve(name + '/package.json');
+    var found = require(manifest);
+    // Without this check a bundled Node that is too old would start itself for ever.
+    if (isUsable(found.version)) return path.join(path.dirname(manifest), found.bin.node);
+  } catch (error) {
+    if (error.code !== 'MODULE_NOT_FOUND') throw error;
+  }
+  return refuse('the package ' + name + ' is not installed');
+}
+
+function runOn(node, entry) {
+  var env = Object.assign({}, process.env);
+  env[LAUNCHED] = '1';
+  var child = childProcess.spawn(node, process.execArgv.concat(entry, process.argv.slice(2)), {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    env: env,
+  });
+  child.on('error', function (error) {
+    refuse(node + ' does not start: ' + error.message);
+  });
+  var signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'];
+  signals.forEach(function (signal) {
+    process.on(signal, function () {
+      // A terminal sends Ctrl-C to both processes. A second one would read as "stop at once".
+      if (signal !== 'SIGINT' || !hasTerminal()) child.kill(signal);
+    });
+  });
+  child.on('exit', function (code, signal) {
+    if (!signal) process.exit(code);
+    signals.forEach(function (name) {
+      process.removeAllListeners(name);
+    });
+    // Node ignores some signals. Then this code tells of the death.
+    process.exitCode = 128 + os.constants.signals[signal];
+    process.kill(process.pid, signal);
+  });
+}
+
+function hasTerminal() {
+  return Boolean(process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY);
+}
+
+/** SIGKILL cannot be forwarded. The channel to the launcher closes then, and the program stops as on SIGTERM. */
+function endWithLauncher() {
+  delete process.env[LAUNCHED];
+  if (!process.channel) return;
+  process.on('disconnect', function () {
+    setTimeout(process.exit, STOP_LIMIT_MS, 1).unref();
+    process.kill(process.pid, 'SIGTERM');
+  });
+  // The listener alone would keep a short command from ending.
+  process.channel.unref();
+}
+
+function refuse(reason) {
+  console.error(
+    'spine needs Node 24 from 24.15 on, or 26.1 or newer. This is ' +
+      process.version +
+      ', and ' +
+      reason +
+      '.',
+  );
+  process.exit(EXIT_CONFIG);
+}

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { skipWithoutPostgres } from '../test/support/postgres.ts';
+import type { ProofReport } from './report.ts';
+import { openStore, type ProofStore, runningPostgres, type StoreKind } from './stores.ts';
+
+/** A small run of a proof as one test per store, each on an empty one. */
+export function proofTest(
+  name: string,
+  prove: (store: ProofStore) => Promise<ProofReport>,
+  kinds: readonly StoreKind[] = ['sqlite', 'postgres'],
+): void {
+  for (const kind of kinds) {
+    const skip = kind === 'postgres' && skipWithoutPostgres;
+    void test(`${name}, on ${kind}`, { skip, timeout: 120_000 }, async (t) => {
+      await using store = await openStore(kind, runningPostgres(process.env['TEST_POSTGRES_URL'] ?? ''));
+      const found = await prove(store);
+      t.diagnostic(found.summary);
+      assert.deepEqual(found.violations, [], found.summary);
+    });
+  }
+}

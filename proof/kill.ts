@@ -1,0 +1,147 @@
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { httpClient } from '../test/support/http.ts';
+import { startServer, type TestServer } from '../test/support/server.ts';
+import { check } from './checker/check.ts';
+import { dumpJobs } from './kill/dump.ts';
+import { type Call, type FinalJob, saveHistory } from './checker/history.ts';
+import { Ledger } from './kill/ledger.ts';
+import { type Load, produce } from './kill/load.ts';
+import { percentile, rounded } from './measure.ts';
+import { type Random, seeded } from './random.ts';
+import { type ProofReport, report } from './report.ts';
+import type { ProofStore } from './stores.ts';
+import { work } from './kill/worker.ts';
+
+const PRODUCERS = 4;
+const WORKERS = 8;
+const LEASE_MS = 300;
+const BACKLOG = 200;
+const DRAIN_WITHIN_MS = 60_000;
+const RESTART_LIMIT_MS = 1_000;
+/** Some kills hit the server while it is still recovering from the one before. */
+const KILLED_AT_BOOT = 0.1;
+
+export interface KillOptions {
+  readonly kills: number;
+  readonly seed: number;
+}
+
+/** Kills the server under load again and again; afterwards nothing acknowledged may be missing, doubled or wrong. */
+export async function proveKill(store: ProofStore, { kills, seed }: KillOptions): Promise<ProofReport> {
+  const startedMs = performance.now();
+  const random = seeded(seed);
+  await using server = await startServer({ ...store.server, leaseMs: LEASE_MS, reaperIntervalMs: 100 });
+  const load = newLoad(random);
+  const running = startLoad(server, load);
+  const restartsMs = await killAgainAndAgain(server, kills, random);
+  load.producing = false;
+  await untilAllEnded(server);
+  load.working = false;
+  await running;
+  const finals = await dumpJobs(server.head);
+  const { calls, surprises } = load.ledger;
+  const violations = [
+    ...check(calls, finals).map((found) => `${found.rule} ${found.subject}: ${found.detail}`),
+    ...surprises,
+    ...restartsMs.filter((ms) => ms >= RESTART_LIMIT_MS).map((ms) => `a restart took ${rounded(ms)} ms`),
+  ];
+  if (violations.length > 0) keepEvidence(store.kind, seed, calls, finals);
+  const counts = countAll(kills, calls, finals, restartsMs);
+  return report({
+    proof: 'kill',
+    store: store.kind,
+    summary:
+      `${kills} kills, ${counts['acknowledged']} jobs acknowledged, ${counts['refused']} calls refused, ` +
+      `restart p50 ${counts['restartP50Ms']} ms, p99 ${counts['restartP99Ms']} ms, max ${counts['restartMaxMs']} ms`,
+    counts: { ...counts, seed },
+    violations,
+    startedMs,
+  });
+}
+
+function newLoad(random: Random): Load {
+  return {
+    ledger: new Ledger(),
+    random,
+    leaseMs: LEASE_MS,
+    acknowledged: new Set(),
+    ended: new Set(),
+    backlog: BACKLOG,
+    producing: true,
+    working: true,
+  };
+}
+
+async function startLoad(server: TestServer, load: Load): Promise<void> {
+  const clients = Array.from({ length: WORKERS }, (_, index) =>
+    httpClient(server.url, { token: index % 2 === 0 ? server.tokens.left : server.tokens.right }),
+  );
+  const head = httpClient(server.url, { token: server.tokens.head });
+  const producers = Array.from({ length: PRODUCERS }, (_, index) => produce(`producer${index}`, head, load));
+  await Promise.all([...producers, ...clients.map((client, index) => work(`worker${index}`, client, load))]);
+  for (const client of [head, ...clients]) client.close();
+}
+
+async function killAgainAndAgain(server: TestServer, kills: number, random: Random): Promise<number[]> {
+  const restartsMs: number[] = [];
+  for (let done = 0; done < kills; done++) {
+    await sleep(50 + random.int(600));
+    await server.kill('SIGKILL');
+    if (random.chance(KILLED_AT_BOOT) && done + 1 < kills) {
+      const booting = server.restart().catch(() => undefined);
+      await sleep(random.int(150));
+      await server.kill('SIGKILL');
+      await booting;
+      done++;
+    }
+    restartsMs.push(await server.restart());
+  }
+  return restartsMs;
+}
+
+async function untilAllEnded(server: TestServer): Promise<void> {
+  const deadlineMs = performance.now() + DRAIN_WITHIN_MS;
+  while (performance.now() < deadlineMs) {
+    const open = await Promise.all(
+      ['queued', 'running'].map((status) =>
+        server.head.get<{ jobs: unknown[] }>(`/jobs?status=${status}&limit=1`),
+      ),
+    );
+    if (open.every((answer) => answer.status === 200 && answer.body.jobs.length === 0)) return;
+    await sleep(100);
+  }
+}
+
+function keepEvidence(
+  store: string,
+  seed: number,
+  calls: readonly Call[],
+  finals: readonly FinalJob[],
+): void {
+  const file = path.join(tmpdir(), `spine-kill-${store}-${seed}.jsonl`);
+  saveHistory(file, calls, finals);
+  process.stderr.write(`the history is in ${file}\n`);
+}
+
+function countAll(
+  kills: number,
+  calls: readonly Call[],
+  finals: readonly FinalJob[],
+  restartsMs: readonly number[],
+): Record<string, number> {
+  const ok = calls.filter((call) => call.outcome === 'ok');
+  return {
+    kills,
+    jobs: finals.length,
+    acknowledged: new Set(ok.filter((call) => call.op === 'enqueue').map((call) => call.jobId)).size,
+    claims: ok.filter((call) => call.op === 'claim' && call.jobId !== undefined).length,
+    refused: calls.filter((call) => call.outcome === 'refused').length,
+    unanswered: calls.filter((call) => call.outcome === 'unknown').length,
+    dead: finals.filter((job) => job.state === 'dead').length,
+    restartP50Ms: rounded(percentile(restartsMs, 0.5)),
+    restartP99Ms: rounded(percentile(restartsMs, 0.99)),
+    restartMaxMs: rounded(Math.max(...restartsMs)),
+  };
+}

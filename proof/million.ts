@@ -1,0 +1,78 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { JobBody } from '../test/support/http.ts';
+import { type ServerOptions, startServer, type TestServer } from '../test/support/server.ts';
+import { rounded } from './measure.ts';
+import { compare } from './million/measure.ts';
+import { type PrefillCounts, prefill } from './million/prefill.ts';
+import { type ProofReport, report } from './report.ts';
+import { openStore, type PostgresSource, type StoreKind } from './stores.ts';
+
+const ALLOWED_RATIO = 1.5;
+const SMALL: PrefillCounts = { finished: 1_000, queued: 1_000 };
+
+export interface MillionOptions extends PrefillCounts {
+  readonly samples: number;
+}
+
+/** The same calls on a nearly empty store and on one with a million jobs take about the same time. */
+export async function proveMillion(
+  kind: StoreKind,
+  postgres: PostgresSource,
+  options: MillionOptions,
+): Promise<ProofReport> {
+  const startedMs = performance.now();
+  await using stack = new AsyncDisposableStack();
+  const small = await prefilledServer(stack, kind, postgres, SMALL);
+  const big = await prefilledServer(stack, kind, postgres, options);
+  const found = await compare(small, big, options.samples);
+  const slow = found.filter(({ smallMs, bigMs }) => bigMs > smallMs * ALLOWED_RATIO);
+  const show = ({ name, smallMs, bigMs }: (typeof found)[number]): string =>
+    `${name} ${rounded(smallMs)} -> ${rounded(bigMs)} ms (x${rounded(bigMs / smallMs)})`;
+  return report({
+    proof: 'million',
+    store: kind,
+    summary: `${options.finished} finished and ${options.queued} queued jobs: ${found.map(show).join(', ')}`,
+    counts: {
+      finished: options.finished,
+      queued: options.queued,
+      ...Object.fromEntries(
+        found.map(({ name, smallMs, bigMs }) => [`${name}Ratio`, rounded(bigMs / smallMs)]),
+      ),
+    },
+    violations: slow.map((one) => `${show(one)}, over x${ALLOWED_RATIO}`),
+    startedMs,
+  });
+}
+
+/** A first server makes the tables and the jobs to multiply; the one that is measured starts on the full store. */
+async function prefilledServer(
+  stack: AsyncDisposableStack,
+  kind: StoreKind,
+  postgres: PostgresSource,
+  counts: PrefillCounts,
+): Promise<TestServer> {
+  const store = stack.use(await openStore(kind, postgres));
+  const dataDir = mkdtempSync(path.join(tmpdir(), 'spine-million-'));
+  stack.defer(() => rmSync(dataDir, { recursive: true, force: true }));
+  // Job files are a projection of their own; writing a million of them is not what is measured here.
+  const options: ServerOptions = { ...store.server, dataDir, env: { SPINE_FILES: 'off' } };
+  const first = await startServer(options);
+  await makeTemplates(first);
+  await first.stop();
+  const { databaseUrl } = store.server;
+  await prefill(
+    databaseUrl === undefined ? { file: path.join(dataDir, 'spine.db') } : { databaseUrl },
+    counts,
+  );
+  return stack.use(await startServer(options));
+}
+
+async function makeTemplates(server: TestServer): Promise<void> {
+  const job = { target: 'any', spec: { prompt: 'x'.repeat(200) } };
+  const { id } = (await server.head.post<JobBody>('/jobs', job)).body;
+  const { leaseToken } = (await server.left.post<JobBody>(`/jobs/${id}/claim`)).body;
+  await server.left.post(`/jobs/${id}/complete`, { leaseToken, result: { ok: true } });
+  await server.head.post('/jobs', job);
+}

@@ -1,0 +1,83 @@
+import { parseArgs } from 'node:util';
+import { proveContention } from './contention.ts';
+import { proveFuzz } from './fuzz.ts';
+import { proveKill } from './kill.ts';
+import { proveMillion } from './million.ts';
+import { freshSeed } from './random.ts';
+import { printReport, type ProofReport } from './report.ts';
+import { proveStale } from './stale.ts';
+import {
+  durablePostgres,
+  openStore,
+  type PostgresSource,
+  type ProofStore,
+  type StoreKind,
+} from './stores.ts';
+
+/** Counts of the full size; `scale` makes every proof smaller or larger alike. */
+interface Run {
+  readonly kind: StoreKind;
+  readonly postgres: PostgresSource;
+  readonly seed: number;
+  sized(full: number): number;
+}
+
+const STORES: readonly StoreKind[] = ['sqlite', 'postgres'];
+
+/** Each gives one report, or none where it makes no sense on that store. */
+const PROOFS: Readonly<Record<string, (run: Run) => Promise<ProofReport | undefined>>> = {
+  kill: (run) => onStore(run, (store) => proveKill(store, { kills: run.sized(100), seed: run.seed })),
+  stale: (run) =>
+    onStore(run, (store) => proveStale(store, { workers: 5, jobsEach: 5, rounds: run.sized(12) })),
+  contention: (run) =>
+    onStore(run, (store) =>
+      proveContention(store, { rounds: run.sized(100), jobs: run.sized(200), servers: 1 }),
+    ),
+  'contention-3': async (run) => {
+    // Several processes share one store only on PostgreSQL.
+    if (run.kind === 'sqlite') return undefined;
+    return onStore(run, (store) =>
+      proveContention(store, { rounds: run.sized(100), jobs: run.sized(200), servers: 3 }),
+    );
+  },
+  fuzz: (run) => onStore(run, (store) => proveFuzz(store, { requests: run.sized(10_000), seed: run.seed })),
+  million: (run) =>
+    proveMillion(run.kind, run.postgres, {
+      finished: run.sized(1_000_000),
+      queued: run.sized(100_000),
+      samples: 200,
+    }),
+};
+
+async function onStore(run: Run, prove: (store: ProofStore) => Promise<ProofReport>): Promise<ProofReport> {
+  await using store = await openStore(run.kind, run.postgres);
+  return await prove(store);
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { scale: { type: 'string', default: '1' }, store: { type: 'string' }, seed: { type: 'string' } },
+});
+const scale = Number(values.scale);
+const seed = values.seed === undefined ? freshSeed() : Number(values.seed);
+const names = positionals.length > 0 ? positionals : Object.keys(PROOFS);
+const kinds = STORES.filter((kind) => values.store === undefined || values.store === kind);
+const unknown = names.filter((name) => PROOFS[name] === undefined);
+if (unknown.length > 0 || kinds.length === 0 || !(scale > 0) || !Number.isInteger(seed)) {
+  const usage = `usage: npm run proof [${Object.keys(PROOFS).join('|')}…] [-- --scale 0.1 --store sqlite|postgres --seed 1]`;
+  process.stderr.write(
+    `${unknown.length > 0 ? `there is no proof named ${unknown.join(', ')}\n` : ''}${usage}\n`,
+  );
+  process.exit(2);
+}
+
+await using postgres = durablePostgres();
+for (const name of names) {
+  for (const kind of kinds) {
+    const sized = (full: number): number => Math.max(1, Math.round(full * scale));
+    const found = await PROOFS[name]?.({ kind, postgres, seed, sized });
+    if (found === undefined) continue;
+    printReport(found);
+    if (!found.holds) process.exitCode = 1;
+  }
+}

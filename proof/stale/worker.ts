@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { httpClient, type JobBody } from '../../test/support/http.ts';
+
+/**
+ * A worker process of its own: it claims, tells its parent, works for a moment and then writes. It is frozen by
+ * SIGSTOP while it works, so it comes back with leases that it has every reason to believe in.
+ */
+export interface StaleOrder {
+  readonly max: number;
+  readonly leaseMs: number;
+}
+
+export interface Lease {
+  readonly id: string;
+  readonly token: string;
+  readonly attempt: number;
+}
+
+export interface LateWrite {
+  readonly id: string;
+  readonly verb: string;
+  readonly status: number;
+  readonly error: unknown;
+}
+
+export type StaleMessage = { readonly claimed: readonly Lease[] } | { readonly writes: readonly LateWrite[] };
+
+export const VERBS = ['heartbeat', 'complete', 'fail', 'release'] as const;
+
+/** Long enough for the parent to freeze us before we write. */
+const WORK_MS = 150;
+
+const [url, token] = process.argv.slice(2);
+if (url !== undefined && token !== undefined && process.send !== undefined) {
+  const client = httpClient(url, { token });
+  process.on('message', (order: StaleOrder) => {
+    void carryOut(order);
+  });
+  process.on('disconnect', () => process.exit(0));
+
+  const carryOut = async (order: StaleOrder): Promise<void> => {
+    const answer = await client.post<{ jobs: readonly JobBody[] }>('/jobs/claim', {
+      ...order,
+      waitMs: 5_000,
+    });
+    const claimed = answer.body.jobs.map(({ id, leaseToken = '', attempt = 0 }) => ({
+      id,
+      token: leaseToken,
+      attempt,
+    }));
+    tell({ claimed });
+    await sleep(WORK_MS);
+    const writes = await Promise.all(claimed.map(writeEverything));
+    tell({ writes: writes.flat() });
+  };
+
+  const writeEverything = async (lease: Lease): Promise<LateWrite[]> => {
+    const writes: LateWrite[] = [];
+    for (const verb of VERBS) {
+      const body = { leaseToken: lease.token, result: 'late', error: 'late', reason: 'late' };
+      const answer = await client.post(`/jobs/${lease.id}/${verb}`, only(verb, body));
+      writes.push({ id: lease.id, verb, status: answer.status, error: answer.body['error'] });
+    }
+    return writes;
+  };
+}
+
+function tell(message: StaleMessage): void {
+  process.send?.(message);
+}
+
+/** Each verb takes its own words and refuses others. */
+function only(verb: (typeof VERBS)[number], all: Readonly<Record<string, string>>): Record<string, unknown> {
+  const own = { heartbeat: 'progress', complete: 'result', fail: 'error', release: 'reason' }[verb];
+  return { leaseToken: all['leaseToken'], [own]: all[own] };
+}

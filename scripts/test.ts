@@ -1,0 +1,80 @@
+/**
+ * Runs the tests on the sources, with everything they need. Arguments are file patterns or options
+ * of `node --test`; without a pattern all tests run.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readFile, rm } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { dirname } from 'node:path';
+import { startPostgres } from '../test/support/postgres.ts';
+import { parseResults, RESULTS_FILE } from './results.ts';
+
+/** Far above the slowest test file. A hanging test ends with its name instead of holding the run. */
+const TEST_LIMIT_MS = 15 * 60 * 1000;
+
+const ci = process.env['CI'] === 'true';
+
+async function main(args: readonly string[]): Promise<number> {
+  const postgres = await openPostgres();
+  try {
+    const status = await runTests(args, postgres.env);
+    return status === 0 && ci ? await failOnSkips() : status;
+  } finally {
+    await postgres.stop();
+  }
+}
+
+interface PostgresForTests {
+  readonly env: NodeJS.ProcessEnv;
+  readonly stop: () => Promise<void>;
+}
+
+async function openPostgres(): Promise<PostgresForTests> {
+  if (process.env['TEST_POSTGRES_URL']) return { env: {}, stop: async () => {} };
+  try {
+    const { url, stop } = await startPostgres({ durable: false });
+    return { env: { TEST_POSTGRES_URL: url }, stop };
+  } catch (error) {
+    if (ci) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    console.error(`Tests on PostgreSQL are skipped: ${reason}`);
+    return { env: { TEST_POSTGRES_MISSING: reason }, stop: async () => {} };
+  }
+}
+
+async function runTests(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+  await mkdir(dirname(RESULTS_FILE), { recursive: true });
+  await rm(RESULTS_FILE, { force: true });
+  const options = [
+    `--test-concurrency=${availableParallelism()}`,
+    `--test-timeout=${TEST_LIMIT_MS}`,
+    '--test-reporter=spec',
+    '--test-reporter-destination=stdout',
+    `--test-reporter=${new URL('results-reporter.ts', import.meta.url).href}`,
+    `--test-reporter-destination=${RESULTS_FILE}`,
+  ];
+  const patterns = args.some((arg) => !arg.startsWith('-')) ? [] : ['test/**/*.test.ts'];
+  const child = spawn(process.execPath, ['--test', ...options, ...args, ...patterns], {
+    stdio: 'inherit',
+    env: { ...process.env, ...env },
+  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => child.kill(signal));
+  }
+  await once(child, 'exit');
+  return child.exitCode ?? 1;
+}
+
+/** A skipped test proves nothing, so the run that decides may have none. */
+async function failOnSkips(): Promise<number> {
+  const results = parseResults(await readFile(RESULTS_FILE, 'utf8'));
+  const skipped = results.filter(({ outcome }) => outcome === 'skipped');
+  for (const { file, name, reason } of skipped) {
+    console.error(`skipped: ${file}: ${name} (${reason || 'no reason given'})`);
+  }
+  if (skipped.length > 0) console.error('No test may be skipped when CI=true.');
+  return skipped.length > 0 ? 1 : 0;
+}
+
+process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,168 @@
+/** The composition root: the one place that knows every part. */
+
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { FastifyInstance } from 'fastify';
+import { greeting } from './app/greeting.ts';
+import { type Duties, startDuties } from './app/duties.ts';
+import { type Log, openLog } from './app/log.ts';
+import { openStorage, type Storage } from './app/storage.ts';
+import { openDiskBlobs } from './blobs/disk.ts';
+import { webhook } from './channels/webhook.ts';
+import type { Config } from './config.ts';
+import type { Job } from './domain/job.ts';
+import type { Clock, Ids } from './domain/ports.ts';
+import { type OpenEngine, openEngine } from './engine/open.ts';
+import { credentialsOf } from './http/auth.ts';
+import { buildServer } from './http/server.ts';
+import { systemClock } from './runtime/clock.ts';
+import { systemIds } from './runtime/ids.ts';
+import { schemaChecker } from './runtime/schemas.ts';
+import { prepareTokens } from './tokens.ts';
+
+const DAY_MS = 86_400_000;
+
+export interface Out {
+  print(line: string): void;
+  warn(line: string): void;
+}
+
+export interface App {
+  readonly url: string;
+  readonly engine: OpenEngine;
+  readonly tokens: Config['tokens'];
+  /** The tokens were made by this start: the moment to show them. */
+  readonly tokensMade: boolean;
+  readonly warnings: readonly string[];
+  /** Stops taking work, finishes what is under way, and lets go of everything. */
+  close(): Promise<void>;
+}
+
+export interface Ports {
+  readonly clock?: Clock;
+  readonly ids?: Ids;
+  readonly log?: (line: string) => void;
+  /** The store can no longer be trusted: nothing more may be acknowledged. */
+  readonly onFatal?: (error: Error) => void;
+}
+
+/** Opens a whole server in this process. Tests pass their own ports. */
+export async function openApp(config: Config, ports: Ports = {}): Promise<App> {
+  const clock = ports.clock ?? systemClock();
+  const ids = ports.ids ?? systemIds();
+  const log = openLog(config.logLevel, () => clock.now(), ports.log ?? ((line) => void process.stderr.write(`${line}\n`)));
+  const storage = await openStorage(config, clock, ids, (error) => {
+    log.error('The disk refused to make a write durable; stopping', { error });
+    ports.onFatal?.(error);
+  });
+  try {
+    const prepared = prepareTokens(config, randomBytes);
+    const engine = openEngine({
+      store: storage.store,
+      clock,
+      ids,
+      schemas: schemaChecker(),
+      settings: { leaseMs: config.leaseMs, maxAttempts: config.defaultMaxAttempts, maxUnfinishedJobs: config.maxUnfinishedJobs },
+      outbox: config.webhookUrl === null ? () => null : (job) => endNotice(job),
+    });
+    await storage.store.listen((targets) => wakeWaiters(engine, targets));
+    const duties = startDuties({
+      core: engine.core,
+      clock,
+      reaperIntervalMs: config.reaperIntervalMs,
+      retentionMs: config.retentionDays * DAY_MS,
+      channels: config.webhookUrl === null ? [] : [webhook({ url: config.webhookUrl, secret: config.webhookSecret })],
+      files: [],
+      forget: async () => undefined,
+      onError: (loop, error) => log.warn('A background pass failed; it will be tried again', { loop, error }),
+    });
+    const server = await listen(config, engine, storage, duties, prepared.tokens, log, ids);
+    return {
+      url: urlOf(config, server),
+      engine,
+      tokens: prepared.tokens,
+      tokensMade: prepared.made,
+      warnings: prepared.warnings,
+      close: () => closeAll(server, engine, duties, storage),
+    };
+  } catch (error) {
+    await storage.close();
+    throw error;
+  }
+}
+
+async function listen(
+  config: Config,
+  engine: OpenEngine,
+  storage: Storage,
+  duties: Duties,
+  tokens: Config['tokens'],
+  log: Log,
+  ids: Ids,
+): Promise<FastifyInstance> {
+  const blobStore = await openDiskBlobs({ folder: storage.blobFolder, newId: () => ids.jobId(engine.now()), now: () => engine.now() });
+  const server = buildServer({
+    engine,
+    credentials: credentialsOf(tokens),
+    allowedHosts: config.allowedHosts,
+    bodyLimitBytes: config.bodyLimitBytes,
+    blobLimitBytes: config.blobLimitBytes,
+    blobStore,
+    skillMdPath: config.skillMdPath,
+    version: version(),
+    health: () => ({ store: storage.store.dialect, pendingCommands: engine.core.flusher.pending, loops: duties.status() }),
+    log,
+  });
+  await server.listen({ host: config.host, port: config.port });
+  return server;
+}
+
+/** New claims are refused first, then the answers under way go out, then the loops and the store end. */
+async function closeAll(server: FastifyInstance, engine: OpenEngine, duties: Duties, storage: Storage): Promise<void> {
+  engine.core.stopWaiting();
+  await server.close();
+  await duties.stop();
+  await engine.core.flusher.stop();
+  await storage.close();
+}
+
+function wakeWaiters(engine: OpenEngine, targets: readonly string[]): void {
+  if (targets.length === 0) engine.core.waiters.wakeAll();
+  for (const target of targets) engine.core.waiters.wake(target, 1);
+}
+
+function endNotice(job: Job) {
+  const { id, no, target, state, attempts, finishedAt } = job;
+  const body = JSON.stringify({ event: 'job.ended', job: { id, no, target, state, attempts, finishedAt } });
+  return { channel: 'webhook', kind: 'job.ended', jobNo: no, body, at: job.updatedAt };
+}
+
+function urlOf(config: Config, server: FastifyInstance): string {
+  const address = server.server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : config.port;
+  return `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`;
+}
+
+function version(): string {
+  const file = fileURLToPath(new URL('../package.json', import.meta.url));
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}
+
+/** Runs a server until a signal ends it. */
+export async function serve(config: Config, out: Out): Promise<void> {
+  const app = await openApp(config, { onFatal: () => process.exit(IO_ERROR) });
+  for (const line of greeting(app, config)) out.print(line);
+  for (const warning of app.warnings) out.warn(warning);
+  await new Promise<void>((resolve, reject) => {
+    const stop = (): void => {
+      // Draining is bounded: what is not done by then is recovered at the next start.
+      setTimeout(() => process.exit(0), config.drainSeconds * 1000).unref();
+      app.close().then(resolve, reject);
+    };
+    process.once('SIGTERM', stop);
+    process.once('SIGINT', stop);
+  });
+}
+
+const IO_ERROR = 74;

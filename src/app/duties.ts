@@ -1,0 +1,63 @@
+/** All background loops of a server, and the hints that wake them. */
+
+import type { Channel } from '../channels/channel.ts';
+import type { Clock } from '../domain/ports.ts';
+import type { Core } from '../engine/core.ts';
+import { clockSync, gauge, sequencer, waiterPoll } from '../loops/keepers.ts';
+import { type Duty, Loop, type LoopStatus } from '../loops/loop.ts';
+import { notifier } from '../loops/notifier.ts';
+import { poolSweeper } from '../loops/pools.ts';
+import { Pruner } from '../loops/pruner.ts';
+import { Reaper } from '../loops/reaper.ts';
+import { settler } from '../loops/settler.ts';
+import { timers } from '../loops/timers.ts';
+
+export interface DutyOptions {
+  readonly core: Core;
+  readonly clock: Clock;
+  readonly reaperIntervalMs: number;
+  readonly retentionMs: number;
+  readonly channels: readonly Channel[];
+  /** Projections that follow the committed events. */
+  readonly files: readonly Duty[];
+  readonly forget: (ids: readonly string[]) => Promise<void>;
+  readonly onError: (name: string, error: unknown) => void;
+}
+
+export interface Duties {
+  start(): void;
+  stop(): Promise<void>;
+  status(): LoopStatus[];
+}
+
+export function startDuties(options: DutyOptions): Duties {
+  const { core, clock, channels } = options;
+  const loop = (duty: Duty): Loop => new Loop(duty, clock, options.onError);
+  const reaper = new Reaper(core, options.reaperIntervalMs);
+  const settling = loop(settler(core));
+  const timing = loop(timers(core));
+  const files = options.files.map(loop);
+  const postgres = core.store.dialect === 'postgres' ? [loop(sequencer(core)), loop(clockSync(core))] : [];
+  const loops = [
+    // The pulse comes first: it tells the reaper how long nobody was there.
+    loop(reaper.pulse()),
+    loop(reaper),
+    timing,
+    settling,
+    loop(poolSweeper(core)),
+    loop(new Pruner(core, { retentionMs: options.retentionMs, forget: options.forget })),
+    loop(gauge(core)),
+    loop(waiterPoll(core)),
+    ...(channels.length > 0 ? [loop(notifier(core, channels))] : []),
+    ...files,
+    ...postgres,
+  ];
+  core.hints.unsettled = () => settling.wake();
+  core.hints.timed = () => timing.wake();
+  for (const each of loops) each.start();
+  return {
+    start: () => loops.forEach((each) => each.start()),
+    stop: async () => void (await Promise.all(loops.map((each) => each.stop()))),
+    status: () => loops.map((each) => each.status()),
+  };
+}

@@ -1,0 +1,40 @@
+/** Opens the store that the settings ask for, and the files beside it. */
+
+import { join } from 'node:path';
+import type { Config } from '../config.ts';
+import type { Clock, Ids } from '../domain/ports.ts';
+import { type DataDir, openDataDir } from '../store/datadir.ts';
+import { openPostgres } from '../store/postgres.ts';
+import { openSqlite } from '../store/sqlite.ts';
+import type { Store } from '../store/store.ts';
+
+export interface Storage {
+  readonly store: Store;
+  /** Only an embedded installation owns its data dir alone. */
+  readonly dataDir: DataDir | null;
+  readonly blobFolder: string;
+  close(): Promise<void>;
+}
+
+export async function openStorage(config: Config, clock: Clock, ids: Ids, onFatal: (error: Error) => void): Promise<Storage> {
+  const blobFolder = join(config.dataDir, 'blobs');
+  if (config.databaseUrl !== null) {
+    const identity = ids.jobId(clock.now());
+    const store = await openPostgres({ url: config.databaseUrl, identity, lanes: config.pgLanes, pool: config.pgPool, clock });
+    return { store, dataDir: null, blobFolder, close: () => store.close() };
+  }
+  const dataDir = openDataDir(config.dataDir, { random: () => ids.jobId(clock.now()) });
+  try {
+    const store = openSqlite({ file: dataDir.dbFile, identity: dataDir.identity, onFatal });
+    dataDir.opened();
+    const close = async (): Promise<void> => {
+      dataDir.closing();
+      await store.close();
+      dataDir.release();
+    };
+    return { store, dataDir, blobFolder, close };
+  } catch (error) {
+    dataDir.release();
+    throw error;
+  }
+}

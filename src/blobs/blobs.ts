@@ -1,0 +1,21 @@
+/** Where the bytes of uploaded files live. What is known about them is the engine's to keep. */
+
+import type { Readable } from 'node:stream';
+
+export interface StoredBytes {
+  /** Made by the server; a caller's file name never becomes a path. */
+  readonly id: string;
+  readonly size: number;
+  /** In hexadecimal digits. */
+  readonly sha256: string;
+  /** Where they are, for people on the same machine. */
+  readonly path: string;
+}
+
+export interface BlobStore {
+  /** Durable when it resolves. Throws `too_large` beyond the limit; after any error nothing is left behind. */
+  put(content: AsyncIterable<Uint8Array>, limitBytes: number): Promise<StoredBytes>;
+  /** Null when there are no such bytes. */
+  open(id: string): Promise<{ readonly content: Readable; readonly size: number } | null>;
+  remove(id: string): Promise<void>;
+}

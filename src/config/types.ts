@@ -1,0 +1,144 @@
+import { isIPv4, isIPv6 } from 'node:net';
+
+/** How one kind of setting is read from text. `words` says in the docs what may be written. */
+export interface Type<T> {
+  readonly words: string;
+  parse(text: string): Parsed<T>;
+}
+
+/** A problem reads on from the setting's name: "is not a whole number of seconds". */
+export type Parsed<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problem: string };
+
+const good = <T>(value: T): Parsed<T> => ({ ok: true, value });
+const bad = (problem: string): Parsed<never> => ({ ok: false, problem });
+
+export function whole(min: number, max: number, unit = ''): Type<number> {
+  const ofUnit = unit && ` of ${unit}`;
+  const range = `${min} to ${max}${unit && ` ${unit}`}`;
+  return {
+    words: `whole number, ${range}`,
+    parse(text) {
+      if (!/^\d+$/.test(text)) return bad(`is not a whole number${ofUnit}`);
+      const value = Number(text);
+      return value >= min && value <= max ? good(value) : bad(`is out of range: ${range}`);
+    },
+  };
+}
+
+/** A service named "spine" makes Kubernetes set SPINE_PORT=tcp://… in every container beside it. */
+export const port: Type<number> = {
+  words: whole(0, 65535).words,
+  parse(text) {
+    if (text.startsWith('tcp:'))
+      return bad('comes from a Kubernetes service link: set enableServiceLinks: false');
+    return whole(0, 65535).parse(text);
+  },
+};
+
+export function choice<const T extends string>(...options: readonly T[]): Type<T> {
+  return {
+    words: options.join(', '),
+    parse(text) {
+      const value = options.find((option) => option === text);
+      return value ? good(value) : bad(`is not one of ${options.join(', ')}`);
+    },
+  };
+}
+
+export const host: Type<string> = {
+  words: 'host name or IP address',
+  parse(text) {
+    if (isIPv6(text)) return good(text);
+    // Digits and dots that are no address would be looked up as a name, and never found.
+    if (/^[\d.]+$/.test(text) ? isIPv4(text) : isHostName(text)) return good(text.toLowerCase());
+    return bad('is not a host name or IP address (without port or brackets)');
+  },
+};
+
+const isHostName = (text: string): boolean =>
+  text.length <= 253 && /^[a-z\d_]([a-z\d_-]*[a-z\d_])?(\.[a-z\d_]([a-z\d_-]*[a-z\d_])?)*$/i.test(text);
+
+export const path: Type<string> = {
+  words: 'path',
+  parse(text) {
+    if (text === '') return bad('is empty');
+    if (text.startsWith('~')) return bad('starts with ~, which only a shell expands: write the whole path');
+    return good(text);
+  },
+};
+
+export const httpUrl: Type<string> = {
+  words: 'http:// or https:// URL',
+  parse(text) {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
+      return bad('is not an http:// or https:// URL');
+    if (url.username || url.password) return bad('must not carry a user name or password');
+    return good(text);
+  },
+};
+
+export const postgresUrl: Type<string> = {
+  words: 'postgres:// or postgresql:// URL',
+  parse(text) {
+    if (text.trim() === '') return bad('is set but empty: unset it to use SQLite');
+    // The URL parser drops spaces and line ends silently; in a password they would matter.
+    if (!/^postgres(ql)?:\/\/\S+$/.test(text) || !URL.canParse(text))
+      return bad('is not a postgres:// or postgresql:// URL');
+    return good(text);
+  },
+};
+
+export const secretText: Type<string> = {
+  words: 'text',
+  parse: (text) => (text.trim() === '' ? bad('is set but empty') : good(text)),
+};
+
+export function list<T>(item: Type<T>): Type<readonly T[]> {
+  return {
+    words: `${item.words}; several separated by commas`,
+    parse(text) {
+      const values: T[] = [];
+      for (const part of items(text)) {
+        const parsed = item.parse(part);
+        if (!parsed.ok) return bad(`holds an item that ${parsed.problem}`);
+        values.push(parsed.value);
+      }
+      return good(values);
+    },
+  };
+}
+
+/** Empty items are no tokens: an unset variable in `HEAD_TOKENS=$OLD,$NEW` must not open the door. */
+const items = (csv: string): string[] =>
+  csv
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+
+const TOKEN_MAX_CHARS = 512;
+
+const token: Type<string> = {
+  words: 'token',
+  parse(text) {
+    // Anything else cannot be sent in an Authorization header as it is.
+    if (!/^[\x21-\x7e]+$/.test(text)) return bad('holds spaces or characters outside ASCII');
+    return text.length <= TOKEN_MAX_CHARS ? good(text) : bad(`is longer than ${TOKEN_MAX_CHARS} characters`);
+  },
+};
+
+export const manyTokens: Type<readonly string[]> = list(token);
+
+/** One token, kept as a list so that both spellings of a role's tokens add up. */
+export const oneToken: Type<readonly string[]> = {
+  words: token.words,
+  parse(text) {
+    if (text.includes(',')) return bad('holds a comma: several tokens go into the setting with an S');
+    const [only] = items(text);
+    if (only === undefined) return good([]);
+    const parsed = token.parse(only);
+    return parsed.ok ? good([parsed.value]) : parsed;
+  },
+};

@@ -1,0 +1,192 @@
+/** Commands are data: what somebody wants done to one job. Decided in batches, committed together. */
+
+import type { Refusal } from './error.ts';
+import type { EventDraft } from './event.ts';
+import type { EndingVerb, Job, JobInput, LeasePolicy, RetryMode, State } from './job.ts';
+
+export interface Actor {
+  readonly name: string;
+  readonly role: 'head' | 'worker' | 'viewer' | 'system';
+  /** The targets a worker may serve; null means all. */
+  readonly targets: readonly string[] | null;
+}
+
+/** What a claim would start: made before the decision, so that deciding stays pure. */
+export interface LeaseOffer {
+  readonly token: string;
+  readonly leaseMs: number | null;
+  readonly policy: LeasePolicy;
+  readonly claimId: string | null;
+}
+
+interface OnJob {
+  readonly id: string;
+  readonly actor: Actor;
+}
+interface Held extends OnJob {
+  readonly leaseToken: string | null;
+}
+
+export interface Claim extends OnJob {
+  readonly kind: 'claim';
+  readonly offer: LeaseOffer;
+}
+export interface Heartbeat extends Held {
+  readonly kind: 'heartbeat';
+  readonly progress: string | null;
+}
+export interface Complete extends Held {
+  readonly kind: 'complete';
+  readonly result: string | null;
+}
+export interface Fail extends Held {
+  readonly kind: 'fail';
+  readonly error: string | null;
+  readonly requeue: boolean;
+}
+export interface Release extends Held {
+  readonly kind: 'release';
+  readonly reason: string | null;
+}
+export interface Snooze extends Held {
+  readonly kind: 'snooze';
+  readonly untilAt: number;
+}
+export interface Log extends Held {
+  readonly kind: 'log';
+  readonly lines: readonly LogLine[];
+}
+export interface Comment extends OnJob {
+  readonly kind: 'comment';
+  readonly text: string;
+}
+export interface Cancel extends OnJob {
+  readonly kind: 'cancel';
+  readonly reason: string | null;
+}
+export interface Retry extends OnJob {
+  readonly kind: 'retry';
+}
+export interface Redrive extends OnJob {
+  readonly kind: 'redrive';
+}
+/** The loops' own commands: each looks again at the locked row, so two servers may both send one. */
+export interface Expire extends OnJob {
+  readonly kind: 'expire';
+}
+export interface TimeOut extends OnJob {
+  readonly kind: 'timeout';
+}
+export interface Admit extends OnJob {
+  readonly kind: 'admit';
+}
+
+export type JobCommand =
+  | Claim
+  | Heartbeat
+  | Complete
+  | Fail
+  | Release
+  | Snooze
+  | Log
+  | Comment
+  | Cancel
+  | Retry
+  | Redrive
+  | Expire
+  | TimeOut
+  | Admit;
+
+export interface LogLine {
+  readonly at: number;
+  readonly level: 'debug' | 'info' | 'warn' | 'error';
+  readonly text: string;
+}
+
+/** What is to be created. Defaults are filled in at the door; ids are made before the decision. */
+export interface NewJob {
+  readonly id: string;
+  readonly typeNo: number;
+  readonly target: string;
+  readonly priority: number;
+  readonly runAt: number;
+  readonly maxAttempts: number;
+  readonly leaseMs: number;
+  readonly timeoutMs: number | null;
+  readonly retryMode: RetryMode;
+  readonly retryMax: number;
+  readonly backoffMs: number;
+  readonly uniqueKey: string | null;
+  readonly pool: string | null;
+  readonly concurrencyKey: string | null;
+  /** The running job that asks for this one. */
+  readonly parentId: string | null;
+  readonly scheduleId: string | null;
+  readonly after: readonly Dependency[];
+  readonly input: JobInput;
+}
+
+export type DependencyOn = 'success' | 'failure' | 'complete';
+export interface Dependency {
+  readonly id: string;
+  readonly on: DependencyOn;
+}
+
+/** All or nothing: one job that cannot be made refuses its whole command. */
+export interface Create {
+  readonly kind: 'create';
+  readonly actor: Actor;
+  readonly jobs: readonly NewJob[];
+  readonly idempotency: Idempotency | null;
+}
+export interface Idempotency {
+  readonly principal: string;
+  readonly key: string;
+  readonly bodyHash: string;
+}
+
+/** Take the best ready jobs of the named targets. */
+export interface ClaimNext {
+  readonly kind: 'claimNext';
+  readonly actor: Actor;
+  readonly targets: readonly string[];
+  readonly typeNos: readonly number[] | null;
+  readonly max: number;
+  /** One offer per job that may be taken. */
+  readonly offers: readonly LeaseOffer[];
+}
+
+export type Command = JobCommand | Create | ClaimNext;
+
+/** What a decision leaves behind, besides the row and its events. */
+export interface SideWrites {
+  readonly outcome?: { readonly result: string | null; readonly error: string | null };
+  readonly comment?: string;
+  readonly logs?: readonly LogLine[];
+}
+
+export interface Accepted {
+  readonly ok: true;
+  readonly job: Job;
+  /** Set when this repeats a call that already ended the lease: the answer of the first time. */
+  readonly repeated?: { readonly verb: EndingVerb; readonly state: State };
+}
+
+export interface Decision {
+  readonly job: Job;
+  readonly events: readonly EventDraft[];
+  readonly answer: Accepted | Refusal;
+  readonly writes?: SideWrites;
+}
+
+export interface ClaimedJob {
+  readonly job: Job;
+  readonly input: JobInput;
+}
+export type CreateAnswer = { readonly ok: true; readonly jobs: readonly Job[]; readonly replayed: boolean } | Refusal;
+export type ClaimNextAnswer = {
+  readonly ok: true;
+  readonly jobs: readonly ClaimedJob[];
+  /** More may be ready than this flush could look at. */
+  readonly more: boolean;
+};

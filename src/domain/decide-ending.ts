@@ -1,0 +1,95 @@
+/** The calls by which a holder ends its lease: complete, fail, release, snooze. */
+
+import type { Complete, Decision, Fail, Release, SideWrites, Snooze } from './command.ts';
+import type { EventDraft } from './event.ts';
+import type { Job, State } from './job.ts';
+import { alreadyEndedBy, holds, notRunning } from './lease.ts';
+import { endBadly, finish, requeueAfter } from './retry.ts';
+
+type Ending = Complete | Fail | Release | Snooze;
+
+export function decideEnding(job: Job, command: Ending, now: number): Decision {
+  if (alreadyEndedBy(job, command.kind, command.leaseToken)) {
+    const repeated = { verb: command.kind, state: job.endedState ?? job.state };
+    return { job, events: [], answer: { ok: true, job, repeated } };
+  }
+  if (command.kind === 'snooze' && command.leaseToken === null && mayPostpone(job, command)) return postpone(job, command, now);
+  const hold = holds(job, command.actor, command.leaseToken);
+  if (!hold.held) return { job, events: [], answer: hold.refusal };
+  const next = { ...job };
+  const end = endAs(next, command, now);
+  next.endedToken = job.leaseToken;
+  next.endedVerb = command.kind;
+  next.endedState = next.state;
+  return { job: next, events: end.events, answer: { ok: true, job: next }, ...(end.writes && { writes: end.writes }) };
+}
+
+interface End {
+  readonly events: EventDraft[];
+  readonly writes?: SideWrites;
+}
+
+function endAs(next: Job, command: Ending, now: number): End {
+  switch (command.kind) {
+    case 'complete':
+      return complete(next, command, now);
+    case 'fail':
+      return fail(next, command, now);
+    case 'release':
+      return release(next, command, now);
+    case 'snooze':
+      return snooze(next, command, now);
+  }
+}
+
+function complete(next: Job, command: Complete, now: number): End {
+  // An error can only be there from an earlier attempt; a first attempt without a result writes nothing.
+  const writesOutcome = command.result !== null || next.attempts > 1;
+  finish(next, 'done', now);
+  return {
+    events: [{ kind: 'job.completed', by: command.actor.name }],
+    ...(writesOutcome && { writes: { outcome: { result: command.result, error: null } } }),
+  };
+}
+
+function fail(next: Job, command: Fail, now: number): End {
+  const attempts = next.attempts;
+  const state = endBadly(next, command.requeue, now);
+  const by = command.actor.name;
+  const events: EventDraft[] = [{ kind: 'job.failed', by, facts: { requeue: command.requeue, attempts, state } }];
+  if (state === 'dead') events.push({ kind: 'job.dead', by, facts: { reason: 'max_attempts_reached' } });
+  if (state === 'cancelled') events.push({ kind: 'job.cancelled', by });
+  return { events, writes: { outcome: { result: null, error: command.error } } };
+}
+
+function release(next: Job, command: Release, now: number): End {
+  const by = command.actor.name;
+  const facts = { reason: command.reason };
+  next.reason = command.reason;
+  if (next.cancelRequested) {
+    finish(next, 'cancelled', now);
+    return { events: [{ kind: 'job.released', by, facts }, { kind: 'job.cancelled', by }] };
+  }
+  requeueAfter(next, 0, now);
+  return { events: [{ kind: 'job.released', by, facts }] };
+}
+
+function snooze(next: Job, command: Snooze, now: number): End {
+  requeueAfter(next, Math.max(0, command.untilAt - now), now);
+  return { events: [{ kind: 'job.snoozed', by: command.actor.name, facts: { runAt: next.runAt } }] };
+}
+
+const WAITING: readonly State[] = ['queued', 'scheduled'];
+
+function mayPostpone(job: Job, command: Snooze): boolean {
+  return WAITING.includes(job.state) && command.actor.role !== 'worker';
+}
+
+/** An operator puts off a job that nobody holds. */
+function postpone(job: Job, command: Snooze, now: number): Decision {
+  if (!WAITING.includes(job.state)) return { job, events: [], answer: notRunning(job) };
+  const next: Job = { ...job, runAt: command.untilAt, updatedAt: now };
+  next.state = command.untilAt > now ? 'scheduled' : 'queued';
+  const event: EventDraft = { kind: 'job.snoozed', by: command.actor.name, facts: { runAt: next.runAt } };
+  return { job: next, events: [event], answer: { ok: true, job: next } };
+}

@@ -1,0 +1,122 @@
+/** Decides one command on one row: the row after, what happened, what to answer. Reads no clock and no store. */
+
+import type { Claim, Decision, Expire, Heartbeat, JobCommand, Log, TimeOut } from './command.ts';
+import { decideByOperator } from './decide-operator.ts';
+import { decideEnding } from './decide-ending.ts';
+import { admit } from './admit.ts';
+import { refuse } from './error.ts';
+import type { EventDraft } from './event.ts';
+import { isFinal, type Job } from './job.ts';
+import { holds, serves, startLease } from './lease.ts';
+import { endBadly, finish } from './retry.ts';
+import { WORDS } from './words.ts';
+
+export function decide(job: Job, command: JobCommand, now: number): Decision {
+  if (!serves(command.actor, job.target)) return unchanged(job, refuse('forbidden', { target: job.target }));
+  switch (command.kind) {
+    case 'claim':
+      return claim(job, command, now);
+    case 'heartbeat':
+      return heartbeat(job, command, now);
+    case 'log':
+      return log(job, command);
+    case 'complete':
+    case 'fail':
+    case 'release':
+    case 'snooze':
+      return decideEnding(job, command, now);
+    case 'comment':
+    case 'cancel':
+    case 'retry':
+    case 'redrive':
+      return decideByOperator(job, command, now);
+    case 'expire':
+      return expire(job, command, now);
+    case 'timeout':
+      return timeOut(job, command, now);
+    case 'admit': {
+      if (job.state !== 'scheduled' && job.state !== 'blocked') return unchanged(job);
+      return moveTo(job, admit(job, now), command.actor.name, now);
+    }
+  }
+}
+
+/** The command changes nothing: accepted as it stands, or refused. */
+export function unchanged(job: Job, refusal?: ReturnType<typeof refuse>): Decision {
+  return { job, events: [], answer: refusal ?? { ok: true, job } };
+}
+
+function claim(job: Job, command: Claim, now: number): Decision {
+  const { actor, offer } = command;
+  if (job.state === 'running') {
+    const mine = offer.claimId !== null && job.claimId === offer.claimId && job.claimedBy === actor.name;
+    if (mine) return unchanged(job);
+    return unchanged(job, refuse('already_claimed', { claimedBy: job.claimedBy, leaseUntil: job.leaseUntil }));
+  }
+  if (isFinal(job.state)) return unchanged(job, refuse('terminal_status', { status: WORDS[job.state].spine, state: job.state }));
+  if (job.state !== 'queued') return unchanged(job, refuse('not_ready', { state: job.state, runAt: job.runAt }));
+  if (job.attempts >= job.maxAttempts) return overTheLimit(job, actor.name, now);
+  const next = startLease(job, actor, offer, now);
+  const facts = { attempts: next.attempts, leaseUntil: next.leaseUntil };
+  return { job: next, events: [{ kind: 'job.claimed', by: actor.name, facts }], answer: { ok: true, job: next } };
+}
+
+/** A job whose attempts are used up dies at the next claim, and the claimer is told. */
+function overTheLimit(job: Job, by: string, now: number): Decision {
+  const next = { ...job };
+  finish(next, 'dead', now);
+  const limits = { attempts: job.attempts, maxAttempts: job.maxAttempts };
+  return {
+    job: next,
+    events: [{ kind: 'job.dead', by, facts: { reason: 'max_attempts_reached', ...limits } }],
+    answer: refuse('max_attempts_reached', limits),
+  };
+}
+
+function heartbeat(job: Job, command: Heartbeat, now: number): Decision {
+  const hold = holds(job, command.actor, command.leaseToken);
+  if (!hold.held) return unchanged(job, hold.refusal);
+  const next = { ...job, updatedAt: now, tokenUsed: job.tokenUsed || hold.withToken };
+  // A heartbeat never shortens a lease that was asked to be long.
+  next.leaseUntil = Math.max(job.leaseUntil ?? 0, now + job.leaseMs);
+  if (command.progress !== null) next.progress = command.progress;
+  const event: EventDraft = { kind: 'job.heartbeat', by: command.actor.name, facts: { leaseUntil: next.leaseUntil } };
+  return { job: next, events: [event], answer: { ok: true, job: next } };
+}
+
+function log(job: Job, command: Log): Decision {
+  const hold = holds(job, command.actor, command.leaseToken);
+  if (!hold.held) return unchanged(job, hold.refusal);
+  return { job, events: [], answer: { ok: true, job }, writes: { logs: command.lines } };
+}
+
+function expire(job: Job, command: Expire, now: number): Decision {
+  if (job.state !== 'running' || job.leaseUntil === null || job.leaseUntil > now) return unchanged(job);
+  const next = { ...job };
+  const state = endBadly(next, true, now);
+  const facts = { claimedBy: job.claimedBy, leaseUntil: job.leaseUntil, attempts: job.attempts, state };
+  const events: EventDraft[] = [{ kind: 'job.expired', by: command.actor.name, facts }];
+  if (state === 'dead') events.push({ kind: 'job.dead', by: command.actor.name, facts: { reason: 'lease_expired' } });
+  if (state === 'cancelled') events.push({ kind: 'job.cancelled', by: command.actor.name });
+  const error = JSON.stringify('The lease expired: the worker was not heard from in time.');
+  return { job: next, events, answer: { ok: true, job: next }, writes: { outcome: { result: null, error } } };
+}
+
+function timeOut(job: Job, command: TimeOut, now: number): Decision {
+  if (job.state !== 'running' || job.timeoutAt === null || job.timeoutAt > now) return unchanged(job);
+  const next = { ...job };
+  const state = endBadly(next, true, now);
+  const facts = { claimedBy: job.claimedBy, timeoutMs: job.timeoutMs, attempts: job.attempts, state };
+  const events: EventDraft[] = [{ kind: 'job.timeout', by: command.actor.name, facts }];
+  if (state === 'dead') events.push({ kind: 'job.dead', by: command.actor.name, facts: { reason: 'timeout' } });
+  if (state === 'cancelled') events.push({ kind: 'job.cancelled', by: command.actor.name });
+  const error = JSON.stringify(`Timed out after ${job.timeoutMs} ms.`);
+  return { job: next, events, answer: { ok: true, job: next }, writes: { outcome: { result: null, error } } };
+}
+
+function moveTo(job: Job, state: Job['state'], by: string, now: number): Decision {
+  if (state === job.state) return unchanged(job);
+  const next = { ...job, state, updatedAt: now, blockedOn: null };
+  const kind = state === 'queued' ? 'job.queued' : 'job.blocked';
+  return { job: next, events: [{ kind, by, facts: { state } }], answer: { ok: true, job: next } };
+}

@@ -1,0 +1,77 @@
+/** The exclusive right to a running job. Hold it, or change nothing. */
+
+import type { Actor, LeaseOffer } from './command.ts';
+import { type Refusal, refuse } from './error.ts';
+import type { EndingVerb, Job } from './job.ts';
+import { WORDS } from './words.ts';
+
+/** Whether this actor may see and serve the job at all. */
+export function serves(actor: Actor, target: string): boolean {
+  return actor.targets === null || actor.targets.includes(target);
+}
+
+export type Hold = { readonly held: true; readonly withToken: boolean } | { readonly held: false; readonly refusal: Refusal };
+
+/**
+ * Whether the caller holds the job's lease. With a token only the token counts, so that a twin with the
+ * same role, or a worker back from a long pause, cannot write. Without one v0's rule of ownership applies.
+ */
+export function holds(job: Job, actor: Actor, leaseToken: string | null): Hold {
+  if (leaseToken !== null) {
+    if (job.state === 'running' && job.leaseToken === leaseToken) return { held: true, withToken: true };
+    return { held: false, refusal: leaseLost(job) };
+  }
+  if (job.state !== 'running') return { held: false, refusal: notRunning(job) };
+  if (actor.role === 'head' || actor.role === 'system') return { held: true, withToken: false };
+  if (job.claimedBy !== actor.name) return { held: false, refusal: refuse('not_owner', { claimedBy: job.claimedBy }) };
+  if (job.tokenUsed) return { held: false, refusal: refuse('lease_token_required', { claimedBy: job.claimedBy }) };
+  return { held: true, withToken: false };
+}
+
+/** Whether this very call already ended this very lease: then it is answered like the first time. */
+export function alreadyEndedBy(job: Job, verb: EndingVerb, leaseToken: string | null): boolean {
+  return leaseToken !== null && job.endedToken === leaseToken && job.endedVerb === verb;
+}
+
+export function leaseLost(job: Job): Refusal {
+  return refuse('lease_lost', {
+    status: WORDS[job.state].spine,
+    state: job.state,
+    claimedBy: job.claimedBy,
+    leaseUntil: job.leaseUntil,
+  });
+}
+
+export function notRunning(job: Job): Refusal {
+  return refuse('not_running', { status: WORDS[job.state].spine, state: job.state });
+}
+
+/** Starts a lease on a copy of the row: a new token, a higher fence, one attempt more. */
+export function startLease(job: Job, actor: Actor, offer: LeaseOffer, now: number): Job {
+  return {
+    ...job,
+    state: 'running',
+    updatedAt: now,
+    attempts: job.attempts + 1,
+    fence: job.fence + 1,
+    leaseToken: offer.token,
+    leaseUntil: now + (offer.leaseMs ?? job.leaseMs),
+    leasePolicy: offer.policy,
+    claimedBy: actor.name,
+    claimId: offer.claimId,
+    tokenUsed: false,
+    timeoutAt: job.timeoutMs === null ? null : now + job.timeoutMs,
+    progress: null,
+    blockedOn: null,
+  };
+}
+
+/** Ends a lease on a row that is already a copy. */
+export function dropLease(job: Job): void {
+  job.leaseToken = null;
+  job.leaseUntil = null;
+  job.claimedBy = null;
+  job.claimId = null;
+  job.tokenUsed = false;
+  job.timeoutAt = null;
+}

@@ -1,0 +1,38 @@
+/** Every limit that a caller can meet, in one place. */
+
+export const LIMITS = {
+  /** JSON nested deeper parses but cannot be printed again. */
+  jsonDepth: 64,
+  batchJobs: 1_000,
+  claimJobs: 1_000,
+  claimTargets: 16,
+  claimTypes: 64,
+  claimWaitMs: 60_000,
+  pageJobs: 1_000,
+  dependencies: 256,
+  tags: 32,
+  nameChars: 100,
+  titleChars: 500,
+  descriptionChars: 100_000,
+  commentChars: 20_000,
+  errorChars: 20_000,
+  reasonChars: 2_000,
+  progressBytes: 16_384,
+  logLines: 1_000,
+  logLineChars: 16_384,
+  uniqueKeyChars: 200,
+  maxAttempts: 1_000,
+  priority: 1_000_000,
+  leaseMsMin: 100,
+  leaseMsMax: 86_400_000,
+  timeoutMsMax: 30 * 86_400_000,
+  backoffMsMax: 86_400_000,
+  poolCapacity: 10_000,
+  sopChars: 200_000,
+  schemaChars: 100_000,
+  cascade: 10_000,
+  childrenPerJob: 1_000,
+  /** Commands waiting for a flush; beyond it callers are told to come back. */
+  pendingCommands: 50_000,
+  waitingClaims: 10_000,
+} as const;

@@ -1,0 +1,26 @@
+/** What the pure core needs from the outside world, so that tests can steer it. */
+
+/** Epoch milliseconds that never run backwards, and timers on the same clock. */
+export interface Clock {
+  now(): number;
+  /** Runs `task` once after `delayMs`; the returned function calls it off. */
+  after(delayMs: number, task: () => void): () => void;
+}
+
+/** Names that must not collide or be guessed. */
+export interface Ids {
+  /** A UUID that sorts by time, so that index inserts stay local. */
+  jobId(nowMs: number): string;
+  /** 128 random bits: whoever knows it holds the lease. */
+  leaseToken(): string;
+  /** A number in [0, 1), for jitter. */
+  fraction(): number;
+}
+
+/** Checks JSON Schemas that users write, and values against them. */
+export interface SchemaChecker {
+  /** What is wrong with the schema itself, in words; null when it is usable. */
+  problemWith(schema: unknown): string | null;
+  /** Why `value` does not fit, naming the field; null when it fits. */
+  mismatch(schema: unknown, value: unknown): string | null;
+}

@@ -1,0 +1,68 @@
+/** What happens after an attempt went wrong. Pure, so that every door and every loop agree. */
+
+import { isFinal, type Job, OPEN, SETTLED, type State, UNSETTLED } from './job.ts';
+import { dropLease } from './lease.ts';
+
+/** Waiting times stop doubling here. */
+const BACKOFF_CEILING_MS = 3_600_000;
+
+/** `failed` when nobody wants it again, `dead` when the attempts are used up. */
+export function afterFailure(job: Job, requeue: boolean): 'queued' | 'failed' | 'dead' {
+  if (job.retryMode === 'lineage') return requeue && job.retryCount >= job.retryMax ? 'dead' : 'failed';
+  if (job.attempts >= job.maxAttempts) return 'dead';
+  return requeue ? 'queued' : 'failed';
+}
+
+/** base, 2 x base, 4 x base … up to an hour; 0 means at once. */
+export function backoffDelayMs(baseMs: number, failures: number): number {
+  return Math.min(baseMs * 2 ** Math.max(0, failures - 1), Math.max(baseMs, BACKOFF_CEILING_MS));
+}
+
+/** Moves a copied row to where a failed attempt leaves it. */
+export function endBadly(job: Job, requeue: boolean, now: number): State {
+  if (job.cancelRequested) return finish(job, 'cancelled', now);
+  const end = afterFailure(job, requeue);
+  if (end === 'queued') return requeueAfter(job, backoffDelayMs(job.backoffMs, job.attempts), now);
+  const retryComes = job.retryMode === 'lineage' && end === 'failed' && requeue;
+  job.retryAt = retryComes ? now + backoffDelayMs(job.backoffMs, job.retryCount + 1) : null;
+  return finish(job, end, now);
+}
+
+export function requeueAfter(job: Job, delayMs: number, now: number): State {
+  dropLease(job);
+  job.state = delayMs > 0 ? 'scheduled' : 'queued';
+  if (delayMs > 0) job.runAt = now + delayMs;
+  job.updatedAt = now;
+  return job.state;
+}
+
+/** Ends a copied row for good, and marks it unsettled when something waits for its end. */
+export function finish(job: Job, state: State, now: number): State {
+  dropLease(job);
+  job.state = state;
+  job.updatedAt = now;
+  job.finishedAt = now;
+  job.blockedOn = null;
+  job.settled = needsReaction(job) ? UNSETTLED : SETTLED;
+  return state;
+}
+
+function needsReaction(job: Job): boolean {
+  return job.watched || job.retryAt !== null || job.rootNo !== null || job.scheduleId !== null;
+}
+
+/** Opens a copied final row again, by an operator's hand. */
+export function reopen(job: Job, now: number): void {
+  job.state = 'queued';
+  job.updatedAt = now;
+  job.finishedAt = null;
+  job.settled = OPEN;
+  job.runAt = Math.min(job.runAt, now);
+  job.retryAt = null;
+  job.cancelRequested = false;
+}
+
+/** Whether the lineage already went on with a new job, so that this one must stay as it is. */
+export function wentOn(job: Job): boolean {
+  return isFinal(job.state) && job.retryAt !== null;
+}

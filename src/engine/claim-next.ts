@@ -1,0 +1,135 @@
+/** Hands the ready jobs of a flush to the claimers of that flush, best job first, first claimer first. */
+
+import type { Claim, ClaimedJob, ClaimNext, ClaimNextAnswer } from '../domain/command.ts';
+import { decide } from '../domain/decide.ts';
+import type { Job } from '../domain/job.ts';
+import { needsSlots } from '../domain/pool.ts';
+import type { Routing, Tx } from '../store/store.ts';
+import type { Ledger } from './ledger.ts';
+import { fullPool, parked, takeSlotsFor } from './slots.ts';
+
+/** Heads to read beyond the demand where full pools were met last time, so that one flush can pass many of them. */
+const PARKING_WINDOW = 100;
+
+/** The ready jobs of one target (and type), read once for all claimers of the flush. */
+interface Heads {
+  readonly jobs: ClaimedJob[];
+  next: number;
+  /** As many came back as were asked for: there may be more behind them. */
+  readonly cut: boolean;
+}
+
+export class ClaimDesk {
+  readonly #tx: Tx;
+  readonly #ledger: Ledger;
+  readonly #routing: Routing;
+  /** Targets where the last flush met full pools; shared between flushes. */
+  readonly #parking: Set<string>;
+  readonly #heads = new Map<string, Promise<Heads>>();
+  readonly #demand = new Map<string, number>();
+
+  constructor(tx: Tx, ledger: Ledger, routing: Routing, parking: Set<string>) {
+    this.#tx = tx;
+    this.#ledger = ledger;
+    this.#routing = routing;
+    this.#parking = parking;
+  }
+
+  async serve(commands: readonly ClaimNext[]): Promise<ClaimNextAnswer[]> {
+    for (const command of commands) {
+      for (const key of this.#keys(command)) this.#demand.set(key, (this.#demand.get(key) ?? 0) + command.max);
+    }
+    const answers: ClaimNextAnswer[] = [];
+    for (const command of commands) answers.push(await this.#serveOne(command));
+    return answers;
+  }
+
+  async #serveOne(command: ClaimNext): Promise<ClaimNextAnswer> {
+    const claimId = command.offers[0]?.claimId ?? null;
+    if (claimId !== null) {
+      const mine = (await this.#tx.claimedUnder(claimId)).filter(({ job }) => job.claimedBy === command.actor.name);
+      if (mine.length > 0) return { ok: true, jobs: mine, more: false };
+    }
+    const lists: Heads[] = [];
+    for (const key of this.#keys(command)) lists.push(await this.#headsOf(key));
+    const taken: ClaimedJob[] = [];
+    while (taken.length < command.max) {
+      const best = bestOf(lists);
+      if (best === null) break;
+      best.list.next += 1;
+      const claimed = await this.#take(best.candidate, command, taken.length);
+      if (claimed !== null) taken.push(claimed);
+    }
+    return { ok: true, jobs: taken, more: taken.length === 0 && lists.some((list) => list.cut) };
+  }
+
+  async #take(candidate: ClaimedJob, command: ClaimNext, index: number): Promise<ClaimedJob | null> {
+    const job = this.#ledger.load(candidate.job);
+    const offer = command.offers[index];
+    if (job.state !== 'queued' || offer === undefined) return null;
+    if (needsSlots(job) && job.attempts < job.maxAttempts && !(await this.#slotFor(job))) return null;
+    const claim: Claim = { kind: 'claim', id: job.id, actor: command.actor, offer };
+    const decision = decide(job, claim, this.#ledger.now);
+    this.#ledger.apply(decision, command.actor);
+    return decision.answer.ok ? { job: decision.answer.job, input: candidate.input } : null;
+  }
+
+  /** A job whose pool is full steps out of the queue until a slot is freed. */
+  async #slotFor(job: Job): Promise<boolean> {
+    const full = await fullPool(this.#tx, job);
+    if (full === null) {
+      await takeSlotsFor(this.#tx, job);
+      return true;
+    }
+    this.#parking.add(job.target);
+    const park = parked(job, full, this.#ledger.now);
+    this.#ledger.amend(park.job, park.events);
+    return false;
+  }
+
+  /** One key per list of heads: a target, or a target and one type when only some types may be taken. */
+  #keys(command: ClaimNext): string[] {
+    const targets = command.targets.filter((target) => !this.#routing.pausedTargets.has(target));
+    if (command.typeNos === null) return targets.map((target) => headKey(target, null));
+    const types = command.typeNos.filter((no) => !this.#routing.pausedTypes.has(no));
+    return targets.flatMap((target) => types.map((type) => headKey(target, type)));
+  }
+
+  #headsOf(key: string): Promise<Heads> {
+    let heads = this.#heads.get(key);
+    if (heads === undefined) this.#heads.set(key, (heads = this.#read(key)));
+    return heads;
+  }
+
+  async #read(key: string): Promise<Heads> {
+    const { target, typeNo } = fromHeadKey(key);
+    const window = this.#parking.delete(target) ? PARKING_WINDOW : 0;
+    const limit = (this.#demand.get(key) ?? 1) + window;
+    const jobs = typeNo === null ? await this.#tx.readyJobs(target, limit) : await this.#tx.readyJobsOfType(target, typeNo, limit);
+    return { jobs, next: 0, cut: jobs.length === limit };
+  }
+}
+
+function headKey(target: string, typeNo: number | null): string {
+  return `${typeNo ?? ''}\n${target}`;
+}
+
+function fromHeadKey(key: string): { target: string; typeNo: number | null } {
+  const cut = key.indexOf('\n');
+  const type = key.slice(0, cut);
+  return { target: key.slice(cut + 1), typeNo: type === '' ? null : Number(type) };
+}
+
+/** The better of the lists' heads: higher priority first, then the older job. */
+function bestOf(lists: readonly Heads[]): { list: Heads; candidate: ClaimedJob } | null {
+  let best: { list: Heads; candidate: ClaimedJob } | null = null;
+  for (const list of lists) {
+    const candidate = list.jobs[list.next];
+    if (candidate !== undefined && (best === null || before(candidate.job, best.candidate.job))) best = { list, candidate };
+  }
+  return best;
+}
+
+function before(a: Job, b: Job): boolean {
+  return a.priority === b.priority ? a.no < b.no : a.priority > b.priority;
+}

@@ -1,0 +1,122 @@
+/** What all verbs of the engine share: the way in, the clock, the caches and the wake-ups. */
+
+import type { Accepted, JobCommand } from '../domain/command.ts';
+import { type Refusal, SpineError } from '../domain/error.ts';
+import type { Clock, Ids, SchemaChecker } from '../domain/ports.ts';
+import type { JobType, Routing, Store } from '../store/store.ts';
+import { Flusher } from './flusher.ts';
+import type { Effects, OutboxPolicy } from './ledger.ts';
+import { Waiters } from './waiters.ts';
+
+export interface EngineSettings {
+  readonly leaseMs: number;
+  readonly maxAttempts: number;
+  readonly maxUnfinishedJobs: number;
+}
+
+export interface EngineOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly schemas: SchemaChecker;
+  readonly settings: EngineSettings;
+  readonly outbox?: OutboxPolicy;
+}
+
+/** Loops subscribe to these; a hint that is lost only costs time. */
+export interface Hints {
+  unsettled: () => void;
+  timed: () => void;
+  committed: () => void;
+}
+
+/** Enough names that two servers rarely share one, few enough that the counters stay small. */
+const LANE_NAMES = 64;
+
+export class Core {
+  readonly store: Store;
+  readonly ids: Ids;
+  readonly schemas: SchemaChecker;
+  readonly settings: EngineSettings;
+  readonly flusher: Flusher;
+  readonly waiters: Waiters;
+  readonly hints: Hints = { unsettled: () => undefined, timed: () => undefined, committed: () => undefined };
+  readonly #clock: Clock;
+  #routing: Promise<Routing> | null = null;
+  #types: Promise<Map<string, JobType>> | null = null;
+  #unfinished = 0;
+  stopping = false;
+
+  constructor(options: EngineOptions) {
+    this.store = options.store;
+    this.ids = options.ids;
+    this.schemas = options.schemas;
+    this.settings = options.settings;
+    this.#clock = options.clock;
+    this.waiters = new Waiters(options.clock);
+    const laneNames = Array.from({ length: options.store.lanes }, () => String(Math.floor(options.ids.fraction() * LANE_NAMES)));
+    this.flusher = new Flusher({
+      store: options.store,
+      now: () => this.now(),
+      laneKey: (lane) => laneNames[lane] ?? '0',
+      outbox: options.outbox ?? (() => null),
+      routing: () => this.routing(),
+      forgetRouting: () => this.forgetRouting(),
+      onEffects: (effects) => this.#react(effects),
+    });
+  }
+
+  now(): number {
+    return this.#clock.now() + this.store.clockOffsetMs();
+  }
+
+  /** Decides one command on one job; a refusal becomes an exception here, after its commit. */
+  async perform(command: JobCommand): Promise<Accepted> {
+    return accepted(await this.flusher.submit(command));
+  }
+
+  routing(): Promise<Routing> {
+    this.#routing ??= Promise.resolve(this.store.read.routing());
+    return this.#routing;
+  }
+
+  forgetRouting(): void {
+    this.#routing = null;
+  }
+
+  types(): Promise<Map<string, JobType>> {
+    this.#types ??= Promise.resolve(this.store.read.types()).then((types) => new Map(types.map((type) => [type.name, type])));
+    return this.#types;
+  }
+
+  forgetTypes(): void {
+    this.#types = null;
+  }
+
+  /** How many jobs have not ended, as of the last look at the counters. */
+  get unfinished(): number {
+    return this.#unfinished;
+  }
+
+  set unfinished(count: number) {
+    this.#unfinished = count;
+  }
+
+  /** Ends all waits for work, now and from here on: the server is stopping. */
+  stopWaiting(): void {
+    this.stopping = true;
+    this.waiters.wakeAll();
+  }
+
+  #react(effects: Effects): void {
+    for (const [target, count] of effects.queued) this.waiters.wake(target, count);
+    if (effects.unsettled) this.hints.unsettled();
+    if (effects.timed) this.hints.timed();
+    this.hints.committed();
+  }
+}
+
+export function accepted<T extends { ok: true }>(answer: T | Refusal): T {
+  if (!answer.ok) throw new SpineError(answer.code, answer.details);
+  return answer;
+}

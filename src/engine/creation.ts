@@ -1,0 +1,209 @@
+/** Turns create commands into rows: keys, dependencies, parents and limits are judged against what the flush has locked. */
+
+import { admit, dependencyMet } from '../domain/admit.ts';
+import type { Create, CreateAnswer, Dependency, DependencyOn, NewJob } from '../domain/command.ts';
+import { type Refusal, refuse } from '../domain/error.ts';
+import { isFinal, type Job, OPEN, rootOf, SETTLED } from '../domain/job.ts';
+import { serves } from '../domain/lease.ts';
+import { LIMITS } from '../domain/limits.ts';
+import { wentOn } from '../domain/retry.ts';
+import type { NewRow, Tx } from '../store/store.ts';
+import type { Ledger } from './ledger.ts';
+
+interface Edge {
+  readonly parentNo: number;
+  readonly on: DependencyOn;
+  readonly met: boolean;
+}
+interface Draft {
+  readonly row: NewRow;
+  readonly edges: readonly Edge[];
+}
+type Planned = { readonly drafts: readonly Draft[] } | CreateAnswer;
+
+export class CreationDesk {
+  readonly #tx: Tx;
+  readonly #ledger: Ledger;
+  /** Keys taken by earlier commands of the same flush, which the database cannot show yet. */
+  readonly #uniqueKeys = new Map<string, string>();
+  readonly #idempotent = new Map<string, { bodyHash: string; at: number }>();
+  readonly #children = new Map<number, number>();
+
+  constructor(tx: Tx, ledger: Ledger) {
+    this.#tx = tx;
+    this.#ledger = ledger;
+  }
+
+  async create(commands: readonly Create[]): Promise<CreateAnswer[]> {
+    const plans: Planned[] = [];
+    for (const command of commands) plans.push(await this.#plan(command, plans.length));
+    const drafts = plans.flatMap((plan) => ('drafts' in plan ? plan.drafts : []));
+    const jobs = drafts.length === 0 ? [] : await this.#insert(commands, drafts);
+    let next = 0;
+    const answers = plans.map((plan): CreateAnswer => {
+      if (!('drafts' in plan)) return plan;
+      next += plan.drafts.length;
+      return { ok: true, jobs: jobs.slice(next - plan.drafts.length, next), replayed: false };
+    });
+    await this.#remember(commands, answers);
+    return answers.map((answer, i) => this.#sameFlush(commands[i] as Create, answers) ?? answer);
+  }
+
+  async #insert(commands: readonly Create[], drafts: readonly Draft[]): Promise<Job[]> {
+    const by = commands[0]?.actor.name ?? 'system';
+    const rows = drafts.map((draft) => draft.row);
+    const jobs = await this.#ledger.insert(this.#tx, rows, ({ job }) => ({
+      kind: 'job.created',
+      by: job.createdBy || by,
+      facts: { target: job.target, state: job.state },
+    }));
+    const edges = drafts.flatMap((draft, i) => draft.edges.map((edge) => ({ jobNo: (jobs[i] as Job).no, ...edge })));
+    if (edges.length > 0) await this.#tx.addDependencies(edges);
+    return jobs;
+  }
+
+  async #plan(command: Create, index: number): Promise<Planned> {
+    const seen = await this.#seenBefore(command, index);
+    if (seen !== null) return seen;
+    const drafts: Draft[] = [];
+    for (const job of command.jobs) {
+      const draft = await this.#draft(command, job);
+      if ('ok' in draft) return draft;
+      drafts.push(draft);
+    }
+    for (const { row } of drafts) if (row.job.uniqueKey !== null) this.#uniqueKeys.set(keyOf(row.job), row.job.id);
+    return { drafts };
+  }
+
+  async #draft(command: Create, job: NewJob): Promise<Draft | Refusal> {
+    if (job.uniqueKey !== null) {
+      const taken = this.#uniqueKeys.get(keyOf(job)) ?? (await this.#tx.findUnique(job.typeNo, job.uniqueKey));
+      if (taken !== null) return refuse('unique_key_taken', { jobId: taken, uniqueKey: job.uniqueKey });
+    }
+    const parent = await this.#parentOf(command, job);
+    if (parent !== null && 'ok' in parent) return parent;
+    const edges: Edge[] = [];
+    let skipped = false;
+    for (const [i, dependency] of job.after.entries()) {
+      const judged = await this.#judge(dependency);
+      if (judged === null) return refuse('bad_request', { field: `after[${i}]`, problem: `after[${i}] names no job` });
+      if (edges.some((edge) => edge.parentNo === judged.parentNo)) continue;
+      edges.push({ parentNo: judged.parentNo, on: dependency.on, met: judged.ended });
+      skipped ||= judged.ended && !judged.met;
+    }
+    const waitingFor = edges.filter((edge) => !edge.met).length;
+    return { row: { job: newRow(job, command, parent?.no ?? null, waitingFor, skipped, this.#ledger.now), input: job.input }, edges };
+  }
+
+  /** A holder may create children, within bounds and never for somebody it could not serve itself. */
+  async #parentOf(command: Create, job: NewJob): Promise<Job | Refusal | null> {
+    if (job.parentId === null) return null;
+    const { actor } = command;
+    const parent = this.#ledger.find(job.parentId);
+    if (parent === null) return refuse('bad_request', { field: 'parentId', problem: 'parentId names no job' });
+    if (actor.role === 'worker') {
+      if (parent.state !== 'running' || parent.claimedBy !== actor.name) return refuse('not_owner', { claimedBy: parent.claimedBy });
+      if (!serves(actor, job.target)) return refuse('forbidden', { target: job.target });
+    }
+    const children = (this.#children.get(parent.no) ?? (await this.#tx.countChildren(parent.no))) + 1;
+    this.#children.set(parent.no, children);
+    return children > LIMITS.childrenPerJob ? refuse('too_many_children', { limit: LIMITS.childrenPerJob }) : parent;
+  }
+
+  /** How a dependency stands: its lineage has ended one way or the other, or it is still to be waited for. */
+  async #judge(dependency: Dependency): Promise<{ parentNo: number; ended: boolean; met: boolean } | null> {
+    const parent = this.#ledger.find(dependency.id);
+    if (parent === null) return null;
+    const last = wentOn(parent) || parent.rootNo !== null ? ((await this.#tx.lastOfLineage(rootOf(parent))) ?? parent) : parent;
+    const ended = isFinal(last.state) && last.settled === SETTLED && !wentOn(last);
+    if (!ended && !parent.watched) this.#ledger.amend({ ...parent, watched: true });
+    return { parentNo: rootOf(parent), ended, met: ended && dependencyMet(dependency.on, last.state) };
+  }
+
+  async #seenBefore({ idempotency }: Create, index: number): Promise<CreateAnswer | null> {
+    if (idempotency === null) return null;
+    const name = `${idempotency.principal}\n${idempotency.key}`;
+    const inFlush = this.#idempotent.get(name);
+    const stored = inFlush === undefined ? await this.#tx.findIdempotent(idempotency) : null;
+    if (inFlush === undefined) this.#idempotent.set(name, { bodyHash: idempotency.bodyHash, at: index });
+    const bodyHash = inFlush?.bodyHash ?? stored?.bodyHash;
+    if (bodyHash === undefined) return null;
+    if (bodyHash !== idempotency.bodyHash) return refuse('idempotency_conflict', { key: idempotency.key });
+    const jobs = stored === null ? [] : await this.#tx.lockJobs(stored.jobIds);
+    return { ok: true, jobs, replayed: true };
+  }
+
+  /** The same key twice in one flush: the second is answered with what the first made. */
+  #sameFlush({ idempotency }: Create, answers: readonly CreateAnswer[]): CreateAnswer | null {
+    if (idempotency === null) return null;
+    const first = this.#idempotent.get(`${idempotency.principal}\n${idempotency.key}`);
+    const made = first?.bodyHash === idempotency.bodyHash ? answers[first.at] : undefined;
+    return made?.ok && !made.replayed ? { ...made, replayed: answers[first?.at ?? -1] !== made } : null;
+  }
+
+  async #remember(commands: readonly Create[], answers: readonly CreateAnswer[]): Promise<void> {
+    const rows = commands.flatMap(({ idempotency }, i) => {
+      const answer = answers[i];
+      if (idempotency === null || !answer?.ok || answer.replayed) return [];
+      return [{ ...idempotency, jobIds: answer.jobs.map((job) => job.id), at: this.#ledger.now }];
+    });
+    if (rows.length > 0) await this.#tx.rememberIdempotent(rows);
+  }
+}
+
+function keyOf(job: { typeNo: number; uniqueKey: string | null }): string {
+  return `${job.typeNo}\n${job.uniqueKey}`;
+}
+
+function newRow(job: NewJob, { actor }: Create, parentNo: number | null, waitingFor: number, skipped: boolean, now: number): Omit<Job, 'no'> {
+  const state = skipped ? 'skipped' : admit({ waitingFor, runAt: job.runAt }, now);
+  return {
+    id: job.id,
+    typeNo: job.typeNo,
+    target: job.target,
+    createdAt: now,
+    createdBy: actor.name,
+    leaseMs: job.leaseMs,
+    timeoutMs: job.timeoutMs,
+    retryMode: job.retryMode,
+    retryMax: job.retryMax,
+    backoffMs: job.backoffMs,
+    retryCount: 0,
+    retryOf: null,
+    rootNo: null,
+    parentNo,
+    scheduleId: job.scheduleId,
+    uniqueKey: job.uniqueKey,
+    pool: job.pool,
+    concurrencyKey: job.concurrencyKey,
+    state,
+    updatedAt: now,
+    attempts: 0,
+    fence: 0,
+    leaseToken: null,
+    leaseUntil: null,
+    leasePolicy: 'own',
+    claimedBy: null,
+    claimId: null,
+    tokenUsed: false,
+    timeoutAt: null,
+    endedToken: null,
+    endedVerb: null,
+    endedState: null,
+    settled: skipped ? SETTLED : OPEN,
+    finishedAt: skipped ? now : null,
+    reason: skipped ? 'a dependency ended otherwise' : null,
+    progress: null,
+    // The row is inserted with the sequence of its first event.
+    seq: 1,
+    priority: job.priority,
+    runAt: job.runAt,
+    maxAttempts: job.maxAttempts,
+    cancelRequested: false,
+    blockedOn: null,
+    waitingFor,
+    watched: false,
+    retryAt: null,
+    comments: 0,
+  };
+}

@@ -1,0 +1,101 @@
+/** Completes what a caller described: ids, defaults, the type's number and schema. */
+
+import type { NewJob } from '../domain/command.ts';
+import { SpineError } from '../domain/error.ts';
+import type { JobInput } from '../domain/job.ts';
+import type { JobType } from '../store/store.ts';
+import type { Core } from './core.ts';
+import type { JobDraft } from './engine.ts';
+
+const DEFAULT_RETRIES = 3;
+
+export class Drafting {
+  readonly #core: Core;
+  readonly #knownPools = new Set<string>();
+
+  constructor(core: Core) {
+    this.#core = core;
+  }
+
+  async complete(drafts: readonly JobDraft[]): Promise<NewJob[]> {
+    const now = this.#core.now();
+    const jobs: NewJob[] = [];
+    for (const [i, draft] of drafts.entries()) {
+      const type = draft.type === undefined ? null : await this.#typeOf(draft.type, now);
+      if (type !== null) this.#checkParams(type, draft, drafts.length > 1 ? `jobs[${i}].params` : 'params');
+      if (draft.pool !== undefined) await this.#ensurePool(draft.pool, now);
+      jobs.push(this.#completed(draft, type?.no ?? 0, now));
+    }
+    return jobs;
+  }
+
+  #completed(draft: JobDraft, typeNo: number, now: number): NewJob {
+    const { settings, ids } = this.#core;
+    const mode = draft.retry?.mode ?? 'requeue';
+    const retryMax = draft.retry?.max ?? DEFAULT_RETRIES;
+    // Each member of a lineage runs once; a job that is requeued runs as often as its limit says.
+    const attempts = mode === 'lineage' ? 1 : draft.retry?.max === undefined ? settings.maxAttempts : draft.retry.max + 1;
+    return {
+      id: ids.jobId(now),
+      typeNo,
+      target: draft.target,
+      priority: draft.priority ?? 0,
+      runAt: draft.runAt ?? now,
+      maxAttempts: draft.maxAttempts ?? attempts,
+      leaseMs: draft.leaseMs ?? settings.leaseMs,
+      timeoutMs: draft.timeoutMs ?? null,
+      retryMode: mode,
+      retryMax: mode === 'lineage' ? retryMax : 0,
+      backoffMs: draft.retry?.backoffMs ?? 0,
+      uniqueKey: draft.uniqueKey ?? null,
+      pool: draft.pool ?? null,
+      concurrencyKey: draft.concurrencyKey ?? null,
+      parentId: draft.parentId ?? null,
+      scheduleId: null,
+      after: (draft.after ?? []).map(({ job, on }) => ({ id: job, on: on ?? 'success' })),
+      input: inputOf(draft),
+    };
+  }
+
+  #checkParams(type: JobType, draft: JobDraft, field: string): void {
+    if (type.paramsSchema === null) return;
+    const problem = this.#core.schemas.mismatch(JSON.parse(type.paramsSchema), draft.params ?? {});
+    if (problem !== null) throw new SpineError('bad_request', { field, problem: `${field} does not fit type ${type.name}: ${problem}` });
+  }
+
+  /** A type that is named for the first time comes into being, so that nothing has to be set up before the first job. */
+  async #typeOf(name: string, now: number): Promise<JobType> {
+    const known = (await this.#core.types()).get(name);
+    if (known !== undefined) return known;
+    const type = { name, label: name, sop: null, paramsSchema: null, onlyIfMissing: true };
+    const made = await this.#core.flusher.transact(async (tx) => tx.saveType(type, now));
+    this.#core.forgetTypes();
+    return made;
+  }
+
+  /** A pool that nobody has sized lets one job run at a time. */
+  async #ensurePool(name: string, now: number): Promise<void> {
+    if (this.#knownPools.has(name)) return;
+    const pools = await this.#core.store.read.pools();
+    if (!pools.some((pool) => pool.name === name)) {
+      await this.#core.flusher.transact(async (tx) => tx.savePool({ name, capacity: 1, perKey: 1 }, now));
+    }
+    this.#knownPools.add(name);
+  }
+}
+
+function inputOf(draft: JobDraft): JobInput {
+  return {
+    title: draft.title ?? null,
+    description: draft.description ?? null,
+    spec: jsonOrNull(draft.spec),
+    meta: jsonOrNull(draft.meta),
+    params: jsonOrNull(draft.params),
+    tags: draft.tags ?? [],
+    budget: jsonOrNull(draft.budget),
+  };
+}
+
+function jsonOrNull(value: unknown): string | null {
+  return value === undefined || value === null ? null : JSON.stringify(value);
+}

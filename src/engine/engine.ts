@@ -1,0 +1,135 @@
+/** The engine as its callers see it: every door, every loop and the embedded worker use only this. */
+
+import type { Accepted, Actor, ClaimedJob, DependencyOn, LogLine } from '../domain/command.ts';
+import type { JobEvent } from '../domain/event.ts';
+import type { Job, JobDetails, LeasePolicy, RetryMode, State } from '../domain/job.ts';
+import type { Blob, FeedEvent, FeedPlace, JobType, PauseKind, Pool, PoolUse, Routing, StoredLog } from '../store/store.ts';
+
+/** Every verb answers after its commit, and throws a SpineError when it is refused. */
+export interface Engine {
+  readonly jobs: Jobs;
+  readonly leases: Leases;
+  readonly types: Types;
+  readonly routing: RoutingVerbs;
+  readonly pools: Pools;
+  readonly blobs: BlobRecords;
+  /** Jobs by target and state, from counters: costs the same with ten jobs and ten million. */
+  counts(): Promise<{ target: string; state: State; n: number }[]>;
+  now(): number;
+}
+
+/** A job as a caller describes it; what is left out gets the installation's default. */
+export interface JobDraft {
+  readonly target: string;
+  readonly type?: string;
+  readonly priority?: number;
+  readonly title?: string;
+  readonly description?: string;
+  readonly spec?: unknown;
+  readonly meta?: unknown;
+  readonly params?: unknown;
+  readonly budget?: unknown;
+  readonly tags?: readonly string[];
+  readonly runAt?: number;
+  readonly timeoutMs?: number;
+  readonly leaseMs?: number;
+  readonly maxAttempts?: number;
+  readonly retry?: { readonly mode?: RetryMode; readonly max?: number; readonly backoffMs?: number };
+  readonly uniqueKey?: string;
+  readonly after?: readonly { readonly job: string; readonly on?: DependencyOn }[];
+  readonly pool?: string;
+  readonly concurrencyKey?: string;
+  /** The running job that asks for this one; it must be held by the caller, or the caller must be head. */
+  readonly parentId?: string;
+}
+
+export interface IdempotencyKey {
+  readonly key: string;
+  /** SHA-256 of the request, so that another body under the same key is noticed. */
+  readonly bodyHash: string;
+}
+
+export interface Jobs {
+  create(
+    actor: Actor,
+    drafts: readonly JobDraft[],
+    idempotency?: IdempotencyKey,
+  ): Promise<{ jobs: readonly Job[]; replayed: boolean }>;
+  /** By id, or by number when `id` is digits. */
+  get(actor: Actor, id: string): Promise<Job>;
+  details(jobs: readonly Job[]): Promise<Map<number, JobDetails>>;
+  list(actor: Actor, filter: JobFilter): Promise<Job[]>;
+  events(actor: Actor, id: string, afterSeq: number, limit: number): Promise<JobEvent[]>;
+  logs(actor: Actor, id: string, afterNo: number, limit: number): Promise<StoredLog[]>;
+  feed(after: FeedPlace, limit: number): Promise<FeedEvent[]>;
+  comment(actor: Actor, id: string, text: string): Promise<Accepted>;
+  /** Cancels the job and everything it created that has not ended. */
+  cancel(actor: Actor, id: string, reason: string | null): Promise<Accepted>;
+  retry(actor: Actor, id: string): Promise<Accepted>;
+  redrive(actor: Actor, id: string): Promise<Accepted>;
+  snooze(actor: Actor, id: string, untilAt: number, leaseToken: string | null): Promise<Accepted>;
+}
+
+export interface JobFilter {
+  readonly states: readonly State[];
+  readonly target?: string;
+  readonly type?: string;
+  readonly tag?: string;
+  readonly order: 'oldest' | 'newest';
+  readonly from?: number;
+  readonly limit: number;
+}
+
+export interface ClaimOptions {
+  readonly leaseMs?: number;
+  readonly claimId?: string;
+  readonly policy?: LeasePolicy;
+}
+export interface ClaimNextOptions extends ClaimOptions {
+  readonly targets: readonly string[];
+  readonly types?: readonly string[];
+  readonly max: number;
+  /** How long to wait for work when there is none. */
+  readonly waitMs: number;
+  /** Ends the wait early, when the caller has gone. */
+  readonly signal?: AbortSignal;
+}
+
+export interface Leases {
+  claim(actor: Actor, id: string, options?: ClaimOptions): Promise<Accepted>;
+  claimNext(actor: Actor, options: ClaimNextOptions): Promise<readonly ClaimedJob[]>;
+  heartbeat(actor: Actor, id: string, leaseToken: string | null, progress: unknown): Promise<Accepted>;
+  complete(actor: Actor, id: string, leaseToken: string | null, result: unknown): Promise<Accepted>;
+  fail(actor: Actor, id: string, leaseToken: string | null, error: unknown, requeue: boolean): Promise<Accepted>;
+  release(actor: Actor, id: string, leaseToken: string | null, reason: string | null): Promise<Accepted>;
+  log(actor: Actor, id: string, leaseToken: string | null, lines: readonly LogLine[]): Promise<Accepted>;
+}
+
+export interface TypeDraft {
+  readonly name: string;
+  readonly label?: string;
+  readonly sop?: string | null;
+  readonly paramsSchema?: unknown;
+}
+export interface Types {
+  list(): Promise<JobType[]>;
+  get(name: string): Promise<JobType>;
+  save(draft: TypeDraft): Promise<JobType>;
+}
+
+export interface RoutingVerbs {
+  pause(actor: Actor, kind: PauseKind, name: string): Promise<void>;
+  resume(actor: Actor, kind: PauseKind, name: string): Promise<void>;
+  current(): Promise<Routing>;
+}
+
+export interface Pools {
+  list(): Promise<PoolUse[]>;
+  save(pool: Pool): Promise<PoolUse>;
+  remove(name: string): Promise<void>;
+}
+
+export interface BlobRecords {
+  save(actor: Actor, blob: Omit<Blob, 'createdAt' | 'createdBy' | 'jobNo'>): Promise<Blob>;
+  get(id: string): Promise<Blob>;
+}

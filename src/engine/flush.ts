@@ -1,0 +1,113 @@
+/** One flush: many commands, decided one after another, written together. */
+
+import type { Accepted, ClaimNext, ClaimNextAnswer, Command, Create, CreateAnswer, JobCommand } from '../domain/command.ts';
+import { decide } from '../domain/decide.ts';
+import { type Refusal, refuse } from '../domain/error.ts';
+import type { Job } from '../domain/job.ts';
+import { needsSlots } from '../domain/pool.ts';
+import type { Routing, Tx } from '../store/store.ts';
+import { ClaimDesk } from './claim-next.ts';
+import { CreationDesk } from './creation.ts';
+import { type Effects, Ledger, type OutboxPolicy } from './ledger.ts';
+import { fullPool, takeSlotsFor } from './slots.ts';
+
+export type Answer = Accepted | Refusal | CreateAnswer | ClaimNextAnswer;
+
+export interface FlushSettings {
+  readonly now: number;
+  readonly laneKey: string;
+  readonly routing: Routing;
+  readonly outbox: OutboxPolicy;
+  readonly parking: Set<string>;
+}
+
+export interface Flushed {
+  readonly answers: readonly Answer[];
+  readonly effects: Effects;
+}
+
+/** Another server paused or resumed something: the flush must be decided again with what is true now. */
+export class StaleRouting extends Error {}
+
+export async function flush(tx: Tx, commands: readonly Command[], settings: FlushSettings): Promise<Flushed> {
+  const ledger = new Ledger(settings.now);
+  const ids = idsOf(commands);
+  if (ids.length > 0) for (const job of await tx.lockJobs(ids)) ledger.load(job);
+  if (commands.some(claims) && (await tx.routingRevision()) !== settings.routing.revision) throw new StaleRouting();
+
+  const answers = new Array<Answer>(commands.length);
+  for (const [i, command] of commands.entries()) {
+    if (command.kind === 'create' || command.kind === 'claimNext') continue;
+    answers[i] = await decideOne(tx, ledger, command, settings.routing);
+  }
+  await answerGroup(commands, answers, isCreate, (group) => new CreationDesk(tx, ledger).create(group));
+  const desk = new ClaimDesk(tx, ledger, settings.routing, settings.parking);
+  await answerGroup(commands, answers, isClaimNext, (group) => desk.serve(group));
+  await ledger.save(tx, settings.laneKey, settings.outbox);
+  return { answers, effects: ledger.effects };
+}
+
+async function decideOne(tx: Tx, ledger: Ledger, command: JobCommand, routing: Routing): Promise<Accepted | Refusal> {
+  const job = ledger.find(command.id);
+  if (job === null) return refuse('not_found', { id: command.id });
+  if (command.kind === 'claim' && job.state === 'queued') {
+    const refusal = await holdBack(tx, ledger, job, routing);
+    if (refusal !== null) return refusal;
+  }
+  const decision = decide(job, command, ledger.now);
+  ledger.apply(decision, command.actor);
+  const started = command.kind === 'claim' && decision.answer.ok && job.state === 'queued';
+  if (started && needsSlots(job) && !ledger.wasRunning(job)) await takeSlotsFor(tx, job);
+  return decision.answer;
+}
+
+/** What keeps a ready job from being claimed by its id: a pause, or a full pool. */
+async function holdBack(tx: Tx, ledger: Ledger, job: Job, routing: Routing): Promise<Refusal | null> {
+  if (routing.pausedTargets.has(job.target)) return refuse('paused', { target: job.target });
+  if (routing.pausedTypes.has(job.typeNo)) return refuse('paused', { type: job.typeNo });
+  if (!needsSlots(job) || ledger.wasRunning(job)) return null;
+  const pool = await fullPool(tx, job);
+  return pool === null ? null : refuse('pool_full', { pool });
+}
+
+/** Decides all commands of one kind together and puts their answers in place. */
+async function answerGroup<C extends Command>(
+  commands: readonly Command[],
+  answers: Answer[],
+  isOfGroup: (command: Command) => command is C,
+  decideGroup: (group: readonly C[]) => Promise<readonly Answer[]>,
+): Promise<void> {
+  const group = commands.filter(isOfGroup);
+  if (group.length === 0) return;
+  const decided = (await decideGroup(group)).values();
+  for (const [i, command] of commands.entries()) if (isOfGroup(command)) answers[i] = decided.next().value as Answer;
+}
+
+function isCreate(command: Command): command is Create {
+  return command.kind === 'create';
+}
+
+function isClaimNext(command: Command): command is ClaimNext {
+  return command.kind === 'claimNext';
+}
+
+function claims(command: Command): boolean {
+  return command.kind === 'claim' || command.kind === 'claimNext';
+}
+
+/** Every job the commands name, once: all of them are locked together, in the order of their numbers. */
+function idsOf(commands: readonly Command[]): string[] {
+  const ids = new Set<string>();
+  for (const command of commands) {
+    if (command.kind === 'claimNext') continue;
+    if (command.kind !== 'create') {
+      ids.add(command.id);
+      continue;
+    }
+    for (const job of command.jobs) {
+      if (job.parentId !== null) ids.add(job.parentId);
+      for (const dependency of job.after) ids.add(dependency.id);
+    }
+  }
+  return [...ids];
+}

@@ -1,0 +1,162 @@
+/** Group commit: whatever arrives while a flush is under way shares the next one, and each caller gets its own durable answer. */
+
+import type { Accepted, ClaimNext, ClaimNextAnswer, Command, Create, CreateAnswer } from '../domain/command.ts';
+import { type Refusal, SpineError } from '../domain/error.ts';
+import { LIMITS } from '../domain/limits.ts';
+import type { Routing, Store, Tx } from '../store/store.ts';
+import { type Answer, flush, StaleRouting } from './flush.ts';
+import { type Effects, Ledger, type OutboxPolicy } from './ledger.ts';
+
+/** Larger flushes hold locks longer without getting cheaper. */
+const FLUSH_WEIGHT = 1_000;
+/** A lost race over a unique key is decided anew; more than a few in a row is a fault. */
+const TRIES_ALONE = 4;
+
+export type AnswerTo<C extends Command> = C extends Create ? CreateAnswer : C extends ClaimNext ? ClaimNextAnswer : Accepted | Refusal;
+
+interface Waiting {
+  readonly command: Command;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface FlusherOptions {
+  readonly store: Store;
+  readonly now: () => number;
+  /** Names this server's lanes in shared counters. */
+  readonly laneKey: (lane: number) => string;
+  readonly outbox: OutboxPolicy;
+  readonly routing: () => Promise<Routing>;
+  readonly forgetRouting: () => void;
+  readonly onEffects: (effects: Effects) => void;
+}
+
+export class Flusher {
+  readonly #options: FlusherOptions;
+  readonly #freeLanes: number[];
+  readonly #parking = new Set<string>();
+  #queue: Waiting[] = [];
+  /** Work that wants a transaction to itself, e.g. settling. */
+  #alone: ((lane: number) => Promise<void>)[] = [];
+  #underWay = 0;
+  #idle: (() => void)[] = [];
+  #stopping = false;
+
+  constructor(options: FlusherOptions) {
+    this.#options = options;
+    this.#freeLanes = Array.from({ length: options.store.lanes }, (_, lane) => lane);
+  }
+
+  submit<C extends Command>(command: C): Promise<AnswerTo<C>> {
+    if (this.#stopping) return Promise.reject(new SpineError('shutting_down'));
+    if (this.#queue.length >= LIMITS.pendingCommands) return Promise.reject(new SpineError('overloaded', { retryAfterS: 1 }));
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ command, resolve: resolve as (answer: Answer) => void, reject });
+      this.#kick();
+    });
+  }
+
+  /** Runs `work` in a transaction of its own, with a ledger to write through. */
+  transact<T>(work: (tx: Tx, ledger: Ledger) => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#alone.push(async (lane) => {
+        try {
+          resolve(await this.#transact(lane, work));
+        } catch (error) {
+          reject(error);
+        }
+      });
+      this.#kick();
+    });
+  }
+
+  /** Takes no more commands, and resolves when those under way are durable. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    if (this.#underWay === 0 && this.#queue.length === 0 && this.#alone.length === 0) return;
+    await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  get pending(): number {
+    return this.#queue.length;
+  }
+
+  #kick(): void {
+    const lane = this.#freeLanes.pop();
+    if (lane === undefined) return;
+    this.#underWay++;
+    // One turn of the event loop gathers everything that has arrived by then.
+    setImmediate(() => void this.#work(lane));
+  }
+
+  async #work(lane: number): Promise<void> {
+    const alone = this.#alone.shift();
+    if (alone !== undefined) await alone(lane);
+    else if (this.#queue.length > 0) await this.#flush(lane, this.#takeBatch());
+    this.#freeLanes.push(lane);
+    this.#underWay--;
+    if (this.#queue.length > 0 || this.#alone.length > 0) this.#kick();
+    else if (this.#underWay === 0) for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  #takeBatch(): Waiting[] {
+    let weight = 0;
+    let count = 0;
+    while (count < this.#queue.length && weight < FLUSH_WEIGHT) {
+      const { command } = this.#queue[count++] as Waiting;
+      weight += command.kind === 'create' ? command.jobs.length : command.kind === 'claimNext' ? command.max : 1;
+    }
+    return this.#queue.splice(0, count);
+  }
+
+  async #flush(lane: number, batch: readonly Waiting[]): Promise<void> {
+    try {
+      const answers = await this.#attempt(lane, batch);
+      for (const [i, waiting] of batch.entries()) waiting.resolve(answers[i] as Answer);
+    } catch (error) {
+      if (error instanceof SpineError) for (const waiting of batch) waiting.reject(error);
+      else for (const waiting of batch) await this.#flushAlone(lane, waiting);
+    }
+  }
+
+  /** After an unexpected error each command gets a flush to itself, so that only the guilty one fails. */
+  async #flushAlone(lane: number, waiting: Waiting): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        const [answer] = await this.#attempt(lane, [waiting]);
+        return waiting.resolve(answer as Answer);
+      } catch (error) {
+        if (error instanceof SpineError || tries === TRIES_ALONE) return waiting.reject(error);
+      }
+    }
+  }
+
+  async #attempt(lane: number, batch: readonly Waiting[]): Promise<readonly Answer[]> {
+    const { store, now, laneKey, outbox } = this.#options;
+    const commands = batch.map((waiting) => waiting.command);
+    for (;;) {
+      const routing = await this.#options.routing();
+      const settings = { now: now(), laneKey: laneKey(lane), routing, outbox, parking: this.#parking };
+      try {
+        const { answers, effects } = await store.transaction(lane, (tx) => flush(tx, commands, settings));
+        this.#options.onEffects(effects);
+        return answers;
+      } catch (error) {
+        if (!(error instanceof StaleRouting)) throw error;
+        this.#options.forgetRouting();
+      }
+    }
+  }
+
+  async #transact<T>(lane: number, work: (tx: Tx, ledger: Ledger) => Promise<T>): Promise<T> {
+    const { store, now, laneKey, outbox } = this.#options;
+    const ledger = new Ledger(now());
+    const value = await store.transaction(lane, async (tx) => {
+      const made = await work(tx, ledger);
+      await ledger.save(tx, laneKey(lane), outbox);
+      return made;
+    });
+    this.#options.onEffects(ledger.effects);
+    return value;
+  }
+}

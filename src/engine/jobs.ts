@@ -1,0 +1,84 @@
+/** Jobs as people and doors handle them: create, look, comment, cancel, reopen. */
+
+import type { Actor } from '../domain/command.ts';
+import { SpineError } from '../domain/error.ts';
+import type { Job } from '../domain/job.ts';
+import { serves } from '../domain/lease.ts';
+import { LIMITS } from '../domain/limits.ts';
+import { decide } from '../domain/decide.ts';
+import { accepted, type Core } from './core.ts';
+import { Drafting } from './drafting.ts';
+import type { JobFilter, Jobs } from './engine.ts';
+
+export function jobsOf(core: Core): Jobs {
+  const { store } = core;
+  const drafting = new Drafting(core);
+
+  const get = async (actor: Actor, id: string): Promise<Job> => {
+    const job = /^\d{1,15}$/.test(id) ? await store.read.jobByNo(Number(id)) : await store.read.jobById(id);
+    if (job === null) throw new SpineError('not_found', { id });
+    if (!serves(actor, job.target)) throw new SpineError('forbidden', { target: job.target });
+    return job;
+  };
+
+  return {
+    get,
+    create: async (actor, drafts, idempotency) => {
+      if (core.unfinished + drafts.length > core.settings.maxUnfinishedJobs) {
+        throw new SpineError('queue_full', { limit: core.settings.maxUnfinishedJobs, retryAfterS: 5 });
+      }
+      const jobs = await drafting.complete(drafts);
+      const key = idempotency === undefined ? null : { principal: actor.name, ...idempotency };
+      const answer = accepted(await core.flusher.submit({ kind: 'create', actor, jobs, idempotency: key }));
+      return { jobs: answer.jobs, replayed: answer.replayed };
+    },
+    details: async (jobs) => store.read.details(jobs),
+    list: async (actor, filter) => store.read.list({
+      states: filter.states,
+      targets: targetsOf(actor, filter),
+      typeNo: filter.type === undefined ? null : ((await core.types()).get(filter.type)?.no ?? -1),
+      tag: filter.tag ?? null,
+      order: filter.order,
+      from: filter.from ?? null,
+      limit: filter.limit,
+    }),
+    events: async (actor, id, afterSeq, limit) => store.read.eventsOf((await get(actor, id)).no, afterSeq, limit),
+    logs: async (actor, id, afterNo, limit) => store.read.logsOf((await get(actor, id)).no, afterNo, limit),
+    feed: async (after, limit) => store.read.feed(after, limit),
+    comment: (actor, id, text) => core.perform({ kind: 'comment', actor, id, text }),
+    cancel: (actor, id, reason) => cancelFamily(core, actor, id, reason),
+    retry: (actor, id) => core.perform({ kind: 'retry', actor, id }),
+    redrive: (actor, id) => core.perform({ kind: 'redrive', actor, id }),
+    snooze: (actor, id, untilAt, leaseToken) => core.perform({ kind: 'snooze', actor, id, untilAt, leaseToken }),
+  };
+}
+
+/** An actor sees its own targets; asking for others shows nothing rather than something else. */
+function targetsOf(actor: Actor, filter: JobFilter): readonly string[] | null {
+  if (filter.target === undefined) return actor.targets;
+  return serves(actor, filter.target) ? [filter.target] : ['\u0000none'];
+}
+
+/** The job and all unfinished work it created, in one transaction: nothing slips through in between. */
+async function cancelFamily(core: Core, actor: Actor, id: string, reason: string | null) {
+  const answer = await core.flusher.transact(async (tx, ledger) => {
+    const [job] = await tx.lockJobs([id]);
+    if (job === undefined) return { ok: false, code: 'not_found', details: { id } } as const;
+    const family = [job.no, ...(await tx.openDescendants(job.no, LIMITS.cascade))];
+    for (const member of await tx.lockJobsByNo(family)) ledger.load(member);
+    const decision = decide(job, { kind: 'cancel', id, actor, reason }, ledger.now);
+    ledger.apply(decision, actor);
+    if (decision.answer.ok) {
+      for (const member of await tx.lockJobsByNo(family.slice(1))) {
+        ledger.apply(decide(ledger.load(member), { kind: 'cancel', id: member.id, actor: ALL_SEEING(actor), reason }, ledger.now), actor);
+      }
+    }
+    return decision.answer;
+  });
+  return accepted(answer);
+}
+
+/** Who may cancel the parent may end what it created, whomever that is addressed to. */
+function ALL_SEEING(actor: Actor): Actor {
+  return { ...actor, targets: null };
+}

@@ -1,0 +1,164 @@
+/** The working set of one flush: rows as they were and as they are decided to be, and everything to be written with them. */
+
+import type { Actor, Decision, LogLine } from '../domain/command.ts';
+import type { EventDraft, JobEvent } from '../domain/event.ts';
+import { isFinal, type Job, type State, UNSETTLED } from '../domain/job.ts';
+import { needsSlots } from '../domain/pool.ts';
+import type { NewRow, OutboxDraft, Tx } from '../store/store.ts';
+
+interface Entry {
+  readonly before: Job;
+  after: Job;
+}
+
+/** What the engine must wake once the flush is durable. */
+export interface Effects {
+  /** How many jobs became ready, by target. */
+  readonly queued: Map<string, number>;
+  unsettled: boolean;
+  /** Something now waits for a moment in time. */
+  timed: boolean;
+}
+
+export type OutboxPolicy = (job: Job) => OutboxDraft | null;
+
+export class Ledger {
+  readonly now: number;
+  readonly effects: Effects = { queued: new Map(), unsettled: false, timed: false };
+  readonly #entries = new Map<number, Entry>();
+  readonly #byId = new Map<string, number>();
+  readonly #events: JobEvent[] = [];
+  readonly #outcomes = new Map<number, { jobNo: number; result: string | null; error: string | null }>();
+  readonly #comments: { jobNo: number; seq: number; at: number; by: string; text: string }[] = [];
+  readonly #logs: { jobNo: number; attempt: number; line: LogLine }[] = [];
+  readonly #counts = new Map<string, { target: string; state: State; by: number }>();
+  readonly #outbox: OutboxDraft[] = [];
+
+  constructor(now: number) {
+    this.now = now;
+  }
+
+  load(job: Job): Job {
+    const known = this.#entries.get(job.no);
+    if (known !== undefined) return known.after;
+    this.#entries.set(job.no, { before: job, after: job });
+    this.#byId.set(job.id, job.no);
+    return job;
+  }
+
+  find(id: string): Job | null {
+    const no = this.#byId.get(id);
+    return no === undefined ? null : (this.#entries.get(no)?.after ?? null);
+  }
+
+  /** Whether the row still holds the slots it had when the flush began. */
+  wasRunning(job: Job): boolean {
+    return this.#entries.get(job.no)?.before.state === 'running';
+  }
+
+  /** Takes over what a decision says; commands on the same job see each other's result. */
+  apply(decision: Decision, actor: Actor): void {
+    const { job, writes } = decision;
+    const entry = this.#entries.get(job.no);
+    if (entry === undefined) throw new Error(`job ${job.no} was decided without being loaded`);
+    if (entry.after.state !== job.state) this.#moved(entry.after, job);
+    entry.after = job;
+    for (const event of decision.events) this.#record(job, event);
+    if (writes?.outcome) this.#outcomes.set(job.no, { jobNo: job.no, ...writes.outcome });
+    if (writes?.comment !== undefined) {
+      this.#comments.push({ jobNo: job.no, seq: job.comments, at: this.now, by: actor.name, text: writes.comment });
+    }
+    for (const line of writes?.logs ?? []) this.#logs.push({ jobNo: job.no, attempt: job.attempts, line });
+  }
+
+  /** Changes a row without a command of its own, e.g. a parent that is now watched. */
+  amend(job: Job, events: readonly EventDraft[] = []): void {
+    this.apply({ job, events, answer: { ok: true, job } }, { name: 'system', role: 'system', targets: null });
+  }
+
+  async insert(tx: Tx, rows: readonly NewRow[], event: (row: NewRow) => EventDraft): Promise<Job[]> {
+    const nos = await tx.insertJobs(rows);
+    return rows.map((row, i) => {
+      const job: Job = { no: nos[i] as number, ...row.job, seq: 0 };
+      this.#entries.set(job.no, { before: job, after: job });
+      this.#byId.set(job.id, job.no);
+      this.#entered(job);
+      this.#record(job, event(row));
+      return job;
+    });
+  }
+
+  /** A row that is about to be deleted leaves the statistics. */
+  forget(job: Job): void {
+    this.#count(job.target, job.state, -1);
+  }
+
+  /** Writes everything. The events come last but one: on PostgreSQL their place is drawn after the last row lock. */
+  async save(tx: Tx, laneKey: string, outbox: OutboxPolicy): Promise<void> {
+    await this.#passOnSlots(tx);
+    const changes = [...this.#entries.values()].filter((entry) => entry.before !== entry.after);
+    for (const entry of changes) this.#announce(entry, outbox);
+    if (changes.length > 0) await tx.updateJobs(changes);
+    if (this.#outcomes.size > 0) await tx.saveOutcomes([...this.#outcomes.values()]);
+    if (this.#comments.length > 0) await tx.addComments(this.#comments);
+    if (this.#logs.length > 0) await tx.addLogs(this.#logs);
+    if (this.#outbox.length > 0) await tx.addOutbox(this.#outbox);
+    if (this.#events.length > 0) await tx.appendEvents(this.#events, this.now);
+    if (this.#counts.size > 0) await tx.addCounts(laneKey, this.#sortedCounts());
+    if (this.effects.queued.size > 0) await tx.notify([...this.effects.queued.keys()]);
+  }
+
+  /** Slots of jobs that stopped running go to the best waiters, in the same commit. */
+  async #passOnSlots(tx: Tx): Promise<void> {
+    const stopped = [...this.#entries.values()]
+      .filter(({ before, after }) => before.state === 'running' && after.state !== 'running' && needsSlots(before))
+      .map(({ before }) => before.no);
+    if (stopped.length === 0) return;
+    for (const pool of await tx.releaseSlots(stopped)) await this.requeueWaiters(tx, pool);
+  }
+
+  async requeueWaiters(tx: Tx, pool: string): Promise<number> {
+    const waiters = (await tx.bestWaiters(pool)).map((job) => this.load(job)).filter((job) => job.state === 'blocked');
+    for (const job of waiters) {
+      const next: Job = { ...job, state: 'queued', blockedOn: null, updatedAt: this.now };
+      this.amend(next, [{ kind: 'job.queued', by: 'system', facts: { pool } }]);
+    }
+    return waiters.length;
+  }
+
+  #record(job: Job, draft: EventDraft): void {
+    job.seq += 1;
+    this.#events.push({ jobNo: job.no, seq: job.seq, at: this.now, kind: draft.kind, by: draft.by, facts: draft.facts ?? null });
+  }
+
+  #moved(from: Job, to: Job): void {
+    this.#count(from.target, from.state, -1);
+    this.#entered(to);
+  }
+
+  #entered(job: Job): void {
+    this.#count(job.target, job.state, 1);
+    if (job.state === 'queued') this.effects.queued.set(job.target, (this.effects.queued.get(job.target) ?? 0) + 1);
+    if (job.state === 'scheduled' || (job.state === 'running' && job.timeoutAt !== null)) this.effects.timed = true;
+    if (job.settled === UNSETTLED) this.effects.unsettled = true;
+  }
+
+  #count(target: string, state: State, by: number): void {
+    const key = `${target}\n${state}`;
+    const delta = this.#counts.get(key) ?? { target, state, by: 0 };
+    delta.by += by;
+    this.#counts.set(key, delta);
+  }
+
+  /** Always in the same order, so that two servers that share a lane's name never deadlock. */
+  #sortedCounts(): { target: string; state: State; by: number }[] {
+    const deltas = [...this.#counts].filter(([, delta]) => delta.by !== 0);
+    return deltas.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, delta]) => delta);
+  }
+
+  #announce({ before, after }: Entry, outbox: OutboxPolicy): void {
+    if (isFinal(before.state) || !isFinal(after.state)) return;
+    const draft = outbox(after);
+    if (draft !== null) this.#outbox.push(draft);
+  }
+}

@@ -1,0 +1,82 @@
+/** Types, pauses, pools and blob records: what steers the queue from outside. */
+
+import { SpineError } from '../domain/error.ts';
+import type { PoolUse } from '../store/store.ts';
+import type { Core } from './core.ts';
+import type { BlobRecords, Pools, RoutingVerbs, Types } from './engine.ts';
+
+export function typesOf(core: Core): Types {
+  const { store, flusher, schemas } = core;
+  return {
+    list: async () => store.read.types(),
+    get: async (name) => {
+      const type = (await store.read.types()).find((each) => each.name === name);
+      if (type === undefined) throw new SpineError('not_found', { type: name });
+      return type;
+    },
+    save: async (draft) => {
+      const schema = draft.paramsSchema ?? null;
+      const problem = schema === null ? null : schemas.problemWith(schema);
+      if (problem !== null) throw new SpineError('bad_request', { field: 'paramsSchema', problem: `paramsSchema is not a usable JSON Schema: ${problem}` });
+      const type = {
+        name: draft.name,
+        label: draft.label ?? draft.name,
+        sop: draft.sop ?? null,
+        paramsSchema: schema === null ? null : JSON.stringify(schema),
+        onlyIfMissing: false,
+      };
+      const saved = await flusher.transact(async (tx, ledger) => tx.saveType(type, ledger.now));
+      core.forgetTypes();
+      return saved;
+    },
+  };
+}
+
+export function routingOf(core: Core): RoutingVerbs {
+  const set = async (actorName: string, kind: 'target' | 'type', name: string, paused: boolean): Promise<void> => {
+    await core.flusher.transact(async (tx, ledger) => tx.setPaused(kind, name, paused, ledger.now, actorName));
+    core.forgetRouting();
+    if (!paused) core.waiters.wakeAll();
+  };
+  return {
+    pause: (actor, kind, name) => set(actor.name, kind, name, true),
+    resume: (actor, kind, name) => set(actor.name, kind, name, false),
+    current: async () => core.store.read.routing(),
+  };
+}
+
+export function poolsOf(core: Core): Pools {
+  const { store, flusher } = core;
+  const find = async (name: string): Promise<PoolUse | undefined> => (await store.read.pools()).find((pool) => pool.name === name);
+  return {
+    list: async () => store.read.pools(),
+    save: async (pool) => {
+      await flusher.transact(async (tx, ledger) => {
+        await tx.savePool(pool, ledger.now);
+        // More room lets waiters in at once.
+        await ledger.requeueWaiters(tx, pool.name);
+      });
+      return (await find(pool.name)) as PoolUse;
+    },
+    remove: async (name) => {
+      const end = await flusher.transact(async (tx) => tx.deletePool(name));
+      if (end === 'missing') throw new SpineError('not_found', { pool: name });
+      if (end === 'in_use') throw new SpineError('conflict', { pool: name, why: 'unfinished jobs use this pool' });
+    },
+  };
+}
+
+export function blobsOf(core: Core): BlobRecords {
+  return {
+    save: async (actor, blob) => {
+      const saved = { ...blob, jobNo: null, createdAt: core.now(), createdBy: actor.name };
+      await core.flusher.transact(async (tx) => tx.saveBlob(saved));
+      return saved;
+    },
+    get: async (id) => {
+      const blob = await core.store.read.blob(id);
+      if (blob === null) throw new SpineError('not_found', { blob: id });
+      return blob;
+    },
+  };
+}

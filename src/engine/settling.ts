@@ -1,0 +1,78 @@
+/** Reacts to jobs that ended: the lineage goes on with a retry, or those who waited for the end move. */
+
+import { admit, dependencyMet } from '../domain/admit.ts';
+import { type Job, OPEN, rootOf, SETTLED, UNSETTLED } from '../domain/job.ts';
+import { finish } from '../domain/retry.ts';
+import type { Tx } from '../store/store.ts';
+import type { Core } from './core.ts';
+import type { Ledger } from './ledger.ts';
+
+/** Settles one job in one transaction. Two servers may try: the second finds it settled. */
+export async function settle(core: Core, no: number): Promise<void> {
+  await core.flusher.transact(async (tx, ledger) => {
+    const [found] = await tx.lockJobsByNo([no]);
+    if (found === undefined || found.settled !== UNSETTLED) return;
+    const job = ledger.load(found);
+    ledger.amend({ ...job, settled: SETTLED }, job.retryAt === null ? [] : [{ kind: 'job.retried', by: 'system', facts: { runAt: job.retryAt } }]);
+    if (job.retryAt === null) await release(tx, ledger, job);
+    else await goOn(core, tx, ledger, job);
+  });
+}
+
+/** The next member of the lineage. UNIQUE (retry_of) makes a second one impossible. */
+async function goOn(core: Core, tx: Tx, ledger: Ledger, failed: Job): Promise<void> {
+  const runAt = failed.retryAt ?? ledger.now;
+  const { no: _, ...rest } = failed;
+  const next: Omit<Job, 'no'> = {
+    ...rest,
+    id: core.ids.jobId(ledger.now),
+    createdAt: ledger.now,
+    updatedAt: ledger.now,
+    retryCount: failed.retryCount + 1,
+    retryOf: failed.no,
+    rootNo: rootOf(failed),
+    state: admit({ waitingFor: 0, runAt }, ledger.now),
+    runAt,
+    retryAt: null,
+    attempts: 0,
+    fence: 0,
+    endedToken: null,
+    endedVerb: null,
+    endedState: null,
+    settled: OPEN,
+    finishedAt: null,
+    reason: null,
+    progress: null,
+    seq: 1,
+    comments: 0,
+    cancelRequested: false,
+  };
+  const input = await tx.inputOf(failed.no);
+  await ledger.insert(tx, [{ job: next, input }], () => ({
+    kind: 'job.created',
+    by: 'system',
+    facts: { target: next.target, retryOf: failed.id, retryCount: next.retryCount },
+  }));
+}
+
+/** Dependents whose last dependency this was are admitted; those who hoped for another end are skipped. */
+async function release(tx: Tx, ledger: Ledger, ended: Job): Promise<void> {
+  const root = rootOf(ended);
+  const dependents = await tx.dependentsOf(root);
+  if (dependents.length === 0) return;
+  const wanted = new Map(dependents.map(({ jobNo, on }) => [jobNo, on]));
+  for (const found of await tx.lockJobsByNo([...wanted.keys()])) {
+    const job = ledger.load(found);
+    if (job.state !== 'blocked') continue;
+    const next: Job = { ...job, waitingFor: Math.max(0, job.waitingFor - 1), updatedAt: ledger.now };
+    if (!dependencyMet(wanted.get(job.no) ?? 'complete', ended.state)) {
+      next.reason = 'a dependency ended otherwise';
+      finish(next, 'skipped', ledger.now);
+      ledger.amend(next, [{ kind: 'job.skipped', by: 'system', facts: { dependency: ended.id, ended: ended.state } }]);
+      continue;
+    }
+    next.state = admit(next, ledger.now);
+    ledger.amend(next, next.state === 'blocked' ? [] : [{ kind: 'job.queued', by: 'system', facts: { dependency: ended.id, state: next.state } }]);
+  }
+  await tx.settleDependencies(root);
+}

@@ -1,0 +1,82 @@
+/** Claimers that wait for work. A wake-up is a hint to look again; whoever waited longest looks first. */
+
+import type { Clock } from '../domain/ports.ts';
+
+interface Ticket {
+  readonly targets: readonly string[];
+  /** Work may have come since the last look. */
+  woken: boolean;
+  wake: (() => void) | null;
+}
+
+export class Waiters {
+  readonly #clock: Clock;
+  readonly #byTarget = new Map<string, Set<Ticket>>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get size(): number {
+    const tickets = new Set<Ticket>();
+    for (const waiting of this.#byTarget.values()) for (const ticket of waiting) tickets.add(ticket);
+    return tickets.size;
+  }
+
+  /** Stand in line before looking for work, so that nothing that comes in between is missed. */
+  enter(targets: readonly string[]): Ticket {
+    const ticket: Ticket = { targets, woken: false, wake: null };
+    for (const target of targets) {
+      const waiting = this.#byTarget.get(target) ?? new Set();
+      waiting.add(ticket);
+      this.#byTarget.set(target, waiting);
+    }
+    return ticket;
+  }
+
+  /** Leave the line. A hint that was not needed goes to the next in line. */
+  leave(ticket: Ticket, unusedHint: boolean): void {
+    for (const target of ticket.targets) {
+      const waiting = this.#byTarget.get(target);
+      waiting?.delete(ticket);
+      if (waiting?.size === 0) this.#byTarget.delete(target);
+    }
+    if (unusedHint) for (const target of ticket.targets) this.wake(target, 1);
+  }
+
+  /** Resolves when work may have come, the time is over, or the caller has gone. */
+  wait(ticket: Ticket, waitMs: number, signal?: AbortSignal): Promise<void> {
+    if (ticket.woken || signal?.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const done = (): void => {
+        cancel();
+        signal?.removeEventListener('abort', done);
+        ticket.wake = null;
+        resolve();
+      };
+      const cancel = this.#clock.after(waitMs, done);
+      signal?.addEventListener('abort', done);
+      ticket.wake = done;
+    });
+  }
+
+  wake(target: string, count: number): void {
+    let left = count;
+    for (const ticket of this.#byTarget.get(target) ?? []) {
+      if (left === 0) return;
+      if (ticket.woken) continue;
+      left--;
+      ticket.woken = true;
+      ticket.wake?.();
+    }
+  }
+
+  /** Polling is the truth: one claimer of each target looks again. */
+  wakeOneOfEach(): void {
+    for (const target of [...this.#byTarget.keys()]) this.wake(target, 1);
+  }
+
+  wakeAll(): void {
+    for (const [target, waiting] of [...this.#byTarget]) this.wake(target, waiting.size);
+  }
+}

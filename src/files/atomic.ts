@@ -1,0 +1,28 @@
+/** Files that are replaced as a whole: temp file, sync, rename. A power cut leaves the old or the new one. */
+
+import { type FileHandle, open, rename } from 'node:fs/promises';
+
+export async function replaceFile(file: string, content: string | ((handle: FileHandle) => Promise<void>)): Promise<void> {
+  const temp = `${file}.tmp`;
+  const handle = await open(temp, 'w', 0o600);
+  try {
+    if (typeof content === 'string') await handle.writeFile(content);
+    else await content(handle);
+    await handle.datasync();
+  } finally {
+    await handle.close();
+  }
+  await rename(temp, file);
+}
+
+/** A new name in a folder is durable only when the folder is. */
+export async function syncFolder(dir: string): Promise<void> {
+  // Windows cannot open a folder, and needs no such sync.
+  if (process.platform === 'win32') return;
+  const handle = await open(dir, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,80 @@
+/** Writes what is still alive into one new file that takes the place of all older ones. */
+
+import { type FileHandle, open, rm } from 'node:fs/promises';
+import type { FeedPlace, Store } from '../store/store.ts';
+import { journalText } from './journal-entry.ts';
+import { printLine } from './journal-line.ts';
+import { putBase, segmentFile } from './journal-segments.ts';
+import { settingLines } from './journal-settings.ts';
+import { isAfter, START } from './place.ts';
+
+/** Events of one step: a few milliseconds. */
+const STEP_EVENTS = 256;
+
+export class Compaction {
+  readonly #dir: string;
+  readonly #store: Pick<Store, 'identity' | 'read'>;
+  readonly #end: FeedPlace;
+  readonly #upTo: number;
+  #place: FeedPlace = START;
+  #handle: FileHandle | null = null;
+  #bytes = 0;
+
+  /** Replaces the segments up to number `upTo`, which hold the feed up to `end`. */
+  constructor(dir: string, store: Pick<Store, 'identity' | 'read'>, end: FeedPlace, upTo: number) {
+    this.#dir = dir;
+    this.#store = store;
+    this.#end = end;
+    this.#upTo = upTo;
+  }
+
+  /** Answers the size of the finished file, or null while there is more to do. */
+  async step(): Promise<number | null> {
+    try {
+      const { read } = this.#store;
+      if (this.#handle === null) await this.#start();
+      const found = await read.feed(this.#place, STEP_EVENTS);
+      const events = found.filter((event) => !isAfter(event, this.#end));
+      await this.#write(await journalText(read, events, 'new'));
+      const last = events.at(-1);
+      if (last) this.#place = last;
+      return events.length === STEP_EVENTS ? null : await this.#finish();
+    } catch (error) {
+      // The old segments are all still there; the next pass starts a new attempt.
+      await this.abandon();
+      throw error;
+    }
+  }
+
+  async abandon(): Promise<void> {
+    await this.#handle?.close();
+    this.#handle = null;
+    this.#place = START;
+    this.#bytes = 0;
+    await rm(this.#temp, { force: true });
+  }
+
+  get #temp(): string {
+    return `${segmentFile(this.#dir, this.#upTo, true)}.tmp`;
+  }
+
+  async #start(): Promise<void> {
+    this.#handle = await open(this.#temp, 'w', 0o600);
+    await this.#write(printLine({ spine: 1, identity: this.#store.identity }));
+    await this.#write([...(await settingLines(this.#store.read)).values()].join(''));
+  }
+
+  async #finish(): Promise<number> {
+    await this.#handle?.datasync();
+    await this.#handle?.close();
+    this.#handle = null;
+    await putBase(this.#dir, this.#temp, this.#upTo);
+    return this.#bytes;
+  }
+
+  async #write(text: string): Promise<void> {
+    const bytes = Buffer.from(text);
+    await this.#handle?.appendFile(bytes);
+    this.#bytes += bytes.length;
+  }
+}

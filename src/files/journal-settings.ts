@@ -1,0 +1,46 @@
+/** Types, pools and pauses have no events: they are looked at now and then, and written when they changed. */
+
+import type { Clock } from '../domain/ports.ts';
+import type { FeedEvent, Reads } from '../store/store.ts';
+import { printLine } from './journal-line.ts';
+
+const LOOK_EVERY_MS = 5_000;
+
+type SettingReads = Pick<Reads, 'types' | 'pools' | 'routing'>;
+
+export class Settings {
+  readonly #read: SettingReads;
+  readonly #clock: Pick<Clock, 'now'>;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  /** Lines by what they are about. */
+  #last: ReadonlyMap<string, string> = new Map();
+  #next: ReadonlyMap<string, string> = new Map();
+
+  constructor(read: SettingReads, clock: Pick<Clock, 'now'>) {
+    this.#read = read;
+    this.#clock = clock;
+  }
+
+  /** The lines that say what changed. A new job may be the first of a new type, so new jobs look at once. */
+  async changes(events: readonly FeedEvent[]): Promise<string> {
+    const now = this.#clock.now();
+    const due = now - this.#lookedAt >= LOOK_EVERY_MS;
+    if (!due && !events.some((event) => event.seq === 1)) return '';
+    this.#lookedAt = now;
+    this.#next = await settingLines(this.#read);
+    return [...this.#next].map(([about, line]) => (this.#last.get(about) === line ? '' : line)).join('');
+  }
+
+  /** What changes() answered is on the disk. */
+  written(): void {
+    this.#last = this.#next;
+  }
+}
+
+export async function settingLines(read: SettingReads): Promise<Map<string, string>> {
+  const pools = (await read.pools()).map(({ name, capacity, perKey }) => ({ name, capacity, perKey }));
+  const lines = (await read.types()).map((type): [string, string] => [`type ${type.no}`, printLine({ type })]);
+  lines.push(['pools', printLine({ pools })]);
+  lines.push(['pauses', printLine({ pauses: (await read.routing()).pauses })]);
+  return new Map(lines);
+}

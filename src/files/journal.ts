@@ -1,0 +1,156 @@
+/** The append-only journal: what `spine rebuild` makes a database from. */
+
+import { rename } from 'node:fs/promises';
+import type { Clock } from '../domain/ports.ts';
+import type { FeedPlace, Store } from '../store/store.ts';
+import { Compaction } from './journal-compact.ts';
+import { journalText } from './journal-entry.ts';
+import { printLine } from './journal-line.ts';
+import { type JournalEnd, readEnd, Segments } from './journal-segments.ts';
+import { Settings } from './journal-settings.ts';
+import { continues, type Mark, markOf, type Pass, START } from './place.ts';
+
+export interface JournalOptions {
+  /** The folder `journal/` in the data dir. */
+  readonly dir: string;
+  readonly store: Pick<Store, 'identity' | 'read'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly segmentBytes?: number;
+  /** The journal is rewritten when it is larger than this and than four times what is alive in it. */
+  readonly compactAboveBytes?: number;
+}
+
+const SEGMENT_BYTES = 64 * 1024 * 1024;
+const COMPACT_ABOVE_BYTES = 256 * 1024 * 1024;
+const COMPACT_FACTOR = 4;
+
+/** Events of one pass, which ends with one sync. */
+const PASS_EVENTS = 2_000;
+/** Events whose jobs are in memory at once: each may bring a megabyte of input. */
+const BATCH_EVENTS = 128;
+
+export interface Journal {
+  readonly name: 'journal';
+  /** Where an older journal went that does not belong to this database, if there was one. */
+  readonly setAside: string | null;
+  runOnce(): Promise<Pass>;
+  /** Jobs that were deleted: they get their line with the next pass. */
+  prune(jobs: readonly { readonly no: number; readonly id: string }[]): void;
+  watermark(): FeedPlace;
+  /** How old the newest written event is while there are others to write; 0 when all are written. */
+  lagMs(): number;
+  close(): Promise<void>;
+}
+
+/** To be opened before the first command runs: it compares the journal's end with the database. */
+export async function openJournal(options: JournalOptions): Promise<Journal> {
+  const { dir, store } = options;
+  const end = await readEnd(dir);
+  const belongs = (end.identity === null || end.identity === store.identity) && (await continues(store.read, end.mark));
+  const setAside = belongs ? null : await putAside(dir);
+  const segments = await Segments.open(dir, store.identity);
+  return new FeedJournal(options, segments, belongs ? end : NOTHING, setAside);
+}
+
+async function putAside(dir: string): Promise<string> {
+  for (let n = 1; ; n++) {
+    const aside = `${dir}.before-${n}`;
+    try {
+      await rename(dir, aside);
+      return aside;
+    } catch (error) {
+      const taken = ['ENOTEMPTY', 'EEXIST', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '');
+      if (!taken || n > 1_000) throw error;
+    }
+  }
+}
+
+const NOTHING: JournalEnd = { identity: null, mark: null, bytes: 0, baseBytes: 0 };
+
+class FeedJournal implements Journal {
+  readonly name = 'journal';
+  readonly setAside: string | null;
+  readonly #options: JournalOptions;
+  readonly #segments: Segments;
+  readonly #settings: Settings;
+  #mark: Mark | null;
+  #bytes: number;
+  #liveBytes: number;
+  #caughtUp = false;
+  #pruned: { no: number; id: string }[] = [];
+  #compaction: Compaction | null = null;
+
+  constructor(options: JournalOptions, segments: Segments, end: JournalEnd, setAside: string | null) {
+    this.#options = options;
+    this.#segments = segments;
+    this.#settings = new Settings(options.store.read, options.clock);
+    this.#mark = end.mark;
+    this.#bytes = end.bytes;
+    this.#liveBytes = end.baseBytes;
+    this.setAside = setAside;
+  }
+
+  async runOnce(): Promise<Pass> {
+    const done = await this.#writeEvents();
+    const more = done === PASS_EVENTS;
+    this.#caughtUp = !more;
+    const compacting = await this.#compact();
+    return { done, more: more || compacting };
+  }
+
+  prune(jobs: readonly { readonly no: number; readonly id: string }[]): void {
+    this.#pruned.push(...jobs);
+  }
+
+  watermark(): FeedPlace {
+    return this.#mark ?? START;
+  }
+
+  lagMs(): number {
+    return this.#caughtUp || this.#mark === null ? 0 : Math.max(0, this.#options.clock.now() - this.#mark.at);
+  }
+
+  async close(): Promise<void> {
+    await this.#compaction?.abandon();
+    this.#compaction = null;
+    await this.#segments.close();
+  }
+
+  async #writeEvents(): Promise<number> {
+    const { read } = this.#options.store;
+    const events = await read.feed(this.watermark(), PASS_EVENTS);
+    const pruned = [...this.#pruned];
+    const texts = [await this.#settings.changes(events)];
+    for (let i = 0; i < events.length; i += BATCH_EVENTS) {
+      texts.push(await journalText(read, events.slice(i, i + BATCH_EVENTS), 'all'));
+    }
+    if (pruned.length > 0) texts.push(printLine({ pruned }));
+    const text = texts.join('');
+    if (text === '') return 0;
+    await this.#segments.append(text);
+    this.#settings.written();
+    this.#pruned = this.#pruned.slice(pruned.length);
+    this.#bytes += Buffer.byteLength(text);
+    const last = events.at(-1);
+    if (last) this.#mark = markOf(last);
+    if (this.#segments.size >= (this.#options.segmentBytes ?? SEGMENT_BYTES)) await this.#segments.startNext();
+    return events.length;
+  }
+
+  /** One bounded step; answers whether there is another one. */
+  async #compact(): Promise<boolean> {
+    if (this.#compaction === null) {
+      const limit = Math.max(this.#options.compactAboveBytes ?? COMPACT_ABOVE_BYTES, COMPACT_FACTOR * this.#liveBytes);
+      if (this.#bytes <= limit || this.#mark === null) return false;
+      const upTo = this.#segments.number;
+      await this.#segments.startNext();
+      this.#compaction = new Compaction(this.#options.dir, this.#options.store, this.#mark, upTo);
+    }
+    const finished = await this.#compaction.step();
+    if (finished === null) return true;
+    this.#compaction = null;
+    this.#liveBytes = finished;
+    this.#bytes = (await readEnd(this.#options.dir)).bytes;
+    return false;
+  }
+}

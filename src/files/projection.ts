@@ -1,0 +1,198 @@
+/** Files that people and scripts can read: one per job, one per job's history, one per type. Lags, never slows. */
+
+import { mkdir, readFile, rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { Job } from '../domain/job.ts';
+import type { Clock } from '../domain/ports.ts';
+import type { FeedEvent, FeedPlace, JobType, Store } from '../store/store.ts';
+import { replaceFile, syncFolder } from './atomic.ts';
+import { appendEvents, rewriteEvents } from './event-file.ts';
+import { fileNameOf } from './file-name.ts';
+import { jobDocument, typeDocument } from './job-document.ts';
+import { isAfter, markOf, type Pass, START } from './place.ts';
+import { readWatermark, type Watermark, writeWatermark } from './watermark.ts';
+
+export interface ProjectionOptions {
+  /** The data dir, in which jobs/, events/ and types/ lie. */
+  readonly dir: string;
+  readonly store: Pick<Store, 'identity' | 'read'>;
+  readonly clock: Pick<Clock, 'now'>;
+  /** Jobs written in one pass at most. */
+  readonly jobsPerPass?: number;
+  /** A pass ends early after this time. */
+  readonly budgetMs?: number;
+}
+
+const PASS_EVENTS = 1_000;
+const JOBS_PER_PASS = 200;
+const BUDGET_MS = 250;
+/** Jobs whose files are written side by side. */
+const AT_ONCE = 8;
+const REMEMBERED_ENDS = 20_000;
+const LOOK_AT_TYPES_EVERY_MS = 5_000;
+
+export interface Projection {
+  readonly name: 'files';
+  runOnce(): Promise<Pass>;
+  /** Deletes the files of jobs that are being pruned. */
+  removeFiles(ids: readonly string[]): Promise<void>;
+  watermark(): FeedPlace;
+  /** How old the newest written event is while there are others to write; 0 when all are written. */
+  lagMs(): number;
+}
+
+/** To be opened before the first command runs: it compares the watermark with the database. */
+export async function openProjection(options: ProjectionOptions): Promise<Projection> {
+  for (const folder of ['jobs', 'events', 'types']) await mkdir(path.join(options.dir, folder), { recursive: true, mode: 0o700 });
+  return new FileProjection(options, await readWatermark(options.dir, options.store));
+}
+
+interface Batch {
+  readonly job: Job;
+  readonly events: readonly FeedEvent[];
+}
+
+class FileProjection implements Projection {
+  readonly name = 'files';
+  readonly #options: ProjectionOptions;
+  readonly #ends = new Map<number, number>();
+  readonly #types = new Map<string, string>();
+  #watermark: Watermark;
+  #typesAt = Number.NEGATIVE_INFINITY;
+  #caughtUp = false;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(options: ProjectionOptions, watermark: Watermark) {
+    this.#options = options;
+    this.#watermark = watermark;
+  }
+
+  runOnce(): Promise<Pass> {
+    return this.#alone(() => this.#pass());
+  }
+
+  removeFiles(ids: readonly string[]): Promise<void> {
+    // Not during a pass: it may be about to write the file of a job it has read before.
+    return this.#alone(async () => {
+      for (const id of ids) {
+        for (const file of [this.#jobFile(id), this.#eventFile(id)]) {
+          await rm(file, { force: true });
+          await rm(`${file}.tmp`, { force: true });
+        }
+      }
+      this.#ends.clear();
+    });
+  }
+
+  watermark(): FeedPlace {
+    return this.#watermark.mark ?? START;
+  }
+
+  lagMs(): number {
+    const { mark } = this.#watermark;
+    return this.#caughtUp || mark === null ? 0 : Math.max(0, this.#options.clock.now() - mark.at);
+  }
+
+  #alone<T>(work: () => Promise<T>): Promise<T> {
+    const mine = this.#turn.then(work);
+    this.#turn = mine.catch(() => undefined);
+    return mine;
+  }
+
+  async #pass(): Promise<Pass> {
+    const { store, dir, jobsPerPass = JOBS_PER_PASS } = this.#options;
+    const found = await store.read.feed(this.watermark(), PASS_EVENTS);
+    const events = upToJobs(found, jobsPerPass);
+    const written = await this.#writeJobs(events);
+    const types = await this.#writeTypes();
+    const last = written.at(-1);
+    if (last) {
+      await syncFolder(path.join(dir, 'jobs'));
+      await syncFolder(path.join(dir, 'events'));
+      this.#watermark = { ...this.#watermark, mark: markOf(last) };
+      await writeWatermark(dir, store.identity, this.#watermark);
+    }
+    const more = written.length < found.length || found.length === PASS_EVENTS;
+    this.#caughtUp = !more;
+    return { done: written.length + types, more };
+  }
+
+  /** Answers the events that are on the disk now: all, or as many as the time allowed. */
+  async #writeJobs(events: readonly FeedEvent[]): Promise<readonly FeedEvent[]> {
+    const { store, clock, budgetMs = BUDGET_MS } = this.#options;
+    const byJob = [...Map.groupBy(events, (event) => event.jobNo)];
+    const startedAt = clock.now();
+    for (let i = 0; i < byJob.length; i += AT_ONCE) {
+      if (i > 0 && clock.now() - startedAt >= budgetMs) {
+        const next = byJob[i]?.[0];
+        return events.slice(0, events.findIndex((event) => event.jobNo === next));
+      }
+      const some = byJob.slice(i, i + AT_ONCE);
+      const jobs = new Map((await store.read.jobsByNo(some.map(([no]) => no))).map((job) => [job.no, job]));
+      await this.#writeSome(some.flatMap(([no, its]): Batch[] => {
+        const job = jobs.get(no);
+        return job === undefined ? [] : [{ job, events: its }];
+      }));
+    }
+    return events;
+  }
+
+  async #writeSome(batches: readonly Batch[]): Promise<void> {
+    const { read } = this.#options.store;
+    const jobs = batches.map(({ job }) => job);
+    const details = await read.details(jobs);
+    const after = Map.groupBy(await read.dependenciesOf(jobs.map(({ no }) => no)), (row) => row.jobNo);
+    await Promise.all(
+      batches.map(async ({ job, events }) => {
+        await this.#writeHistory(job, events);
+        const of = details.get(job.no);
+        if (of) await replaceFile(this.#jobFile(job.id), jobDocument(job, of, after.get(job.no) ?? []));
+      }),
+    );
+  }
+
+  async #writeHistory(job: Job, events: readonly FeedEvent[]): Promise<void> {
+    const { read } = this.#options.store;
+    const file = this.#eventFile(job.id);
+    const { rewriteTo } = this.#watermark;
+    const [first] = events;
+    const isStale = first !== undefined && first.seq === 1 && rewriteTo !== null && !isAfter(first, rewriteTo);
+    const end = isStale ? null : await appendEvents(file, events, this.#ends.get(job.no) ?? null);
+    if (this.#ends.size > REMEMBERED_ENDS) this.#ends.clear();
+    this.#ends.set(job.no, end ?? (await rewriteEvents(file, read, job.no)));
+  }
+
+  async #writeTypes(): Promise<number> {
+    const { store, clock, dir } = this.#options;
+    if (clock.now() - this.#typesAt < LOOK_AT_TYPES_EVERY_MS) return 0;
+    this.#typesAt = clock.now();
+    let written = 0;
+    for (const type of await store.read.types()) written += (await this.#writeType(type)) ? 1 : 0;
+    if (written > 0) await syncFolder(path.join(dir, 'types'));
+    return written;
+  }
+
+  async #writeType(type: JobType): Promise<boolean> {
+    const text = typeDocument(type);
+    const file = path.join(this.#options.dir, 'types', `${fileNameOf(type.name)}.json`);
+    const known = this.#types.get(type.name) ?? (await readFile(file, 'utf8').catch(() => null));
+    if (known !== text) await replaceFile(file, text);
+    this.#types.set(type.name, text);
+    return known !== text;
+  }
+
+  #jobFile(id: string): string {
+    return path.join(this.#options.dir, 'jobs', `${fileNameOf(id)}.json`);
+  }
+
+  #eventFile(id: string): string {
+    return path.join(this.#options.dir, 'events', `${fileNameOf(id)}.jsonl`);
+  }
+}
+
+/** The events before the one that would bring in one job too many. */
+function upToJobs(events: readonly FeedEvent[], jobs: number): readonly FeedEvent[] {
+  const seen = new Set<number>();
+  const end = events.findIndex(({ jobNo }) => seen.add(jobNo).size > jobs);
+  return end < 0 ? events : events.slice(0, end);
+}

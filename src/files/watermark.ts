@@ -1,0 +1,40 @@
+/** How far the readable files have come, kept beside them in `files.watermark`. */
+
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { FeedPlace, Store } from '../store/store.ts';
+import { replaceFile } from './atomic.ts';
+import { continues, type Mark } from './place.ts';
+
+export interface Watermark {
+  readonly mark: Mark | null;
+  /** Histories that start up to here are written anew: their files may tell of another past. */
+  readonly rewriteTo: FeedPlace | null;
+}
+
+/** Everything the database holds at the moment of the look is older than this. */
+const END: FeedPlace = { pos: Number.MAX_SAFE_INTEGER, ordinal: 0 };
+
+export async function readWatermark(dir: string, store: Pick<Store, 'identity' | 'read'>): Promise<Watermark> {
+  const saved = parse(await readFile(fileIn(dir), 'utf8').catch(() => ''));
+  if (saved === null) return { mark: null, rewriteTo: null };
+  if (saved.identity === store.identity && (await continues(store.read, saved.mark))) return saved;
+  return { mark: null, rewriteTo: END };
+}
+
+export async function writeWatermark(dir: string, identity: string, { mark, rewriteTo }: Watermark): Promise<void> {
+  // Without a sync of the folder a power cut may bring the older one back: then some work is done twice, harmlessly.
+  await replaceFile(fileIn(dir), `${JSON.stringify({ identity, mark, rewriteTo })}\n`);
+}
+
+function parse(text: string): (Watermark & { identity: string }) | null {
+  try {
+    return text === '' ? null : (JSON.parse(text) as Watermark & { identity: string });
+  } catch {
+    return null;
+  }
+}
+
+function fileIn(dir: string): string {
+  return path.join(dir, 'files.watermark');
+}

@@ -1,0 +1,187 @@
+/** Jobs at the Spine door: create, list, read, and what people do to them. */
+
+import type { Accepted } from '../../domain/command.ts';
+import { SpineError } from '../../domain/error.ts';
+import type { Job, JobInput } from '../../domain/job.ts';
+import type { Engine, IdempotencyKey, JobDraft } from '../../engine/engine.ts';
+import { type Answer, type Call, row, type Row } from '../routes.ts';
+import {
+  CancelBody,
+  CommentBody,
+  ListQuery,
+  NewJob,
+  type NewJobBody,
+  NewJobs,
+  NoFields,
+  PageQuery,
+} from '../schemas.ts';
+import { timeOf } from '../times.ts';
+import { listJobs } from './spine-list.ts';
+import { eventView, jobJson, onlyInput, outcomeOf } from './spine-view.ts';
+
+const EVERYONE = ['head', 'worker', 'viewer'] as const;
+const PAGE = 1_000;
+
+export const jobRows: readonly Row[] = [
+  row({
+    method: 'POST',
+    path: '/jobs',
+    who: ['head', 'worker'],
+    admits: (actor, body) => actor.role === 'head' || isChild(body),
+    body: NewJob,
+    status: 201,
+    handle: async (call) => (await create(call, [call.body])).join(''),
+  }),
+  row({
+    method: 'POST',
+    path: '/jobs/batch',
+    who: ['head', 'worker'],
+    admits: (actor, body) => actor.role === 'head' || areChildren(body),
+    body: NewJobs,
+    status: 201,
+    handle: async (call) => `{"jobs":[${(await create(call, call.body.jobs)).join(',')}]}`,
+  }),
+  row({
+    method: 'GET',
+    path: '/jobs',
+    who: EVERYONE,
+    query: ListQuery,
+    handle: ({ engine, actor, query }) => listJobs(engine, actor, query),
+  }),
+  row({
+    method: 'GET',
+    path: '/jobs/:id',
+    who: EVERYONE,
+    handle: async (call) => fullJson(call.engine, await call.engine.jobs.get(call.actor, await jobId(call))),
+  }),
+  row({
+    method: 'GET',
+    path: '/jobs/:id/events',
+    who: EVERYONE,
+    query: PageQuery,
+    handle: async (call) => {
+      const { after = 0, limit = PAGE } = call.query;
+      const events = await call.engine.jobs.events(call.actor, await jobId(call), after, limit);
+      return { events: events.map(eventView) };
+    },
+  }),
+  row({
+    method: 'POST',
+    path: '/jobs/:id/comment',
+    who: ['head', 'worker'],
+    body: CommentBody,
+    handle: async (call) =>
+      answer(call, await call.engine.jobs.comment(call.actor, await jobId(call), call.body.text)),
+  }),
+  row({
+    method: 'POST',
+    path: '/jobs/:id/cancel',
+    who: ['head'],
+    body: CancelBody,
+    handle: async (call) =>
+      answer(call, await call.engine.jobs.cancel(call.actor, await jobId(call), call.body.reason ?? null)),
+  }),
+  row({
+    method: 'POST',
+    path: '/jobs/:id/retry',
+    who: ['head'],
+    body: NoFields,
+    handle: async (call) => answer(call, await call.engine.jobs.retry(call.actor, await jobId(call))),
+  }),
+  row({
+    method: 'POST',
+    path: '/jobs/:id/redrive',
+    who: ['head'],
+    body: NoFields,
+    handle: async (call) => answer(call, await call.engine.jobs.redrive(call.actor, await jobId(call))),
+  }),
+];
+
+/** The job that the path names, by id or by its short number. What cannot be either never reaches the store. */
+export async function jobId({ engine, actor, params }: Call): Promise<string> {
+  const { id = '' } = params;
+  if (!/^[\w.:~-]{1,100}$/.test(id)) throw new SpineError('not_found', { id });
+  return /^\d{1,15}$/.test(id) ? (await engine.jobs.get(actor, id)).id : id;
+}
+
+/** The whole job after a verb, as v0 answers every one of them. */
+export async function answer(
+  { engine }: Pick<Call, 'engine'>,
+  accepted: Accepted,
+  extra?: object,
+): Promise<Answer> {
+  return await fullJson(engine, accepted.job, { ...outcomeOf(accepted), ...extra });
+}
+
+async function fullJson(engine: Engine, job: Job, extra?: object): Promise<string> {
+  const details = (await engine.jobs.details([job])).get(job.no);
+  // Retention may remove a finished job between two reads.
+  if (!details) throw new SpineError('not_found');
+  return jobJson(job, details, extra);
+}
+
+/** A worker has no right to create work of its own, only children of a job that it holds. */
+function isChild(body: unknown): boolean {
+  return typeof (body as { parentId?: unknown } | null)?.parentId === 'string';
+}
+
+function areChildren(body: unknown): boolean {
+  const jobs = (body as { jobs?: unknown } | null)?.jobs;
+  return Array.isArray(jobs) && jobs.every(isChild);
+}
+
+async function create(call: Call, bodies: readonly NewJobBody[]): Promise<string[]> {
+  const { engine, actor, reply } = call;
+  const drafts = bodies.map((body, index) => draftOf(body, bodies.length > 1 ? `jobs[${index}].` : ''));
+  const { jobs, replayed } = await engine.jobs.create(actor, drafts, idempotencyOf(call));
+  if (replayed) reply.header('idempotency-replayed', 'true');
+  if (replayed || drafts.some(({ parentId }) => parentId !== undefined)) {
+    const details = await engine.jobs.details(jobs);
+    return jobs.flatMap((job) => {
+      const known = details.get(job.no);
+      return known ? [jobJson(job, known)] : [];
+    });
+  }
+  // What was just written need not be read back.
+  return jobs.map((job, index) =>
+    jobJson(job, onlyInput(inputOf(bodies[index] ?? {}), bodies[index]?.type ?? null)),
+  );
+}
+
+function draftOf({ queue, target, runAt, after, ...rest }: NewJobBody, place: string): JobDraft {
+  if (queue !== undefined && target !== undefined && queue !== target) {
+    const message = `${place}queue and ${place}target mean the same and must not differ.`;
+    throw new SpineError('bad_request', { field: `${place}queue` }, { message });
+  }
+  return {
+    ...rest,
+    target: target ?? queue ?? 'left-claw',
+    ...(runAt !== undefined && { runAt: timeOf(runAt, `${place}runAt`) }),
+    ...(after !== undefined && { after: after.map((one) => (typeof one === 'string' ? { job: one } : one)) }),
+  };
+}
+
+function inputOf(body: NewJobBody): JobInput {
+  return {
+    title: body.title ?? null,
+    description: body.description ?? null,
+    spec: textOf(body.spec),
+    meta: textOf(body.meta),
+    params: textOf(body.params),
+    tags: body.tags ?? [],
+    budget: textOf(body.budget),
+  };
+}
+
+function textOf(value: unknown): string | null {
+  return value === undefined || value === null ? null : JSON.stringify(value);
+}
+
+/** Keys of one caller never meet those of another: the engine keeps them by actor. */
+function idempotencyOf({ request }: Call): IdempotencyKey | undefined {
+  const key = request.headers['idempotency-key'];
+  if (key === undefined) return undefined;
+  if (typeof key === 'string' && /^[\x21-\x7e]{1,200}$/.test(key)) return { key, bodyHash: request.bodyHash };
+  const message = 'The Idempotency-Key header must be 1 to 200 printable ASCII characters without spaces.';
+  throw new SpineError('bad_request', { field: 'Idempotency-Key' }, { message });
+}

@@ -1,0 +1,96 @@
+/** A job as the Spine door shows it: v0's fields always, native ones when they are set. */
+
+import type { Accepted } from '../../domain/command.ts';
+import type { JobEvent } from '../../domain/event.ts';
+import type { Job, JobDetails, JobInput } from '../../domain/job.ts';
+import { WORDS } from '../../domain/words.ts';
+import { iso, withIsoTimes } from '../times.ts';
+
+/** Details of a job that has nothing but its input: new, or claimed for the first time. */
+export function onlyInput(input: JobInput, typeName: string | null): JobDetails {
+  return { input, result: null, error: null, comments: [], typeName, retryOfId: null, parentId: null };
+}
+
+/** Stored JSON is pasted in as it is: a large spec is neither parsed nor printed again. */
+export function jobJson(job: Job, details: JobDetails, extra?: object): string {
+  const { input, comments } = details;
+  const shown = {
+    id: job.id,
+    no: job.no,
+    target: job.target,
+    status: WORDS[job.state].spine,
+    state: job.state,
+    createdAt: iso(job.createdAt),
+    updatedAt: iso(job.updatedAt),
+    createdBy: job.createdBy,
+    claimedBy: job.claimedBy,
+    leaseUntil: isoOrNull(job.leaseUntil),
+    attempts: job.attempts,
+    maxAttempts: job.maxAttempts,
+    comments: comments.map(({ at, by, text }) => ({ t: iso(at), by, text })),
+    priority: job.priority,
+    leaseMs: job.leaseMs,
+    tags: input.tags,
+    ...whenSet(job, details),
+    ...extra,
+  };
+  return `${JSON.stringify(shown).slice(0, -1)}${storedJson(job, details)}}`;
+}
+
+/** What most jobs do not have; `undefined` is left out when printed. */
+function whenSet(job: Job, { input, typeName, retryOfId, parentId }: JobDetails): object {
+  return {
+    type: typeName ?? undefined,
+    title: input.title ?? undefined,
+    description: input.description ?? undefined,
+    runAt: job.runAt > job.createdAt ? iso(job.runAt) : undefined,
+    finishedAt: job.finishedAt === null ? undefined : iso(job.finishedAt),
+    timeoutMs: job.timeoutMs ?? undefined,
+    retry: retryOf(job),
+    retryOf: retryOfId ?? undefined,
+    retryAt: job.retryAt === null ? undefined : iso(job.retryAt),
+    uniqueKey: job.uniqueKey ?? undefined,
+    pool: job.pool ?? undefined,
+    concurrencyKey: job.concurrencyKey ?? undefined,
+    blockedOn: job.blockedOn ?? undefined,
+    waitingFor: job.waitingFor || undefined,
+    parentId: parentId ?? undefined,
+    scheduleId: job.scheduleId ?? undefined,
+    cancelRequested: job.cancelRequested || undefined,
+    reason: job.reason ?? undefined,
+    releaseReason: job.state === 'cancelled' || job.cancelRequested ? undefined : (job.reason ?? undefined),
+  };
+}
+
+function retryOf(job: Job): object | undefined {
+  if (job.retryMode === 'requeue' && job.backoffMs === 0) return undefined;
+  return { mode: job.retryMode, max: job.retryMax, backoffMs: job.backoffMs, count: job.retryCount };
+}
+
+/** v0 shows a job without a spec as an empty text, and one without meta as an empty object. */
+function storedJson(job: Job, { input, result, error }: JobDetails): string {
+  let text = `,"spec":${input.spec ?? '""'},"meta":${input.meta ?? '{}'},"result":${result ?? 'null'},"error":${error ?? 'null'}`;
+  if (input.params !== null) text += `,"params":${input.params}`;
+  if (input.budget !== null) text += `,"budget":${input.budget}`;
+  if (job.progress !== null) text += `,"progress":${job.progress}`;
+  return text;
+}
+
+function isoOrNull(ms: number | null): string | null {
+  return ms === null ? null : iso(ms);
+}
+
+/** What only the holder of the lease may see. */
+export function forHolder(job: Job): object {
+  return { leaseToken: job.leaseToken, attempt: job.attempts };
+}
+
+/** A repeated call says how the first one ended. */
+export function outcomeOf({ repeated }: Accepted): object | undefined {
+  return repeated && { outcome: { verb: repeated.verb, status: WORDS[repeated.state].spine } };
+}
+
+export function eventView({ seq, at, kind, by, facts }: JobEvent): object {
+  const fixed = { seq, t: iso(at), type: kind, by };
+  return { ...fixed, ...withIsoTimes(facts ?? {}), ...fixed };
+}

@@ -1,0 +1,133 @@
+/** The HTTP server: one guard, one parser, one shape of errors, and the doors. */
+
+import { hash } from 'node:crypto';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { BlobStore } from '../blobs/blobs.ts';
+import { SpineError } from '../domain/error.ts';
+import type { Engine } from '../engine/engine.ts';
+import { authenticator, type Credential } from './auth.ts';
+import { parseBody } from './body.ts';
+import { blobDoor, BLOB_PATHS } from './contracts/spine-blobs.ts';
+import { PUBLIC_PATHS, publicDoor } from './contracts/spine-public.ts';
+import { spineRows } from './contracts/spine.ts';
+import { asSpineError, errorAnswer } from './errors.ts';
+import { mount } from './routes.ts';
+import { guard, SECURITY_HEADERS } from './security.ts';
+import { answerBrokenRequest, methodsOf } from './unrouted.ts';
+
+export interface ServerOptions {
+  readonly engine: Engine;
+  readonly credentials: readonly Credential[];
+  /** Host names to answer to, besides the loopback ones and the address that was called. */
+  readonly allowedHosts: readonly string[];
+  readonly bodyLimitBytes: number;
+  readonly blobLimitBytes: number;
+  readonly blobStore: BlobStore;
+  readonly skillMdPath: string;
+  readonly version: string;
+  /** What GET /health/details shows beside the public facts. */
+  readonly health: () => object | Promise<object>;
+  readonly log: ServerLog;
+}
+
+export interface ServerLog {
+  error(message: string, facts: Readonly<Record<string, unknown>>): void;
+}
+
+/** A slow upload gets this long for all of it; a stalled one ends here. */
+const REQUEST_TIMEOUT_MS = 300_000;
+const MAX_PARAM_CHARS = 500;
+
+export function buildServer(options: ServerOptions): FastifyInstance {
+  const { engine, credentials, log } = options;
+  const requestId = requestIds(engine.now());
+  const app = Fastify({
+    logger: false,
+    bodyLimit: options.bodyLimitBytes,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    // A server that stops refuses work itself, in its own words.
+    return503OnClosing: false,
+    genReqId: requestId,
+    routerOptions: { maxParamLength: MAX_PARAM_CHARS },
+    frameworkErrors: (error, request, reply) => answerError(error, request, reply, log),
+    clientErrorHandler: answerBrokenRequest,
+  });
+  // Fastify wants every property of a request to be there from the start, to keep its shape.
+  app.decorateRequest('bodyHash', '');
+  app.decorateRequest('actor');
+  addGuard(app, options.allowedHosts);
+  addParser(app);
+  app.setErrorHandler((error, request, reply) => answerError(error, request, reply, log));
+
+  const authenticate = authenticator(credentials);
+  publicDoor(app, { ...options, authenticate });
+  mount(app, spineRows, engine, authenticate);
+  app.register(blobDoor({ ...options, authenticate }));
+  addNotFound(app);
+  return app;
+}
+
+/** Unique across restarts, so that an id in an old log is not found in a new one. */
+function requestIds(startedAt: number): () => string {
+  const prefix = startedAt.toString(36);
+  let count = 0;
+  return () => `${prefix}-${(++count).toString(36)}`;
+}
+
+function addGuard(app: FastifyInstance, allowedHosts: readonly string[]): void {
+  const problemWith = guard(allowedHosts);
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.headers(SECURITY_HEADERS);
+    const { method, headers, socket } = request.raw;
+    done(problemWith({ method: method ?? '', headers, localAddress: socket.localAddress }) ?? undefined);
+  });
+}
+
+function addParser(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    try {
+      // `parseAs: 'buffer'` gives a Buffer; the type allows for both.
+      const bytes = body as Buffer;
+      if (request.headers['idempotency-key'] !== undefined) request.bodyHash = bodyHash(request, bytes);
+      done(null, parseBody(bytes));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+}
+
+/** The same body sent to another route is another request. */
+function bodyHash(request: FastifyRequest, bytes: Buffer): string {
+  const route = Buffer.from(`${request.method} ${request.routeOptions.url}\n`);
+  return hash('sha256', Buffer.concat([route, bytes]), 'hex');
+}
+
+function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: ServerLog): void {
+  const refusal = asSpineError(error);
+  const { status, headers, body } = errorAnswer(refusal, request.id);
+  if (refusal.code === 'internal') {
+    log.error('A request failed unexpectedly', {
+      requestId: request.id,
+      method: request.method,
+      // The query may hold what a caller believed to be a secret place.
+      path: request.url.split('?')[0],
+      error: refusal.cause ?? refusal,
+    });
+  }
+  void reply
+    .code(status)
+    .headers(headers)
+    .header('content-type', 'application/json; charset=utf-8')
+    .send(JSON.stringify(body));
+}
+
+function addNotFound(app: FastifyInstance): void {
+  const methods = methodsOf([...spineRows, ...PUBLIC_PATHS, ...BLOB_PATHS]);
+  app.setNotFoundHandler((request, reply) => {
+    const allowed = methods(request.url);
+    if (allowed.length === 0) throw new SpineError('not_found', {}, { message: 'There is no such path.' });
+    reply.header('allow', allowed.join(', '));
+    throw new SpineError('method_not_allowed', { allowed });
+  });
+}

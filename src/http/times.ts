@@ -1,0 +1,30 @@
+/** Times at the edge: ISO 8601 outside, epoch milliseconds inside. */
+
+import { SpineError } from '../domain/error.ts';
+
+const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/;
+
+export function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** Reads what the `Time` schema let through: epoch milliseconds, or an ISO time that names its zone. */
+export function timeOf(value: string | number, field: string): number {
+  const ms = typeof value === 'number' ? value : ISO.test(value) ? Date.parse(value) : Number.NaN;
+  if (ms >= 0 && ms <= LAST_MS) return ms;
+  throw new SpineError(
+    'bad_request',
+    { field },
+    { message: `${field} must be an ISO 8601 time with its zone, or epoch milliseconds.` },
+  );
+}
+
+/** Facts and details carry their times as numbers, under names that end in At or Until. */
+export function withIsoTimes(facts: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const shown: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(facts)) {
+    shown[name] = typeof value === 'number' && /(At|Until)$/.test(name) ? iso(value) : value;
+  }
+  return shown;
+}

@@ -1,0 +1,56 @@
+/** Small duties that keep the engine's view of the world fresh. */
+
+import { isFinal } from '../domain/job.ts';
+import type { Core } from '../engine/core.ts';
+import type { Duty } from './loop.ts';
+
+const FLUSHES_A_PASS = 5_000;
+
+/** Looks at the counters: the queue's limit is judged by them. */
+export function gauge(core: Core): Duty {
+  return {
+    name: 'gauge',
+    everyMs: 1_000,
+    runOnce: async () => {
+      const counts = await core.store.read.counts();
+      core.unfinished = counts.filter(({ state }) => !isFinal(state)).reduce((sum, { n }) => sum + n, 0);
+      return { done: 1, more: false };
+    },
+  };
+}
+
+/** Gives committed flushes their place in the event feed (PostgreSQL only; SQLite's have one at once). */
+export function sequencer(core: Core): Duty {
+  return {
+    name: 'sequencer',
+    everyMs: 500,
+    runOnce: async () => {
+      const done = await core.flusher.transact(async (tx) => tx.numberFlushes(FLUSHES_A_PASS));
+      return { done, more: done === FLUSHES_A_PASS };
+    },
+  };
+}
+
+/** Waiting claimers look again now and then, in case a hint was lost between servers. */
+export function waiterPoll(core: Core): Duty {
+  return {
+    name: 'waiters',
+    everyMs: 1_000,
+    runOnce: async () => {
+      core.waiters.wakeOneOfEach();
+      return { done: 0, more: false };
+    },
+  };
+}
+
+/** Servers of one installation agree on the database's clock. */
+export function clockSync(core: Core): Duty {
+  return {
+    name: 'clock',
+    everyMs: 30_000,
+    runOnce: async () => {
+      await core.store.syncClock();
+      return { done: 1, more: false };
+    },
+  };
+}

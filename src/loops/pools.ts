@@ -1,0 +1,19 @@
+/** The safety net of the pools: a waiter that stepped aside just as the last slot was freed is found here. */
+
+import type { Core } from '../engine/core.ts';
+import type { Duty } from './loop.ts';
+
+const BATCH = 100;
+const POLL_MS = 1_000;
+
+export function poolSweeper(core: Core): Duty {
+  return {
+    name: 'pools',
+    everyMs: POLL_MS,
+    runOnce: async () => {
+      const pools = await core.store.read.poolsWithRoomAndWaiters(BATCH);
+      for (const pool of pools) await core.flusher.transact((tx, ledger) => ledger.requeueWaiters(tx, pool));
+      return { done: pools.length, more: false };
+    },
+  };
+}

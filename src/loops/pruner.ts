@@ -1,0 +1,63 @@
+/** Forgets finished jobs after the retention time, with everything that hangs on them. Never anything unfinished or referred to. */
+
+import { FINAL_STATES, type Job, type State } from '../domain/job.ts';
+import type { Core } from '../engine/core.ts';
+import type { Duty, Pass } from './loop.ts';
+
+const WINDOW = 500;
+const POLL_MS = 60_000;
+const IDEMPOTENCY_MS = 24 * 3_600_000;
+
+export interface PrunerOptions {
+  /** 0 keeps everything for ever. */
+  readonly retentionMs: number;
+  /** Called with the ids after their rows are gone, e.g. to remove their files. */
+  readonly forget: (ids: readonly string[]) => Promise<void>;
+}
+
+export class Pruner implements Duty {
+  readonly name = 'pruner';
+  readonly everyMs = POLL_MS;
+  readonly #core: Core;
+  readonly #options: PrunerOptions;
+  #state = 0;
+  #afterNo = 0;
+
+  constructor(core: Core, options: PrunerOptions) {
+    this.#core = core;
+    this.#options = options;
+  }
+
+  async runOnce(): Promise<Pass> {
+    const now = this.#core.now();
+    const swept = await this.#core.flusher.transact(
+      async (tx) =>
+        (await tx.dropOldIdempotency(now - IDEMPOTENCY_MS, WINDOW)) +
+        (await tx.dropFreeKeySlots(WINDOW)) +
+        (this.#options.retentionMs === 0 ? 0 : await tx.dropEmptyFlushes(now - this.#options.retentionMs, WINDOW)),
+    );
+    if (this.#options.retentionMs === 0) return { done: swept, more: swept >= WINDOW };
+    const pruned = await this.#pruneWindow(now - this.#options.retentionMs);
+    return { done: swept + pruned.done, more: swept >= WINDOW || pruned.more };
+  }
+
+  /** One window of one final state a pass; the place is kept, so that every job comes up in time. */
+  async #pruneWindow(before: number): Promise<Pass> {
+    const state = FINAL_STATES[this.#state] as State;
+    const window = await this.#core.store.read.prunable(state, before, this.#afterNo, WINDOW);
+    if (window.jobs.length > 0) await this.#remove(window.jobs);
+    const lastState = this.#state === FINAL_STATES.length - 1;
+    this.#afterNo = window.nextNo ?? 0;
+    if (window.nextNo === null) this.#state = lastState ? 0 : this.#state + 1;
+    return { done: window.jobs.length, more: window.nextNo !== null || !lastState };
+  }
+
+  async #remove(jobs: readonly { no: number; id: string }[]): Promise<void> {
+    await this.#core.flusher.transact(async (tx, ledger) => {
+      const rows = await tx.lockJobsByNo(jobs.map((job) => job.no));
+      for (const job of rows) ledger.forget(job);
+      await tx.deleteJobs(rows.map((job: Job) => job.no));
+    });
+    await this.#options.forget(jobs.map((job) => job.id));
+  }
+}

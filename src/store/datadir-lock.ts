@@ -1,0 +1,45 @@
+/** One server per data dir. The lock is SQLite's own on a file of its own, so it dies with the process. */
+
+import { chmodSync, rmSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { DataDirError, readTextIfThere, writePrivately } from './datadir-files.ts';
+
+export function takeLock(lockFile: string, pidFile: string): { release: () => void } {
+  const database = hold(lockFile, pidFile);
+  chmodSync(lockFile, 0o600);
+  writePrivately(pidFile, `${process.pid}\n`);
+  let held = true;
+  return {
+    release() {
+      if (!held) return;
+      held = false;
+      rmSync(pidFile, { force: true });
+      database.close();
+    },
+  };
+}
+
+function hold(lockFile: string, pidFile: string): DatabaseSync {
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(lockFile, { timeout: 0 });
+    database.exec('begin exclusive');
+    return database;
+  } catch (error) {
+    database?.close();
+    throw refusal(lockFile, pidFile, error);
+  }
+}
+
+const BUSY = 5;
+const NOT_A_DATABASE = 26;
+
+function refusal(lockFile: string, pidFile: string, error: unknown): Error {
+  const code = (error as { errcode?: number }).errcode;
+  if (code === BUSY) {
+    const holder = readTextIfThere(pidFile) ?? 'unknown';
+    return new DataDirError(`Another Spine server (process ${holder}) uses this data dir. Stop it first, or set another SPINE_DATA_DIR.`);
+  }
+  if (code === NOT_A_DATABASE) return new DataDirError(`${lockFile} is not Spine's lock file. Delete it and start again.`);
+  return new DataDirError(`${lockFile} cannot be opened. Give the data dir to the user who runs Spine (chown).`, { cause: error });
+}

@@ -1,0 +1,107 @@
+/** One PostgreSQL connection that speaks the stores' common SQL, with prepared statements and arrays for batches. */
+
+import pg from 'pg';
+import type { ColumnType, KeyQuery, Row, Shape, Sql, Value } from './sql/driver.ts';
+
+/** Whole numbers arrive as numbers: ours are milliseconds and counts, far below 2^53. */
+const NUMERIC_OIDS = new Set([20, 21, 23, 1700]);
+export const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+    NUMERIC_OIDS.has(oid) && format !== 'binary' ? Number : pg.types.getTypeParser(oid, format)) as pg.CustomTypesConfig['getTypeParser'],
+};
+
+export interface Queryable {
+  query(config: pg.QueryArrayConfig): Promise<pg.QueryArrayResult>;
+}
+
+export class PostgresConnection implements Sql {
+  readonly dialect = 'postgres';
+  readonly #db: Queryable;
+
+  constructor(db: Queryable) {
+    this.#db = db;
+  }
+
+  async all(text: string, params: readonly Value[]): Promise<Row[]> {
+    return (await this.#query(text, params)).rows as Row[];
+  }
+
+  async run(text: string, params: readonly Value[]): Promise<number> {
+    return (await this.#query(text, params)).rowCount ?? 0;
+  }
+
+  async byKeys(query: KeyQuery, keys: readonly (string | number)[]): Promise<Row[]> {
+    const type = typeof keys[0] === 'number' ? 'bigint' : 'text';
+    return keys.length === 0 ? [] : this.all(query.many, [arrayOf(keys, type)]);
+  }
+
+  async insert(shape: Shape, rows: readonly Row[]): Promise<void> {
+    if (rows.length > 0) await this.#query(insertText(shape), columnsOf(shape, rows));
+  }
+
+  async insertNumbered(shape: Shape, rows: readonly Row[], id: string): Promise<number[]> {
+    const place = shape.columns.findIndex(([name]) => name === id);
+    const made = await this.all(`${insertText(shape)} returning ${id}, no`, columnsOf(shape, rows));
+    const numbers = new Map(made.map((row) => [row[0], row[1] as number]));
+    return rows.map((row) => numbers.get(row[place] ?? null) as number);
+  }
+
+  async update(shape: Shape, rows: readonly Row[]): Promise<void> {
+    if (rows.length > 0) await this.#query(updateText(shape), columnsOf(shape, rows));
+  }
+
+  #query(text: string, values: readonly Value[]): Promise<pg.QueryArrayResult> {
+    return this.#db.query({ text, name: nameOf(text), values: values as Value[], rowMode: 'array' });
+  }
+}
+
+const names = new Map<string, string>();
+
+/** A short name per text, so that each connection parses and plans a statement once. */
+function nameOf(text: string): string {
+  let name = names.get(text);
+  if (name === undefined) names.set(text, (name = `s${names.size}`));
+  return name;
+}
+
+/** Rows turned into one array per column. */
+function columnsOf(shape: Shape, rows: readonly Row[]): string[] {
+  return shape.columns.map(([, type], column) => arrayOf(rows.map((row) => row[column] ?? null), type));
+}
+
+/** PostgreSQL's array literal, built here because the driver's own way costs a pattern match per element. */
+export function arrayOf(values: readonly Value[], type: ColumnType): string {
+  if (type !== 'text') return `{${values.map((value) => value ?? 'NULL').join(',')}}`;
+  return `{${values.map((value) => (value === null ? 'NULL' : quoted(String(value)))).join(',')}}`;
+}
+
+function quoted(text: string): string {
+  return `"${text.includes('"') || text.includes('\\') ? text.replace(/["\\]/g, '\\$&') : text}"`;
+}
+
+const texts = new WeakMap<Shape, { insert?: string; update?: string }>();
+
+function cached(shape: Shape, kind: 'insert' | 'update', build: () => string): string {
+  let made = texts.get(shape);
+  if (made === undefined) texts.set(shape, (made = {}));
+  return (made[kind] ??= build());
+}
+
+function unnest(shape: Shape): string {
+  return `unnest(${shape.columns.map(([, type], i) => `$${i + 1}::${type}[]`).join(', ')})`;
+}
+
+function insertText(shape: Shape): string {
+  return cached(shape, 'insert', () => {
+    const columns = shape.columns.map(([name]) => name).join(', ');
+    return `insert into ${shape.table} (${columns}) select * from ${unnest(shape)} ${shape.onConflict ?? ''}`;
+  });
+}
+
+function updateText(shape: Shape): string {
+  return cached(shape, 'update', () => {
+    const [key, ...rest] = shape.columns.map(([name]) => name);
+    const sets = rest.map((name) => `${name} = changed.${name}`).join(', ');
+    return `update ${shape.table} set ${sets} from ${unnest(shape)} as changed (${key}, ${rest.join(', ')}) where ${shape.table}.${key} = changed.${key}`;
+  });
+}

@@ -1,0 +1,88 @@
+/** A lane: one connection that runs one transaction after another, and is made anew when it breaks. */
+
+import pg from 'pg';
+import { PostgresConnection, types } from './postgres-connection.ts';
+import { unavailable } from './postgres-errors.ts';
+import { transactionOver } from './sql/tx.ts';
+import type { Tx } from './store.ts';
+
+interface Line {
+  readonly client: pg.Client;
+  readonly tx: Tx;
+}
+
+export const WAKE_CHANNEL = 'spine_wake';
+
+/** NOTIFY takes 8,000 bytes at most; with more targets than fit, everybody looks. */
+const WAKE_BYTES = 7_000;
+
+export class PostgresLane {
+  readonly #url: string;
+  #line: Promise<Line> | null = null;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    const line = await this.#connected();
+    try {
+      await line.client.query('begin');
+      const value = await work(line.tx);
+      await line.client.query('commit');
+      return value;
+    } catch (error) {
+      await this.#recover(line, error);
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    const line = await this.#line?.catch(() => null);
+    this.#line = null;
+    await line?.client.end();
+  }
+
+  #connected(): Promise<Line> {
+    this.#line ??= connect(this.#url, () => {
+      this.#line = null;
+    }).catch((error: unknown) => {
+      this.#line = null;
+      throw error;
+    });
+    return this.#line;
+  }
+
+  /** A connection whose state is unknown is thrown away: the server rolls back what it had begun. */
+  async #recover(line: Line, error: unknown): Promise<void> {
+    const broken = unavailable(error) || !(await line.client.query('rollback').then(
+      () => true,
+      () => false,
+    ));
+    if (!broken) return;
+    this.#line = null;
+    line.client.end().catch(() => undefined);
+  }
+}
+
+/** A stalled server must not hold row locks for ever: the database ends its idle transactions. */
+const SESSION = {
+  idle_in_transaction_session_timeout: 10_000,
+  lock_timeout: 5_000,
+  statement_timeout: 30_000,
+  connectionTimeoutMillis: 5_000,
+  keepAlive: true,
+};
+
+async function connect(url: string, onLost: () => void): Promise<Line> {
+  const client = new pg.Client({ connectionString: url, types, application_name: 'spine', ...SESSION });
+  client.on('error', onLost);
+  client.on('end', onLost);
+  await client.connect();
+  const connection = new PostgresConnection(client);
+  const notify: Tx['notify'] = async (targets) => {
+    const payload = JSON.stringify(targets);
+    await connection.all('select 1 from pg_notify($1, $2)', [WAKE_CHANNEL, payload.length > WAKE_BYTES ? '[]' : payload]);
+  };
+  return { client, tx: transactionOver(connection, notify) };
+}

@@ -1,0 +1,124 @@
+/** The store for more than one machine. Any number of servers share it; no leader is needed. */
+
+import pg from 'pg';
+import type { Clock } from '../domain/ports.ts';
+import { migratePostgres } from './migrate.ts';
+import { PostgresConnection, types } from './postgres-connection.ts';
+import { translate } from './postgres-errors.ts';
+import { PostgresLane, WAKE_CHANNEL } from './postgres-lane.ts';
+import { readsOver } from './sql/reads.ts';
+import type { Reads, Store, Tx } from './store.ts';
+
+export interface PostgresOptions {
+  readonly url: string;
+  readonly identity: string;
+  readonly lanes: number;
+  readonly pool: number;
+  readonly clock: Clock;
+}
+
+const RELISTEN_MS = 1_000;
+
+export async function openPostgres(options: PostgresOptions): Promise<Store> {
+  const client = new pg.Client({ connectionString: options.url, types, connectionTimeoutMillis: 5_000 });
+  await client.connect();
+  try {
+    await migratePostgres(client);
+    await client.query("insert into meta (name, value) values ('identity', $1) on conflict do nothing", [options.identity]);
+    const { rows } = await client.query("select value from meta where name = 'identity'");
+    const store = new PostgresStore(options, String(rows[0]?.value));
+    await store.syncClock();
+    return store;
+  } finally {
+    await client.end();
+  }
+}
+
+class PostgresStore implements Store {
+  readonly dialect = 'postgres';
+  readonly lanes: number;
+  readonly identity: string;
+  readonly read: Reads;
+  readonly #options: PostgresOptions;
+  readonly #lanes: PostgresLane[];
+  readonly #pool: pg.Pool;
+  #listener: pg.Client | null = null;
+  #offsetMs = 0;
+  #closed = false;
+
+  constructor(options: PostgresOptions, identity: string) {
+    this.#options = options;
+    this.identity = identity;
+    this.lanes = options.lanes;
+    this.#lanes = Array.from({ length: options.lanes }, () => new PostgresLane(options.url));
+    this.#pool = new pg.Pool({
+      connectionString: options.url,
+      types,
+      max: options.pool,
+      statement_timeout: 30_000,
+      connectionTimeoutMillis: 5_000,
+      application_name: 'spine read',
+    });
+    // A connection that breaks while idle is replaced by the pool; the next reader hears of a lasting fault.
+    this.#pool.on('error', () => undefined);
+    this.read = readsOver(new PostgresConnection({ query: (config) => this.#query(config) }));
+  }
+
+  clockOffsetMs(): number {
+    return this.#offsetMs;
+  }
+
+  /** Servers agree on the database's clock. Half of the round trip is how wrong this can be. */
+  async syncClock(): Promise<void> {
+    const before = this.#options.clock.now();
+    const result = await this.#pool.query('select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now');
+    const after = this.#options.clock.now();
+    this.#offsetMs = Number(result.rows[0].now) - Math.round((before + after) / 2);
+  }
+
+  async transaction<T>(lane: number, work: (tx: Tx) => Promise<T>): Promise<T> {
+    try {
+      return await (this.#lanes[lane] as PostgresLane).transaction(work);
+    } catch (error) {
+      throw translate(error);
+    }
+  }
+
+  async listen(wake: (targets: string[]) => void): Promise<void> {
+    if (this.#closed) return;
+    const client = new pg.Client({ connectionString: this.#options.url, connectionTimeoutMillis: 5_000, application_name: 'spine listen' });
+    this.#listener = client;
+    let retried = false;
+    const again = (): void => {
+      if (retried || this.#closed) return;
+      retried = true;
+      this.#options.clock.after(RELISTEN_MS, () => void this.listen(wake));
+    };
+    client.on('error', again);
+    client.on('end', again);
+    client.on('notification', (message) => wake(JSON.parse(message.payload ?? '[]') as string[]));
+    try {
+      await client.connect();
+      await client.query(`listen ${WAKE_CHANNEL}`);
+    } catch {
+      again();
+    }
+  }
+
+  async backup(): Promise<void> {
+    throw new Error('This installation is on PostgreSQL: back it up with pg_dump or your provider\'s snapshots.');
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.allSettled([this.#listener?.end(), this.#pool.end(), ...this.#lanes.map((lane) => lane.close())]);
+  }
+
+  async #query(config: pg.QueryArrayConfig): Promise<pg.QueryArrayResult> {
+    try {
+      return await this.#pool.query(config);
+    } catch (error) {
+      throw translate(error);
+    }
+  }
+}

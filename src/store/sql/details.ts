@@ -1,0 +1,64 @@
+/** What belongs to jobs but does not live in their rows, for many jobs at once. */
+
+import type { Job, JobComment, JobDetails } from '../../domain/job.ts';
+import type { KeyQuery, Row, Sql } from './driver.ts';
+import { INPUT_COLUMNS, INPUT_WIDTH, inputFrom } from './texts.ts';
+
+const columns = `input.job_no, ${INPUT_COLUMNS}, result.result, result.error`;
+const from = 'from job_input input left join job_result result on result.job_no = input.job_no';
+const inputs: KeyQuery = {
+  one: `select ${columns} ${from} where input.job_no = $1`,
+  many: `select ${columns} ${from} where input.job_no = any($1::bigint[])`,
+};
+const comments: KeyQuery = {
+  one: 'select job_no, at, author, body from comment where job_no = $1 order by seq',
+  many: 'select job_no, at, author, body from comment where job_no = any($1::bigint[]) order by job_no, seq',
+};
+const ids: KeyQuery = {
+  one: 'select no, id from job where no = $1',
+  many: 'select no, id from job where no = any($1::bigint[])',
+};
+const types: KeyQuery = {
+  one: 'select no, name from job_type where no = $1',
+  many: 'select no, name from job_type where no = any($1::bigint[])',
+};
+
+export async function detailsOf(sql: Sql, jobs: readonly Job[]): Promise<Map<number, JobDetails>> {
+  const rows = new Map((await sql.byKeys(inputs, jobs.map((job) => job.no))).map((row) => [row[0] as number, row]));
+  const said = groupComments(await lookUp(sql, comments, jobs.filter((job) => job.comments > 0).map((job) => job.no)));
+  const named = pairs(await lookUp(sql, ids, jobs.flatMap((job) => [job.retryOf, job.parentNo]).filter((no) => no !== null)));
+  const typed = pairs(await lookUp(sql, types, jobs.map((job) => job.typeNo).filter((no) => no > 0)));
+  return new Map(
+    jobs.map((job) => {
+      const row = rows.get(job.no) ?? [];
+      const details: JobDetails = {
+        input: inputFrom(row, 1),
+        result: (row[INPUT_WIDTH + 1] ?? null) as string | null,
+        error: (row[INPUT_WIDTH + 2] ?? null) as string | null,
+        comments: said.get(job.no) ?? [],
+        typeName: typed.get(job.typeNo) ?? null,
+        retryOfId: job.retryOf === null ? null : (named.get(job.retryOf) ?? null),
+        parentId: job.parentNo === null ? null : (named.get(job.parentNo) ?? null),
+      };
+      return [job.no, details];
+    }),
+  );
+}
+
+async function lookUp(sql: Sql, query: KeyQuery, nos: readonly number[]): Promise<Row[]> {
+  return nos.length === 0 ? [] : sql.byKeys(query, [...new Set(nos)]);
+}
+
+function pairs(rows: readonly Row[]): Map<number, string> {
+  return new Map(rows.map((row) => [row[0] as number, row[1] as string]));
+}
+
+function groupComments(rows: readonly Row[]): Map<number, JobComment[]> {
+  const grouped = new Map<number, JobComment[]>();
+  for (const row of rows) {
+    const of = grouped.get(row[0] as number) ?? [];
+    of.push({ at: row[1] as number, by: row[2] as string, text: row[3] as string });
+    grouped.set(row[0] as number, of);
+  }
+  return grouped;
+}

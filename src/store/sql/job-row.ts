@@ -1,0 +1,136 @@
+/** How a job lies in its row: three groups of columns, by how often they change. */
+
+import type { EndingVerb, Job, LeasePolicy, RetryMode, Settlement, State } from '../../domain/job.ts';
+import type { Row, Shape, Value } from './driver.ts';
+
+type Column = Shape['columns'][number];
+
+const FIXED: readonly Column[] = [
+  ['id', 'text'], ['type_no', 'bigint'], ['target', 'text'], ['created_at', 'bigint'], ['created_by', 'text'],
+  ['lease_ms', 'bigint'], ['timeout_ms', 'bigint'], ['retry_mode', 'text'], ['retry_max', 'bigint'],
+  ['backoff_ms', 'bigint'], ['retry_count', 'bigint'], ['retry_of', 'bigint'], ['root_no', 'bigint'],
+  ['parent_no', 'bigint'], ['schedule_id', 'text'], ['unique_key', 'text'], ['pool', 'text'], ['concurrency_key', 'text'],
+];
+const OFTEN: readonly Column[] = [
+  ['state', 'text'], ['updated_at', 'bigint'], ['attempts', 'bigint'], ['fence', 'bigint'], ['lease_token', 'text'],
+  ['lease_until', 'bigint'], ['lease_policy', 'text'], ['claimed_by', 'text'], ['claim_id', 'text'],
+  ['token_used', 'smallint'], ['timeout_at', 'bigint'], ['ended_token', 'text'], ['ended_verb', 'text'],
+  ['ended_state', 'text'], ['settled', 'smallint'], ['finished_at', 'bigint'], ['reason', 'text'],
+  ['progress', 'text'], ['seq', 'bigint'],
+];
+const RARELY: readonly Column[] = [
+  ['priority', 'bigint'], ['run_at', 'bigint'], ['max_attempts', 'bigint'], ['cancel_requested', 'smallint'],
+  ['blocked_on', 'text'], ['waiting_for', 'bigint'], ['watched', 'smallint'], ['retry_at', 'bigint'], ['comments', 'bigint'],
+];
+
+const NO: Column = ['no', 'bigint'];
+
+export const JOB_INSERT: Shape = { table: 'job', columns: [...FIXED, ...OFTEN, ...RARELY] };
+export const JOB_OFTEN: Shape = { table: 'job', columns: [NO, ...OFTEN] };
+export const JOB_RARELY: Shape = { table: 'job', columns: [NO, ...RARELY] };
+
+/** The columns to select, in the order that `jobFrom` reads them. */
+export const JOB_COLUMNS: string = [NO, ...JOB_INSERT.columns].map(([name]) => `job.${name}`).join(', ');
+export const JOB_WIDTH: number = JOB_INSERT.columns.length + 1;
+
+export function jobFrom(row: Row): Job {
+  return {
+    no: row[0] as number,
+    id: row[1] as string,
+    typeNo: row[2] as number,
+    target: row[3] as string,
+    createdAt: row[4] as number,
+    createdBy: row[5] as string,
+    leaseMs: row[6] as number,
+    timeoutMs: row[7] as number | null,
+    retryMode: row[8] as RetryMode,
+    retryMax: row[9] as number,
+    backoffMs: row[10] as number,
+    retryCount: row[11] as number,
+    retryOf: row[12] as number | null,
+    rootNo: row[13] as number | null,
+    parentNo: row[14] as number | null,
+    scheduleId: row[15] as string | null,
+    uniqueKey: row[16] as string | null,
+    pool: row[17] as string | null,
+    concurrencyKey: row[18] as string | null,
+    state: row[19] as State,
+    updatedAt: row[20] as number,
+    attempts: row[21] as number,
+    fence: row[22] as number,
+    leaseToken: row[23] as string | null,
+    leaseUntil: row[24] as number | null,
+    leasePolicy: row[25] as LeasePolicy,
+    claimedBy: row[26] as string | null,
+    claimId: row[27] as string | null,
+    tokenUsed: row[28] === 1,
+    timeoutAt: row[29] as number | null,
+    endedToken: row[30] as string | null,
+    endedVerb: row[31] as EndingVerb | null,
+    endedState: row[32] as State | null,
+    settled: row[33] as Settlement,
+    finishedAt: row[34] as number | null,
+    reason: row[35] as string | null,
+    progress: row[36] as string | null,
+    seq: row[37] as number,
+    priority: row[38] as number,
+    runAt: row[39] as number,
+    maxAttempts: row[40] as number,
+    cancelRequested: row[41] === 1,
+    blockedOn: row[42] as string | null,
+    waitingFor: row[43] as number,
+    watched: row[44] === 1,
+    retryAt: row[45] as number | null,
+    comments: row[46] as number,
+  };
+}
+
+export function insertRow(job: Omit<Job, 'no'>): Row {
+  return [...fixedValues(job), ...oftenValues(job), ...rarelyValues(job)];
+}
+
+export function oftenRow(job: Job): Row {
+  return [job.no, ...oftenValues(job)];
+}
+
+export function rarelyRow(job: Job): Row {
+  return [job.no, ...rarelyValues(job)];
+}
+
+/** Whether the second statement is needed at all. */
+export function rarelyChanged(before: Job, after: Job): boolean {
+  return (
+    before.priority !== after.priority ||
+    before.runAt !== after.runAt ||
+    before.maxAttempts !== after.maxAttempts ||
+    before.cancelRequested !== after.cancelRequested ||
+    before.blockedOn !== after.blockedOn ||
+    before.waitingFor !== after.waitingFor ||
+    before.watched !== after.watched ||
+    before.retryAt !== after.retryAt ||
+    before.comments !== after.comments
+  );
+}
+
+function fixedValues(job: Omit<Job, 'no'>): Value[] {
+  return [
+    job.id, job.typeNo, job.target, job.createdAt, job.createdBy, job.leaseMs, job.timeoutMs, job.retryMode,
+    job.retryMax, job.backoffMs, job.retryCount, job.retryOf, job.rootNo, job.parentNo, job.scheduleId,
+    job.uniqueKey, job.pool, job.concurrencyKey,
+  ];
+}
+
+function oftenValues(job: Omit<Job, 'no'>): Value[] {
+  return [
+    job.state, job.updatedAt, job.attempts, job.fence, job.leaseToken, job.leaseUntil, job.leasePolicy,
+    job.claimedBy, job.claimId, job.tokenUsed ? 1 : 0, job.timeoutAt, job.endedToken, job.endedVerb,
+    job.endedState, job.settled, job.finishedAt, job.reason, job.progress, job.seq,
+  ];
+}
+
+function rarelyValues(job: Omit<Job, 'no'>): Value[] {
+  return [
+    job.priority, job.runAt, job.maxAttempts, job.cancelRequested ? 1 : 0, job.blockedOn, job.waitingFor,
+    job.watched ? 1 : 0, job.retryAt, job.comments,
+  ];
+}

@@ -1,0 +1,145 @@
+/** Jobs in a transaction: lock, claim order, insert, update. */
+
+import type { ClaimedJob, LogLine } from '../../domain/command.ts';
+import type { Job, JobInput } from '../../domain/job.ts';
+import type { Change, NewRow } from '../store.ts';
+import { type KeyQuery, locking, perDialect, type Row, type Shape, type Sql } from './driver.ts';
+import { insertRow, JOB_COLUMNS, JOB_INSERT, JOB_OFTEN, JOB_RARELY, JOB_WIDTH, jobFrom, oftenRow, rarelyChanged, rarelyRow } from './job-row.ts';
+import { INPUT, INPUT_COLUMNS, inputFrom, inputRow } from './texts.ts';
+
+// Rows are locked in the order of their numbers, whatever the order of the commands: two flushes never deadlock.
+const lockById: KeyQuery = {
+  one: `select ${JOB_COLUMNS} from job where id = $1`,
+  many: `select ${JOB_COLUMNS} from job where id = any($1::text[]) order by no for update`,
+};
+const lockByNo: KeyQuery = {
+  one: `select ${JOB_COLUMNS} from job where no = $1`,
+  many: `select ${JOB_COLUMNS} from job where no = any($1::bigint[]) order by no for update`,
+};
+
+export async function lockJobs(sql: Sql, ids: readonly string[]): Promise<Job[]> {
+  return (await sql.byKeys(lockById, ids)).map(jobFrom);
+}
+
+export async function lockJobsByNo(sql: Sql, nos: readonly number[]): Promise<Job[]> {
+  return (await sql.byKeys(lockByNo, nos)).map(jobFrom);
+}
+
+// One index head per target, never "target in (…)": at a million rows that is 271 ms against 0.13 ms.
+const ready = perDialect((dialect) => {
+  const lock = locking({ dialect }, 'for update of job skip locked');
+  const head = `select ${JOB_COLUMNS}, ${INPUT_COLUMNS} from job join job_input input on input.job_no = job.no`;
+  const order = 'order by job.priority desc, job.no';
+  return {
+    // Served by job_ready and job_ready_by_type. Two servers at once see disjoint rows.
+    ofTarget: `${head} where job.target = $1 and job.state = 'queued' ${order} limit $2${lock}`,
+    ofType: `${head} where job.target = $1 and job.type_no = $2 and job.state = 'queued' ${order} limit $3${lock}`,
+    underClaim: `${head} where job.claim_id = $1 and job.state = 'running' order by job.no`,
+  };
+});
+
+export async function readyJobs(sql: Sql, target: string, limit: number): Promise<ClaimedJob[]> {
+  return (await sql.all(ready(sql).ofTarget, [target, limit])).map(claimedFrom);
+}
+
+export async function readyJobsOfType(sql: Sql, target: string, typeNo: number, limit: number): Promise<ClaimedJob[]> {
+  return (await sql.all(ready(sql).ofType, [target, typeNo, limit])).map(claimedFrom);
+}
+
+export async function claimedUnder(sql: Sql, claimId: string): Promise<ClaimedJob[]> {
+  return (await sql.all(ready(sql).underClaim, [claimId])).map(claimedFrom);
+}
+
+function claimedFrom(row: Row): ClaimedJob {
+  return { job: jobFrom(row), input: inputFrom(row, JOB_WIDTH) };
+}
+
+const TAG: Shape = { table: 'job_tag', columns: [['tag', 'text'], ['job_no', 'bigint']], onConflict: 'on conflict do nothing' };
+
+export async function insertJobs(sql: Sql, rows: readonly NewRow[]): Promise<number[]> {
+  const nos = await sql.insertNumbered(JOB_INSERT, rows.map((row) => insertRow(row.job)), 'id');
+  await sql.insert(INPUT, rows.map((row, i) => inputRow(nos[i] ?? 0, row.input)));
+  const tags = rows.flatMap((row, i) => row.input.tags.map((tag): Row => [tag, nos[i] ?? 0]));
+  if (tags.length > 0) await sql.insert(TAG, tags);
+  return nos;
+}
+
+export async function updateJobs(sql: Sql, changes: readonly Change[]): Promise<void> {
+  await sql.update(JOB_OFTEN, changes.map((change) => oftenRow(change.after)));
+  const rare = changes.filter((change) => rarelyChanged(change.before, change.after));
+  if (rare.length > 0) await sql.update(JOB_RARELY, rare.map((change) => rarelyRow(change.after)));
+}
+
+const OUTCOME: Shape = {
+  table: 'job_result',
+  columns: [['job_no', 'bigint'], ['result', 'text'], ['error', 'text']],
+  onConflict: 'on conflict (job_no) do update set result = excluded.result, error = excluded.error',
+};
+
+export function saveOutcomes(sql: Sql, rows: readonly { jobNo: number; result: string | null; error: string | null }[]) {
+  return sql.insert(OUTCOME, rows.map((row) => [row.jobNo, row.result, row.error]));
+}
+
+const COMMENT: Shape = {
+  table: 'comment',
+  columns: [['job_no', 'bigint'], ['seq', 'bigint'], ['at', 'bigint'], ['author', 'text'], ['body', 'text']],
+};
+
+export function addComments(sql: Sql, rows: readonly { jobNo: number; seq: number; at: number; by: string; text: string }[]) {
+  return sql.insert(COMMENT, rows.map((row) => [row.jobNo, row.seq, row.at, row.by, row.text]));
+}
+
+const LOG: Shape = {
+  table: 'job_log',
+  columns: [['job_no', 'bigint'], ['attempt', 'bigint'], ['at', 'bigint'], ['level', 'text'], ['body', 'text']],
+};
+
+export function addLogs(sql: Sql, rows: readonly { jobNo: number; attempt: number; line: LogLine }[]) {
+  return sql.insert(LOG, rows.map((row) => [row.jobNo, row.attempt, row.line.at, row.line.level, row.line.text]));
+}
+
+export async function findUnique(sql: Sql, typeNo: number, uniqueKey: string): Promise<string | null> {
+  const text = 'select id from job where type_no = $1 and unique_key = $2 and finished_at is null';
+  const [row] = await sql.all(text, [typeNo, uniqueKey]);
+  return row === undefined ? null : (row[0] as string);
+}
+
+export async function countChildren(sql: Sql, parentNo: number): Promise<number> {
+  const [row] = await sql.all('select count(*) from job where parent_no = $1', [parentNo]);
+  return row?.[0] as number;
+}
+
+export async function openDescendants(sql: Sql, no: number, limit: number): Promise<number[]> {
+  const text = `
+    with recursive family (no, finished_at) as (
+      select no, finished_at from job where parent_no = $1
+      union all
+      select child.no, child.finished_at from job child join family on child.parent_no = family.no
+    )
+    select no from family where finished_at is null order by no limit $2`;
+  return (await sql.all(text, [no, limit])).map((row) => row[0] as number);
+}
+
+export async function inputOf(sql: Sql, jobNo: number): Promise<JobInput> {
+  const [row] = await sql.all(`select ${INPUT_COLUMNS} from job_input input where input.job_no = $1`, [jobNo]);
+  return inputFrom(row ?? [], 0);
+}
+
+export async function lastOfLineage(sql: Sql, rootNo: number): Promise<Job | null> {
+  const text = `select ${JOB_COLUMNS} from job where root_no = $1 order by retry_count desc limit 1`;
+  const [row] = await sql.all(text, [rootNo]);
+  return row === undefined ? null : jobFrom(row);
+}
+
+const belongings = ['event', 'job_input', 'job_result', 'job_tag', 'comment', 'job_log', 'dependency', 'blob'];
+
+/** Removes jobs with everything that hangs on them. */
+export async function deleteJobs(sql: Sql, nos: readonly number[]): Promise<void> {
+  for (const table of belongings) await deleteByKeys(sql, table, 'job_no', nos);
+  await deleteByKeys(sql, 'job', 'no', nos);
+}
+
+async function deleteByKeys(sql: Sql, table: string, column: string, nos: readonly number[]): Promise<void> {
+  const one = `delete from ${table} where ${column} = $1`;
+  await sql.byKeys({ one, many: `delete from ${table} where ${column} = any($1::bigint[])` }, nos);
+}

@@ -1,0 +1,98 @@
+/** Pools are slot rows: whoever runs holds one. Counting instead let 11 run where 3 may. */
+
+import type { Job } from '../../domain/job.ts';
+import type { Pool } from '../store.ts';
+import { locking, perDialect, type Row, type Shape, type Sql } from './driver.ts';
+import { JOB_COLUMNS, jobFrom } from './job-row.ts';
+
+const free = perDialect(
+  (dialect) =>
+    `select idx from slot where pool = $1 and job_no is null order by idx limit $2${locking({ dialect }, 'for update skip locked')}`,
+);
+
+export async function freeSlots(sql: Sql, pool: string, count: number): Promise<number[]> {
+  return (await sql.all(free(sql), [pool, count])).map((row) => row[0] as number);
+}
+
+const SLOT: Shape = { table: 'slot', columns: [['pool', 'text'], ['idx', 'bigint']], onConflict: 'on conflict do nothing' };
+
+/** How many of one key may run is the pool's `per_key`; one when the key stands alone. */
+export async function ensureKeySlots(sql: Sql, keyPool: string, pool: string | null): Promise<void> {
+  const [row] = pool === null ? [] : await sql.all('select per_key from pool where name = $1', [pool]);
+  await makeSlots(sql, keyPool, (row?.[0] as number | undefined) ?? 1);
+}
+
+async function makeSlots(sql: Sql, pool: string, count: number): Promise<void> {
+  await sql.insert(SLOT, Array.from({ length: count }, (_, idx): Row => [pool, idx]));
+}
+
+export async function takeSlots(sql: Sql, rows: readonly { pool: string; idx: number; jobNo: number }[]): Promise<void> {
+  for (const row of rows) await sql.run('update slot set job_no = $3 where pool = $1 and idx = $2', [row.pool, row.idx, row.jobNo]);
+}
+
+/** A slot beyond a lowered capacity goes when its holder ends. */
+export async function releaseSlots(sql: Sql, jobNos: readonly number[]): Promise<string[]> {
+  const surplus = 'idx >= (select capacity from pool where pool.name = slot.pool)';
+  await sql.byKeys(
+    { one: `delete from slot where job_no = $1 and ${surplus}`, many: `delete from slot where job_no = any($1::bigint[]) and ${surplus}` },
+    jobNos,
+  );
+  const freed = await sql.byKeys(
+    {
+      one: 'update slot set job_no = null where job_no = $1 returning pool',
+      many: 'update slot set job_no = null where job_no = any($1::bigint[]) returning pool',
+    },
+    jobNos,
+  );
+  return [...new Set(freed.map((row) => row[0] as string))];
+}
+
+// Walks from target to target along job_waiting instead of reading every waiter.
+const waiters = perDialect(
+  (dialect) => `
+    with recursive waiting (target) as (
+      select min(target) from job where blocked_on = $1
+      union all
+      select (select min(target) from job where blocked_on = $1 and target > waiting.target)
+      from waiting where waiting.target is not null
+    )
+    select ${JOB_COLUMNS} from job where no in (
+      select (
+        select best.no from job best where best.blocked_on = $1 and best.target = waiting.target
+        order by best.priority desc, best.no limit 1
+      ) from waiting where waiting.target is not null
+    ) order by no${locking({ dialect }, 'for update skip locked')}`,
+);
+
+export async function bestWaiters(sql: Sql, pool: string): Promise<Job[]> {
+  return (await sql.all(waiters(sql), [pool])).map(jobFrom);
+}
+
+export async function savePool(sql: Sql, pool: Pool, at: number): Promise<void> {
+  await sql.run(
+    `insert into pool (name, capacity, per_key, updated_at) values ($1, $2, $3, $4)
+     on conflict (name) do update set capacity = excluded.capacity, per_key = excluded.per_key, updated_at = excluded.updated_at`,
+    [pool.name, pool.capacity, pool.perKey, at],
+  );
+  await makeSlots(sql, pool.name, pool.capacity);
+  await sql.run('delete from slot where pool = $1 and idx >= $2 and job_no is null', [pool.name, pool.capacity]);
+}
+
+export async function deletePool(sql: Sql, name: string): Promise<'deleted' | 'missing' | 'in_use'> {
+  const [used] = await sql.all('select 1 from slot where pool = $1 and job_no is not null limit 1', [name]);
+  const [open] = await sql.all('select 1 from job where pool = $1 and finished_at is null limit 1', [name]);
+  if (used !== undefined || open !== undefined) return 'in_use';
+  const changed = await sql.run('delete from pool where name = $1', [name]);
+  await sql.run('delete from slot where pool = $1', [name]);
+  return changed === 0 ? 'missing' : 'deleted';
+}
+
+/** Keys come and go; their free slots are swept so that the table stays small. */
+export function dropFreeKeySlots(sql: Sql, limit: number) {
+  const text = `
+    delete from slot where job_no is null and (pool, idx) in (
+      select pool, idx from slot where job_no is null and pool like '%/%'
+      and not exists (select 1 from job where job.blocked_on = slot.pool) limit $1
+    )`;
+  return sql.run(text, [limit]);
+}

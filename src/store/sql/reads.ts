@@ -1,0 +1,226 @@
+/** Reads outside transactions: what people and loops look at. */
+
+import type { DependencyOn } from '../../domain/command.ts';
+import type { JobEvent } from '../../domain/event.ts';
+import type { Job, State } from '../../domain/job.ts';
+import type { Blob, FeedEvent, FeedPlace, ListFilter, PauseKind, PoolUse, PrunableWindow, Reads, Routing, StoredLog } from '../store.ts';
+import { detailsOf } from './details.ts';
+import type { KeyQuery, Row, Sql, Value } from './driver.ts';
+import { JOB_COLUMNS, jobFrom } from './job-row.ts';
+import { TYPE_COLUMNS, typeFrom } from './texts.ts';
+
+const byNo: KeyQuery = {
+  one: `select ${JOB_COLUMNS} from job where no = $1`,
+  many: `select ${JOB_COLUMNS} from job where no = any($1::bigint[]) order by no`,
+};
+
+const dependencies: KeyQuery = {
+  one: 'select job_no, parent_no, wanted, met from dependency where job_no = $1',
+  many: 'select job_no, parent_no, wanted, met from dependency where job_no = any($1::bigint[])',
+};
+
+export function readsOver(sql: Sql): Reads {
+  const column = async <T extends Value>(text: string, params: readonly Value[]): Promise<T[]> =>
+    (await sql.all(text, params)).map((row) => row[0] as T);
+  const first = async (text: string, params: readonly Value[]): Promise<Row | null> => (await sql.all(text, params))[0] ?? null;
+  const job = async (where: string, key: Value): Promise<Job | null> => {
+    const row = await first(`select ${JOB_COLUMNS} from job where ${where} = $1`, [key]);
+    return row && jobFrom(row);
+  };
+  return {
+    jobById: (id) => job('id', id),
+    jobByNo: (no) => job('no', no),
+    jobsByNo: async (nos) => (await sql.byKeys(byNo, nos)).map(jobFrom),
+    details: (jobs) => detailsOf(sql, jobs),
+    list: (filter) => list(sql, filter),
+    dependenciesOf: async (jobNos) =>
+      (await sql.byKeys(dependencies, jobNos)).map((row) => ({
+        jobNo: row[0] as number,
+        parentNo: row[1] as number,
+        on: row[2] as DependencyOn,
+        met: row[3] === 1,
+      })),
+    commentsOf: async (jobNo) =>
+      (await sql.all('select at, author, body from comment where job_no = $1 order by seq', [jobNo])).map((row) => ({
+        at: row[0] as number,
+        by: row[1] as string,
+        text: row[2] as string,
+      })),
+    eventsOf: async (jobNo, afterSeq, limit) =>
+      (await sql.all(`select ${EVENT_COLUMNS} from event where job_no = $1 and seq > $2 order by seq limit $3`, [jobNo, afterSeq, limit])).map(
+        eventFrom,
+      ),
+    logsOf: async (jobNo, afterNo, limit) =>
+      (
+        await sql.all('select no, attempt, at, level, body from job_log where job_no = $1 and no > $2 order by no limit $3', [
+          jobNo,
+          afterNo,
+          limit,
+        ])
+      ).map(logFrom),
+    feed: (after, limit) => feed(sql, after, limit),
+    counts: async () =>
+      (await sql.all('select target, state, sum(n) from counter group by target, state having sum(n) <> 0 order by target, state', [])).map(
+        (row) => ({ target: row[0] as string, state: row[1] as State, n: Number(row[2]) }),
+      ),
+
+    expiredLeases: (now, limit) =>
+      column<string>("select id from job where state = 'running' and lease_until <= $1 order by lease_until limit $2", [now, limit]),
+    timedOut: (now, limit) =>
+      column<string>(
+        "select id from job where state = 'running' and timeout_at is not null and timeout_at <= $1 order by timeout_at limit $2",
+        [now, limit],
+      ),
+    due: (now, limit) => column<string>("select id from job where state = 'scheduled' and run_at <= $1 order by run_at limit $2", [now, limit]),
+    nextDueAt: async () => {
+      const text = `select least_at from (
+          select min(run_at) as least_at from job where state = 'scheduled'
+          union all select min(timeout_at) from job where state = 'running' and timeout_at is not null
+        ) as moments where least_at is not null order by least_at limit 1`;
+      const row = await first(text, []);
+      return row === null ? null : (row[0] as number);
+    },
+    unsettled: (limit) => column<number>('select no from job where settled = 1 order by no limit $1', [limit]),
+    poolsWithRoomAndWaiters: (limit) =>
+      column<string>(
+        `select distinct slot.pool from slot where slot.job_no is null
+         and exists (select 1 from job where job.blocked_on = slot.pool) limit $1`,
+        [limit],
+      ),
+    prunable: (state, before, afterNo, limit) => prunable(sql, state, before, afterNo, limit),
+
+    routing: () => routing(sql),
+    types: async () => (await sql.all(`select ${TYPE_COLUMNS} from job_type order by name`, [])).map(typeFrom),
+    pools: () => pools(sql),
+    aliveAt: async (name) => ((await first('select beat_at from alive where name = $1', [name]))?.[0] ?? null) as number | null,
+    meta: async (name) => ((await first('select value from meta where name = $1', [name]))?.[0] ?? null) as string | null,
+    outboxSize: async () => (await first('select count(*) from outbox', []))?.[0] as number,
+    blob: async (id) => {
+      const row = await first(`select ${BLOB_COLUMNS} from blob where id = $1`, [id]);
+      return row && blobFrom(row);
+    },
+    blobsOf: async (jobNo) =>
+      (await sql.all(`select ${BLOB_COLUMNS} from blob where job_no = $1 order by created_at`, [jobNo])).map(blobFrom),
+  };
+}
+
+/** Each state is read along job_by_state and the pages are merged, so that old jobs never slow the new. */
+async function list(sql: Sql, filter: ListFilter): Promise<Job[]> {
+  const newest = filter.order === 'newest';
+  const pages = await Promise.all(filter.states.map((state) => page(sql, filter, state, newest)));
+  const sign = newest ? -1 : 1;
+  return pages
+    .flat()
+    .sort((a, b) => sign * (a.no - b.no))
+    .slice(0, filter.limit);
+}
+
+async function page(sql: Sql, filter: ListFilter, state: State, newest: boolean): Promise<Job[]> {
+  const params: Value[] = [];
+  const put = (value: Value): string => `$${params.push(value)}`;
+  const where = [`state = ${put(state)}`];
+  if (filter.from !== null) where.push(`no ${newest ? '<' : '>'} ${put(filter.from)}`);
+  if (filter.targets !== null) where.push(`target in (${filter.targets.map(put).join(', ')})`);
+  if (filter.typeNo !== null) where.push(`type_no = ${put(filter.typeNo)}`);
+  if (filter.tag !== null) where.push(`exists (select 1 from job_tag where job_tag.tag = ${put(filter.tag)} and job_tag.job_no = job.no)`);
+  const order = newest ? 'desc' : 'asc';
+  const text = `select ${JOB_COLUMNS} from job where ${where.join(' and ')} order by no ${order} limit ${put(filter.limit)}`;
+  return (await sql.all(text, params)).map(jobFrom);
+}
+
+const EVENT_COLUMNS = 'job_no, seq, at, kind, actor, facts';
+
+function eventFrom(row: Row): JobEvent {
+  return {
+    jobNo: row[0] as number,
+    seq: row[1] as number,
+    at: row[2] as number,
+    kind: row[3] as JobEvent['kind'],
+    by: row[4] as string,
+    facts: row[5] === null ? null : (JSON.parse(row[5] as string) as Record<string, unknown>),
+  };
+}
+
+async function feed(sql: Sql, after: FeedPlace, limit: number): Promise<FeedEvent[]> {
+  const text = `
+    select event.job_no, event.seq, event.at, event.kind, event.actor, event.facts, flush.pos, event.ordinal, job.id
+    from flush join event on event.flush_no = flush.no join job on job.no = event.job_no
+    where flush.pos >= $1 and (flush.pos > $1 or event.ordinal > $2)
+    order by flush.pos, event.ordinal limit $3`;
+  return (await sql.all(text, [after.pos, after.ordinal, limit])).map((row) => ({
+    ...eventFrom(row),
+    pos: row[6] as number,
+    ordinal: row[7] as number,
+    jobId: row[8] as string,
+  }));
+}
+
+function logFrom(row: Row): StoredLog {
+  return {
+    no: row[0] as number,
+    attempt: row[1] as number,
+    at: row[2] as number,
+    level: row[3] as StoredLog['level'],
+    text: row[4] as string,
+  };
+}
+
+/** A bounded look along job_by_state. Numbers rise with creation, so the first young row ends the search. */
+async function prunable(sql: Sql, state: State, before: number, afterNo: number, limit: number): Promise<PrunableWindow> {
+  const text = `
+    select no, id, created_at, case when finished_at < $3 and settled = 2
+      and not exists (select 1 from job child where child.parent_no = job.no)
+      and not exists (select 1 from job later where later.retry_of = job.no)
+      and not exists (select 1 from job later where later.root_no = job.no)
+      and not exists (select 1 from dependency where dependency.parent_no = job.no)
+      and no < (select max(no) from job) then 1 else 0 end
+    from job where state = $1 and no > $2 order by no limit $4`;
+  const rows = await sql.all(text, [state, afterNo, before, limit]);
+  const old = rows.filter((row) => (row[2] as number) < before);
+  const jobs = old.filter((row) => row[3] === 1).map((row) => ({ no: row[0] as number, id: row[1] as string }));
+  const reachedYoung = old.length < rows.length || rows.length < limit;
+  return { jobs, nextNo: reachedYoung ? null : ((rows.at(-1)?.[0] ?? null) as number | null) };
+}
+
+async function routing(sql: Sql): Promise<Routing> {
+  // The revision is read first: if a pause slips in between, the next claim sees an old revision and reads again.
+  const [revision] = await sql.all("select value from revision where name = 'routing'", []);
+  const rows = await sql.all('select kind, name, at, actor, (select no from job_type where job_type.name = pause.name) from pause', []);
+  const pauses = rows.map((row) => ({ kind: row[0] as PauseKind, name: row[1] as string, at: row[2] as number, by: row[3] as string }));
+  return {
+    revision: revision?.[0] as number,
+    pausedTargets: new Set(pauses.filter((pause) => pause.kind === 'target').map((pause) => pause.name)),
+    pausedTypes: new Set(rows.filter((row) => row[0] === 'type' && row[4] !== null).map((row) => row[4] as number)),
+    pauses,
+  };
+}
+
+async function pools(sql: Sql): Promise<PoolUse[]> {
+  const text = `
+    select name, capacity, per_key,
+      (select count(*) from slot where slot.pool = pool.name and slot.job_no is not null),
+      (select count(*) from job where job.blocked_on = pool.name)
+    from pool order by name`;
+  return (await sql.all(text, [])).map((row) => ({
+    name: row[0] as string,
+    capacity: row[1] as number,
+    perKey: row[2] as number,
+    running: row[3] as number,
+    waiting: row[4] as number,
+  }));
+}
+
+const BLOB_COLUMNS = 'id, filename, size, sha256, content_type, job_no, created_at, created_by';
+
+function blobFrom(row: Row): Blob {
+  return {
+    id: row[0] as string,
+    filename: row[1] as string,
+    size: row[2] as number,
+    sha256: row[3] as string,
+    contentType: row[4] as string,
+    jobNo: row[5] as number | null,
+    createdAt: row[6] as number,
+    createdBy: row[7] as string,
+  };
+}

