@@ -28,15 +28,19 @@ export async function proveContention(store: ProofStore, options: ContentionOpti
   const violations: string[] = [];
   for (let round = 0; round < options.rounds; round++) {
     violations.push(...(await raceById(first, claimers)), ...(await raceForNext(first, claimers)));
+    violations.push(...(await raceToCreate(servers, round)));
   }
+  // What the creators made must not be in the others' way.
+  await workUntilEmpty(claimers[0] as HttpClient);
   violations.push(...(await shareQueue(first, claimers, options.jobs)));
   return report({
     proof: options.servers === 1 ? 'contention' : `contention-${options.servers}-servers`,
     store: store.kind,
     summary:
-      `${options.rounds * 2} races of ${CLAIMERS} claimers over ${options.servers} server(s), ` +
+      `${options.rounds * 2} races of ${CLAIMERS} claimers and ${options.rounds} of ${CLAIMERS} creators with one key ` +
+      `over ${options.servers} server(s), ` +
       `${options.jobs} jobs shared by ${CLAIMERS} workers`,
-    counts: { races: options.rounds * 2, jobs: options.jobs, servers: options.servers },
+    counts: { races: options.rounds * 3, jobs: options.jobs, servers: options.servers },
     violations,
     startedMs,
   });
@@ -75,6 +79,25 @@ async function raceForNext(server: TestServer, claimers: readonly HttpClient[]):
   return given.length === 1 && given[0] === id
     ? []
     : [`claim next for job ${id} gave ${given.join(' ') || 'nothing'}`];
+}
+
+/** Ten callers with one Idempotency-Key, half of them a second time: one job, and everybody is told of it. */
+async function raceToCreate(servers: readonly TestServer[], round: number): Promise<string[]> {
+  const key = `contended-${round}`;
+  const creator = async (_: unknown, index: number): Promise<Answer<JobBody>> => {
+    const server = servers[index % servers.length] as TestServer;
+    return server.head.post<JobBody>(
+      '/jobs',
+      { target: 'left-claw' },
+      { headers: { 'idempotency-key': key } },
+    );
+  };
+  const answers = await Promise.all(Array.from({ length: CLAIMERS }, creator));
+  const again = await Promise.all(Array.from({ length: CLAIMERS / 2 }, creator));
+  const told = new Set([...answers, ...again].map(({ status, body }) => `${status} ${body.id}`));
+  return told.size === 1 && answers[0]?.status === 201 && answers[0].body.id !== undefined
+    ? []
+    : [`creators with one key were told ${[...told].join(', ')}`];
 }
 
 function claimNext(claimer: HttpClient): Promise<Answer<{ jobs: JobBody[] }>> {

@@ -62,8 +62,9 @@ function judge(request: FuzzRequest, heard: Heard): string | undefined {
   if (status >= 500) return `answered ${status} ${text.slice(0, 200)}`;
   if (request.mustRefuse === true && status > 0 && status < 400) return `was accepted with ${status}`;
   if (status < 400 || request.method === 'HEAD') return undefined;
-  // Node itself refuses what is no HTTP, and does so without a body; other bodies come in their chunks.
-  if (request.bytes !== undefined && (text === '' || /"error" ?: ?"/.test(text))) return undefined;
+  // Node itself refuses what is no HTTP, and does so with no body or no chunk; other bodies come in their chunks.
+  if (request.bytes !== undefined && (/^(0\r\n\r\n)?$/.test(text) || /"error" ?: ?"/.test(text)))
+    return undefined;
   return hasErrorCode(text) ? undefined : `answered ${status} without an error code: ${text.slice(0, 200)}`;
 }
 

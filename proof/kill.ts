@@ -23,19 +23,35 @@ const RESTART_LIMIT_MS = 1_000;
 /** Some kills hit the server while it is still recovering from the one before. */
 const KILLED_AT_BOOT = 0.1;
 
+/** What a server that is asked to stop may take to do so. */
+const STOP_LIMIT_MS = 10_000;
+
 export interface KillOptions {
   readonly kills: number;
   readonly seed: number;
+  /** SIGKILL gives the server no chance; after SIGTERM it must leave in good order. */
+  readonly signal?: 'SIGKILL' | 'SIGTERM';
 }
 
-/** Kills the server under load again and again; afterwards nothing acknowledged may be missing, doubled or wrong. */
-export async function proveKill(store: ProofStore, { kills, seed }: KillOptions): Promise<ProofReport> {
+interface Stops {
+  readonly restartsMs: number[];
+  readonly stopsMs: number[];
+  readonly violations: string[];
+}
+
+/** Ends the server under load again and again; afterwards nothing acknowledged may be missing, doubled or wrong. */
+export async function proveKill(store: ProofStore, options: KillOptions): Promise<ProofReport> {
+  const { kills, seed, signal = 'SIGKILL' } = options;
   const startedMs = performance.now();
   const random = seeded(seed);
   await using server = await startServer({ ...store.server, leaseMs: LEASE_MS, reaperIntervalMs: 100 });
   const load = newLoad(random);
   const running = startLoad(server, load);
-  const restartsMs = await killAgainAndAgain(server, kills, random);
+  const {
+    restartsMs,
+    stopsMs,
+    violations: badStops,
+  } = await stopAgainAndAgain(server, kills, signal, random);
   load.producing = false;
   await untilAllEnded(server);
   load.working = false;
@@ -45,15 +61,23 @@ export async function proveKill(store: ProofStore, { kills, seed }: KillOptions)
   const violations = [
     ...check(calls, finals).map((found) => `${found.rule} ${found.subject}: ${found.detail}`),
     ...surprises,
+    ...badStops,
     ...restartsMs.filter((ms) => ms >= RESTART_LIMIT_MS).map((ms) => `a restart took ${rounded(ms)} ms`),
   ];
   if (violations.length > 0) keepEvidence(store.kind, seed, calls, finals);
-  const counts = countAll(kills, calls, finals, restartsMs);
+  const counts = {
+    ...countAll(kills, calls, finals, restartsMs),
+    ...(signal === 'SIGTERM' && { stopMaxMs: rounded(Math.max(...stopsMs)) }),
+  };
+  const [name, verb] = signal === 'SIGTERM' ? ['terminate', 'stops'] : ['kill', 'kills'];
   return report({
-    proof: 'kill',
+    proof: name,
     store: store.kind,
     summary:
-      `${kills} kills, ${counts['acknowledged']} jobs acknowledged, ${counts['refused']} calls refused, ` +
+      `${kills} ${verb}, ${counts['acknowledged']} jobs acknowledged, ${counts['refused']} calls refused, ` +
+      (signal === 'SIGTERM'
+        ? `stop p50 ${rounded(percentile(stopsMs, 0.5))} ms, max ${rounded(Math.max(...stopsMs))} ms, `
+        : '') +
       `restart p50 ${counts['restartP50Ms']} ms, p99 ${counts['restartP99Ms']} ms, max ${counts['restartMaxMs']} ms`,
     counts: { ...counts, seed },
     violations,
@@ -84,11 +108,19 @@ async function startLoad(server: TestServer, load: Load): Promise<void> {
   for (const client of [head, ...clients]) client.close();
 }
 
-async function killAgainAndAgain(server: TestServer, kills: number, random: Random): Promise<number[]> {
-  const restartsMs: number[] = [];
+async function stopAgainAndAgain(
+  server: TestServer,
+  kills: number,
+  signal: 'SIGKILL' | 'SIGTERM',
+  random: Random,
+): Promise<Stops> {
+  const stops: Stops = { restartsMs: [], stopsMs: [], violations: [] };
   for (let done = 0; done < kills; done++) {
     await sleep(50 + random.int(600));
-    await server.kill('SIGKILL');
+    const askedMs = performance.now();
+    await server.kill(signal);
+    stops.stopsMs.push(performance.now() - askedMs);
+    if (signal === 'SIGTERM') stops.violations.push(...stopProblems(server, performance.now() - askedMs));
     if (random.chance(KILLED_AT_BOOT) && done + 1 < kills) {
       const booting = server.restart().catch(() => undefined);
       await sleep(random.int(150));
@@ -96,9 +128,16 @@ async function killAgainAndAgain(server: TestServer, kills: number, random: Rand
       await booting;
       done++;
     }
-    restartsMs.push(await server.restart());
+    stops.restartsMs.push(await server.restart());
   }
-  return restartsMs;
+  return stops;
+}
+
+function stopProblems(server: TestServer, tookMs: number): string[] {
+  const problems: string[] = [];
+  if (tookMs > STOP_LIMIT_MS) problems.push(`a stop took ${rounded(tookMs)} ms`);
+  if (server.exitCode !== 0) problems.push(`a stopped server ended with exit code ${server.exitCode}`);
+  return problems;
 }
 
 async function untilAllEnded(server: TestServer): Promise<void> {

@@ -2,11 +2,15 @@
 
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { flushCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
-import { greeting } from './app/greeting.ts';
+import { backup as backUp } from './app/backup.ts';
 import { type Duties, startDuties } from './app/duties.ts';
+import { type Files, openFiles } from './app/files.ts';
+import { greeting } from './app/greeting.ts';
 import { type Log, openLog } from './app/log.ts';
+import { rebuild as rebuildDatabase } from './app/rebuild.ts';
 import { openStorage, type Storage } from './app/storage.ts';
 import { openDiskBlobs } from './blobs/disk.ts';
 import { webhook } from './channels/webhook.ts';
@@ -51,19 +55,28 @@ export interface Ports {
 export async function openApp(config: Config, ports: Ports = {}): Promise<App> {
   const clock = ports.clock ?? systemClock();
   const ids = ports.ids ?? systemIds();
-  const log = openLog(config.logLevel, () => clock.now(), ports.log ?? ((line) => void process.stderr.write(`${line}\n`)));
+  const log = openLog(
+    config.logLevel,
+    () => clock.now(),
+    ports.log ?? ((line) => void process.stderr.write(`${line}\n`)),
+  );
   const storage = await openStorage(config, clock, ids, (error) => {
     log.error('The disk refused to make a write durable; stopping', { error });
     ports.onFatal?.(error);
   });
   try {
     const prepared = prepareTokens(config, randomBytes);
+    const files = await openFiles(config, storage, clock, log);
     const engine = openEngine({
       store: storage.store,
       clock,
       ids,
       schemas: schemaChecker(),
-      settings: { leaseMs: config.leaseMs, maxAttempts: config.defaultMaxAttempts, maxUnfinishedJobs: config.maxUnfinishedJobs },
+      settings: {
+        leaseMs: config.leaseMs,
+        maxAttempts: config.defaultMaxAttempts,
+        maxUnfinishedJobs: config.maxUnfinishedJobs,
+      },
       outbox: config.webhookUrl === null ? () => null : (job) => endNotice(job),
     });
     await storage.store.listen((targets) => wakeWaiters(engine, targets));
@@ -72,19 +85,29 @@ export async function openApp(config: Config, ports: Ports = {}): Promise<App> {
       clock,
       reaperIntervalMs: config.reaperIntervalMs,
       retentionMs: config.retentionDays * DAY_MS,
-      channels: config.webhookUrl === null ? [] : [webhook({ url: config.webhookUrl, secret: config.webhookSecret })],
-      files: [],
-      forget: async () => undefined,
+      channels:
+        config.webhookUrl === null ? [] : [webhook({ url: config.webhookUrl, secret: config.webhookSecret })],
+      files: files.duties,
+      forget: (ids) => files.forget(ids),
       onError: (loop, error) => log.warn('A background pass failed; it will be tried again', { loop, error }),
     });
-    const server = await listen(config, engine, storage, duties, prepared.tokens, log, ids);
+    const server = await listen({
+      config,
+      engine,
+      storage,
+      duties,
+      files,
+      tokens: prepared.tokens,
+      log,
+      ids,
+    });
     return {
       url: urlOf(config, server),
       engine,
       tokens: prepared.tokens,
       tokensMade: prepared.made,
       warnings: prepared.warnings,
-      close: () => closeAll(server, engine, duties, storage),
+      close: () => closeAll(server, engine, duties, files, storage),
     };
   } catch (error) {
     await storage.close();
@@ -92,16 +115,32 @@ export async function openApp(config: Config, ports: Ports = {}): Promise<App> {
   }
 }
 
-async function listen(
-  config: Config,
-  engine: OpenEngine,
-  storage: Storage,
-  duties: Duties,
-  tokens: Config['tokens'],
-  log: Log,
-  ids: Ids,
-): Promise<FastifyInstance> {
-  const blobStore = await openDiskBlobs({ folder: storage.blobFolder, newId: () => ids.jobId(engine.now()), now: () => engine.now() });
+interface Parts {
+  readonly config: Config;
+  readonly engine: OpenEngine;
+  readonly storage: Storage;
+  readonly duties: Duties;
+  readonly files: Files;
+  readonly tokens: Config['tokens'];
+  readonly log: Log;
+  readonly ids: Ids;
+}
+
+async function listen({
+  config,
+  engine,
+  storage,
+  duties,
+  files,
+  tokens,
+  log,
+  ids,
+}: Parts): Promise<FastifyInstance> {
+  const blobStore = await openDiskBlobs({
+    folder: storage.blobFolder,
+    newId: () => ids.jobId(engine.now()),
+    now: () => engine.now(),
+  });
   const server = buildServer({
     engine,
     credentials: credentialsOf(tokens),
@@ -111,7 +150,12 @@ async function listen(
     blobStore,
     skillMdPath: config.skillMdPath,
     version: version(),
-    health: () => ({ store: storage.store.dialect, pendingCommands: engine.core.flusher.pending, loops: duties.status() }),
+    health: () => ({
+      store: storage.store.dialect,
+      pendingCommands: engine.core.flusher.pending,
+      files: files.status(),
+      loops: duties.status(),
+    }),
     log,
   });
   await server.listen({ host: config.host, port: config.port });
@@ -119,11 +163,18 @@ async function listen(
 }
 
 /** New claims are refused first, then the answers under way go out, then the loops and the store end. */
-async function closeAll(server: FastifyInstance, engine: OpenEngine, duties: Duties, storage: Storage): Promise<void> {
+async function closeAll(
+  server: FastifyInstance,
+  engine: OpenEngine,
+  duties: Duties,
+  files: Files,
+  storage: Storage,
+): Promise<void> {
   engine.core.stopWaiting();
   await server.close();
   await duties.stop();
   await engine.core.flusher.stop();
+  await files.close();
   await storage.close();
 }
 
@@ -154,6 +205,8 @@ export async function serve(config: Config, out: Out): Promise<void> {
   const app = await openApp(config, { onFatal: () => process.exit(IO_ERROR) });
   for (const line of greeting(app, config)) out.print(line);
   for (const warning of app.warnings) out.warn(warning);
+  // A server that is killed would never write the cache of its compiled code.
+  flushCompileCache();
   await new Promise<void>((resolve, reject) => {
     const stop = (): void => {
       // Draining is bounded: what is not done by then is recovered at the next start.
@@ -166,3 +219,13 @@ export async function serve(config: Config, out: Out): Promise<void> {
 }
 
 const IO_ERROR = 74;
+
+/** Copies the embedded database, whether a server runs or not. */
+export function backup(config: Config, file: string, out: Out): Promise<void> {
+  return backUp(config, file, out);
+}
+
+/** Makes the embedded database anew from its files. */
+export function rebuild(config: Config, out: Out): Promise<void> {
+  return rebuildDatabase(config, out, systemClock(), systemIds());
+}

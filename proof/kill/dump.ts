@@ -32,8 +32,8 @@ async function* pages(head: HttpClient): AsyncGenerator<readonly JobBody[]> {
 
 interface EventBody {
   readonly seq: number;
-  readonly t: string | number;
-  readonly kind: string;
+  readonly t: string;
+  readonly type: string;
 }
 
 async function events(head: HttpClient, id: string): Promise<FinalEvent[]> {
@@ -42,7 +42,7 @@ async function events(head: HttpClient, id: string): Promise<FinalEvent[]> {
   return answer.body.events.map((event) => ({
     seq: event.seq,
     timeMs: new Date(event.t).getTime(),
-    kind: event.kind.replace(/^job\./, ''),
+    kind: event.type.replace(/^job\./, ''),
   }));
 }
 

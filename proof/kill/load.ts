@@ -25,6 +25,12 @@ const OTHER_ATTEMPTS = 6;
 /** As if the answer had been lost on its way: the kills alone seldom hit between the commit and the answer. */
 const RESENT_SHARE = 0.05;
 const RETRY_AFTER_MS = 15;
+const RETRY_AT_LEAST_EVERY_MS = 120;
+
+/** Before the next try. Clients that hammer a server that is away would mostly measure themselves. */
+export function retryDelayMs(tries: number): number {
+  return Math.min(RETRY_AFTER_MS * 2 ** tries, RETRY_AT_LEAST_EVERY_MS);
+}
 
 export interface Load {
   readonly ledger: Ledger;
@@ -52,7 +58,7 @@ async function enqueue(key: string, by: string, client: HttpClient, load: Load):
   const kind = pickKind(load.random);
   const maxAttempts = kind.startsWith('always') ? HOPELESS_ATTEMPTS : OTHER_ATTEMPTS;
   const body = { target: 'any', maxAttempts, spec: { key, kind } };
-  for (;;) {
+  for (let tries = 0; ; tries++) {
     const answer = await load.ledger.record({ op: 'enqueue', by, key }, () =>
       client.post<JobBody>('/jobs', body, { headers: { 'idempotency-key': key }, timeoutMs: 5_000 }),
     );
@@ -65,7 +71,7 @@ async function enqueue(key: string, by: string, client: HttpClient, load: Load):
       );
       return;
     }
-    await sleep(RETRY_AFTER_MS);
+    await sleep(retryDelayMs(tries));
   }
 }
 

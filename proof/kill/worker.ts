@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Answer, HttpClient, JobBody } from '../../test/support/http.ts';
 import type { Operation } from '../checker/history.ts';
-import type { JobKind, Load } from './load.ts';
+import { type JobKind, type Load, retryDelayMs } from './load.ts';
 
 const CLAIM_AT_ONCE = 4;
 const HELD_AT_ONCE = 12;
 const CLAIM_WAIT_MS = 200;
-const RETRY_AFTER_MS = 15;
 const REPLAYED_SHARE = 0.1;
 /** A paused worker comes back this many leases late. */
 const PAUSE_LEASES = 2.5;
@@ -40,7 +39,7 @@ async function claim(
   client: HttpClient,
   load: Load,
 ): Promise<readonly JobBody[]> {
-  while (load.working) {
+  for (let tries = 0; load.working; tries++) {
     const invokedMs = performance.now();
     const answer = await load.ledger.record({ op: 'claim', by }, () =>
       client.post<{ jobs: readonly JobBody[] }>(
@@ -52,7 +51,7 @@ async function claim(
     if (answer !== undefined) {
       if (answer.status !== 200) {
         load.ledger.surprises.push(`claim by ${by} answered ${answer.status} ${answer.text.slice(0, 200)}`);
-        await sleep(RETRY_AFTER_MS);
+        await sleep(retryDelayMs(tries));
         return [];
       }
       for (const job of answer.body.jobs) {
@@ -61,7 +60,7 @@ async function claim(
       }
       return answer.body.jobs;
     }
-    await sleep(RETRY_AFTER_MS);
+    await sleep(retryDelayMs(tries));
   }
   return [];
 }
@@ -115,10 +114,10 @@ async function complete(held: Held): Promise<void> {
 
 /** Repeats an ending call until it is answered, for its answer may have been lost with the server. */
 async function finish(held: Held, op: Operation, body: object, mark?: string): Promise<void> {
-  while (held.load.working) {
+  for (let tries = 0; held.load.working; tries++) {
     const answer = await call(held, op, body, mark);
     if (answer !== undefined) return;
-    await sleep(RETRY_AFTER_MS);
+    await sleep(retryDelayMs(tries));
   }
 }
 

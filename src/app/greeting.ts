@@ -14,7 +14,11 @@ export function greeting(app: App, config: Config): string[] {
   if (head !== undefined) {
     // A configured token is the operator's own secret: it is named, never shown.
     const token = app.tokensMade ? head : '$HEAD_TOKEN';
-    lines.push('', 'Create a job:', `  curl -s ${app.url}/jobs -H 'content-type: application/json' -H "authorization: Bearer ${token}" -d '{"spec":{"say":"hello"}}'`);
+    lines.push(
+      '',
+      'Create a job:',
+      `  curl -s ${app.url}/jobs -H 'content-type: application/json' -H "authorization: Bearer ${token}" -d '{"spec":{"say":"hello"}}'`,
+    );
   }
   return lines;
 }

@@ -16,11 +16,22 @@ export interface Storage {
   close(): Promise<void>;
 }
 
-export async function openStorage(config: Config, clock: Clock, ids: Ids, onFatal: (error: Error) => void): Promise<Storage> {
+export async function openStorage(
+  config: Config,
+  clock: Clock,
+  ids: Ids,
+  onFatal: (error: Error) => void,
+): Promise<Storage> {
   const blobFolder = join(config.dataDir, 'blobs');
   if (config.databaseUrl !== null) {
     const identity = ids.jobId(clock.now());
-    const store = await openPostgres({ url: config.databaseUrl, identity, lanes: config.pgLanes, pool: config.pgPool, clock });
+    const store = await openPostgres({
+      url: config.databaseUrl,
+      identity,
+      lanes: config.pgLanes,
+      pool: config.pgPool,
+      clock,
+    });
     return { store, dataDir: null, blobFolder, close: () => store.close() };
   }
   const dataDir = openDataDir(config.dataDir, { random: () => ids.jobId(clock.now()) });

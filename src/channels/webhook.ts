@@ -17,7 +17,12 @@ export function webhook(options: WebhookOptions): Channel {
       const signature = options.secret === null ? {} : { 'x-spine-signature': sign(options.secret, body) };
       const answer = await fetch(options.url, {
         method: 'POST',
-        headers: { 'content-type': 'application/json', 'x-spine-notice': id, 'x-spine-kind': kind, ...signature },
+        headers: {
+          'content-type': 'application/json',
+          'x-spine-notice': id,
+          'x-spine-kind': kind,
+          ...signature,
+        },
         body,
         // A redirect could lead anywhere; the operator named one address.
         redirect: 'error',

@@ -183,7 +183,9 @@ export interface ClaimedJob {
   readonly job: Job;
   readonly input: JobInput;
 }
-export type CreateAnswer = { readonly ok: true; readonly jobs: readonly Job[]; readonly replayed: boolean } | Refusal;
+export type CreateAnswer =
+  | { readonly ok: true; readonly jobs: readonly Job[]; readonly replayed: boolean }
+  | Refusal;
 export type ClaimNextAnswer = {
   readonly ok: true;
   readonly jobs: readonly ClaimedJob[];

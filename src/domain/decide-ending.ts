@@ -13,7 +13,8 @@ export function decideEnding(job: Job, command: Ending, now: number): Decision {
     const repeated = { verb: command.kind, state: job.endedState ?? job.state };
     return { job, events: [], answer: { ok: true, job, repeated } };
   }
-  if (command.kind === 'snooze' && command.leaseToken === null && mayPostpone(job, command)) return postpone(job, command, now);
+  if (command.kind === 'snooze' && command.leaseToken === null && mayPostpone(job, command))
+    return postpone(job, command, now);
   const hold = holds(job, command.actor, command.leaseToken);
   if (!hold.held) return { job, events: [], answer: hold.refusal };
   const next = { ...job };
@@ -21,7 +22,12 @@ export function decideEnding(job: Job, command: Ending, now: number): Decision {
   next.endedToken = job.leaseToken;
   next.endedVerb = command.kind;
   next.endedState = next.state;
-  return { job: next, events: end.events, answer: { ok: true, job: next }, ...(end.writes && { writes: end.writes }) };
+  return {
+    job: next,
+    events: end.events,
+    answer: { ok: true, job: next },
+    ...(end.writes && { writes: end.writes }),
+  };
 }
 
 interface End {
@@ -56,7 +62,9 @@ function fail(next: Job, command: Fail, now: number): End {
   const attempts = next.attempts;
   const state = endBadly(next, command.requeue, now);
   const by = command.actor.name;
-  const events: EventDraft[] = [{ kind: 'job.failed', by, facts: { requeue: command.requeue, attempts, state } }];
+  const events: EventDraft[] = [
+    { kind: 'job.failed', by, facts: { requeue: command.requeue, attempts, state } },
+  ];
   if (state === 'dead') events.push({ kind: 'job.dead', by, facts: { reason: 'max_attempts_reached' } });
   if (state === 'cancelled') events.push({ kind: 'job.cancelled', by });
   return { events, writes: { outcome: { result: null, error: command.error } } };
@@ -68,7 +76,12 @@ function release(next: Job, command: Release, now: number): End {
   next.reason = command.reason;
   if (next.cancelRequested) {
     finish(next, 'cancelled', now);
-    return { events: [{ kind: 'job.released', by, facts }, { kind: 'job.cancelled', by }] };
+    return {
+      events: [
+        { kind: 'job.released', by, facts },
+        { kind: 'job.cancelled', by },
+      ],
+    };
   }
   requeueAfter(next, 0, now);
   return { events: [{ kind: 'job.released', by, facts }] };

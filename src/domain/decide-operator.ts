@@ -5,7 +5,11 @@ import { refuse } from './error.ts';
 import { isFinal, type Job } from './job.ts';
 import { finish, reopen, wentOn } from './retry.ts';
 
-export function decideByOperator(job: Job, command: Comment | Cancel | Retry | Redrive, now: number): Decision {
+export function decideByOperator(
+  job: Job,
+  command: Comment | Cancel | Retry | Redrive,
+  now: number,
+): Decision {
   switch (command.kind) {
     case 'comment':
       return comment(job, command, now);
@@ -40,7 +44,11 @@ function cancel(job: Job, command: Cancel, now: number): Decision {
   if (job.state === 'running') {
     if (job.cancelRequested) return same(job);
     next.cancelRequested = true;
-    return { job: next, events: [{ kind: 'job.cancel_requested', by, facts }], answer: { ok: true, job: next } };
+    return {
+      job: next,
+      events: [{ kind: 'job.cancel_requested', by, facts }],
+      answer: { ok: true, job: next },
+    };
   }
   finish(next, 'cancelled', now);
   return { job: next, events: [{ kind: 'job.cancelled', by, facts }], answer: { ok: true, job: next } };
@@ -66,7 +74,11 @@ function redrive(job: Job, command: Redrive, now: number): Decision {
 }
 
 function reopened(next: Job, by: string, from: Job['state']): Decision {
-  return { job: next, events: [{ kind: 'job.reopened', by, facts: { from } }], answer: { ok: true, job: next } };
+  return {
+    job: next,
+    events: [{ kind: 'job.reopened', by, facts: { from } }],
+    answer: { ok: true, job: next },
+  };
 }
 
 function same(job: Job): Decision {

@@ -51,14 +51,23 @@ function claim(job: Job, command: Claim, now: number): Decision {
   if (job.state === 'running') {
     const mine = offer.claimId !== null && job.claimId === offer.claimId && job.claimedBy === actor.name;
     if (mine) return unchanged(job);
-    return unchanged(job, refuse('already_claimed', { claimedBy: job.claimedBy, leaseUntil: job.leaseUntil }));
+    return unchanged(
+      job,
+      refuse('already_claimed', { claimedBy: job.claimedBy, leaseUntil: job.leaseUntil }),
+    );
   }
-  if (isFinal(job.state)) return unchanged(job, refuse('terminal_status', { status: WORDS[job.state].spine, state: job.state }));
-  if (job.state !== 'queued') return unchanged(job, refuse('not_ready', { state: job.state, runAt: job.runAt }));
+  if (isFinal(job.state))
+    return unchanged(job, refuse('terminal_status', { status: WORDS[job.state].spine, state: job.state }));
+  if (job.state !== 'queued')
+    return unchanged(job, refuse('not_ready', { state: job.state, runAt: job.runAt }));
   if (job.attempts >= job.maxAttempts) return overTheLimit(job, actor.name, now);
   const next = startLease(job, actor, offer, now);
   const facts = { attempts: next.attempts, leaseUntil: next.leaseUntil };
-  return { job: next, events: [{ kind: 'job.claimed', by: actor.name, facts }], answer: { ok: true, job: next } };
+  return {
+    job: next,
+    events: [{ kind: 'job.claimed', by: actor.name, facts }],
+    answer: { ok: true, job: next },
+  };
 }
 
 /** A job whose attempts are used up dies at the next claim, and the claimer is told. */
@@ -80,7 +89,11 @@ function heartbeat(job: Job, command: Heartbeat, now: number): Decision {
   // A heartbeat never shortens a lease that was asked to be long.
   next.leaseUntil = Math.max(job.leaseUntil ?? 0, now + job.leaseMs);
   if (command.progress !== null) next.progress = command.progress;
-  const event: EventDraft = { kind: 'job.heartbeat', by: command.actor.name, facts: { leaseUntil: next.leaseUntil } };
+  const event: EventDraft = {
+    kind: 'job.heartbeat',
+    by: command.actor.name,
+    facts: { leaseUntil: next.leaseUntil },
+  };
   return { job: next, events: [event], answer: { ok: true, job: next } };
 }
 
@@ -96,7 +109,8 @@ function expire(job: Job, command: Expire, now: number): Decision {
   const state = endBadly(next, true, now);
   const facts = { claimedBy: job.claimedBy, leaseUntil: job.leaseUntil, attempts: job.attempts, state };
   const events: EventDraft[] = [{ kind: 'job.expired', by: command.actor.name, facts }];
-  if (state === 'dead') events.push({ kind: 'job.dead', by: command.actor.name, facts: { reason: 'lease_expired' } });
+  if (state === 'dead')
+    events.push({ kind: 'job.dead', by: command.actor.name, facts: { reason: 'lease_expired' } });
   if (state === 'cancelled') events.push({ kind: 'job.cancelled', by: command.actor.name });
   const error = JSON.stringify('The lease expired: the worker was not heard from in time.');
   return { job: next, events, answer: { ok: true, job: next }, writes: { outcome: { result: null, error } } };
@@ -108,7 +122,8 @@ function timeOut(job: Job, command: TimeOut, now: number): Decision {
   const state = endBadly(next, true, now);
   const facts = { claimedBy: job.claimedBy, timeoutMs: job.timeoutMs, attempts: job.attempts, state };
   const events: EventDraft[] = [{ kind: 'job.timeout', by: command.actor.name, facts }];
-  if (state === 'dead') events.push({ kind: 'job.dead', by: command.actor.name, facts: { reason: 'timeout' } });
+  if (state === 'dead')
+    events.push({ kind: 'job.dead', by: command.actor.name, facts: { reason: 'timeout' } });
   if (state === 'cancelled') events.push({ kind: 'job.cancelled', by: command.actor.name });
   const error = JSON.stringify(`Timed out after ${job.timeoutMs} ms.`);
   return { job: next, events, answer: { ok: true, job: next }, writes: { outcome: { result: null, error } } };

@@ -15,7 +15,13 @@ export const STATES = [
 export type State = (typeof STATES)[number];
 
 export const FINAL_STATES = ['done', 'failed', 'dead', 'cancelled', 'skipped'] as const satisfies State[];
-export const OPEN_STATES = ['scheduled', 'blocked', 'awaiting_approval', 'queued', 'running'] as const satisfies State[];
+export const OPEN_STATES = [
+  'scheduled',
+  'blocked',
+  'awaiting_approval',
+  'queued',
+  'running',
+] as const satisfies State[];
 
 export function isFinal(state: State): boolean {
   return (FINAL_STATES as readonly State[]).includes(state);

@@ -10,7 +10,9 @@ export function serves(actor: Actor, target: string): boolean {
   return actor.targets === null || actor.targets.includes(target);
 }
 
-export type Hold = { readonly held: true; readonly withToken: boolean } | { readonly held: false; readonly refusal: Refusal };
+export type Hold =
+  | { readonly held: true; readonly withToken: boolean }
+  | { readonly held: false; readonly refusal: Refusal };
 
 /**
  * Whether the caller holds the job's lease. With a token only the token counts, so that a twin with the
@@ -23,8 +25,10 @@ export function holds(job: Job, actor: Actor, leaseToken: string | null): Hold {
   }
   if (job.state !== 'running') return { held: false, refusal: notRunning(job) };
   if (actor.role === 'head' || actor.role === 'system') return { held: true, withToken: false };
-  if (job.claimedBy !== actor.name) return { held: false, refusal: refuse('not_owner', { claimedBy: job.claimedBy }) };
-  if (job.tokenUsed) return { held: false, refusal: refuse('lease_token_required', { claimedBy: job.claimedBy }) };
+  if (job.claimedBy !== actor.name)
+    return { held: false, refusal: refuse('not_owner', { claimedBy: job.claimedBy }) };
+  if (job.tokenUsed)
+    return { held: false, refusal: refuse('lease_token_required', { claimedBy: job.claimedBy }) };
   return { held: true, withToken: false };
 }
 

@@ -5,7 +5,14 @@ import type { State } from './job.ts';
 export type SpineStatus = 'queued' | 'running' | 'done' | 'failed' | 'dead';
 export type ClawdbotStatus = 'pending' | 'in_progress' | 'completed' | 'failed';
 export type BridgeStatus = 'todo' | 'in-progress' | 'review' | 'done' | 'blocked';
-export type RunStatus = 'pending' | 'awaiting_approval' | 'running' | 'ok' | 'error' | 'cancelled' | 'skipped';
+export type RunStatus =
+  | 'pending'
+  | 'awaiting_approval'
+  | 'running'
+  | 'ok'
+  | 'error'
+  | 'cancelled'
+  | 'skipped';
 
 interface Words {
   readonly spine: SpineStatus;
@@ -28,7 +35,13 @@ export const WORDS: Readonly<Record<State, Words>> = {
   skipped: { spine: 'dead', clawdbot: 'failed', bridge: 'blocked', run: 'skipped' },
 };
 
-export const SPINE_STATUSES = ['queued', 'running', 'done', 'failed', 'dead'] as const satisfies SpineStatus[];
+export const SPINE_STATUSES = [
+  'queued',
+  'running',
+  'done',
+  'failed',
+  'dead',
+] as const satisfies SpineStatus[];
 
 /** The native states that the Spine door shows under one word. */
 export function statesShownAs(status: SpineStatus): State[] {

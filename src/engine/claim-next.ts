@@ -25,8 +25,7 @@ export class ClaimDesk {
   readonly #routing: Routing;
   /** Targets where the last flush met full pools; shared between flushes. */
   readonly #parking: Set<string>;
-  readonly #heads = new Map<string, Promise<Heads>>();
-  readonly #demand = new Map<string, number>();
+  readonly #heads = new Map<string, Heads>();
 
   constructor(tx: Tx, ledger: Ledger, routing: Routing, parking: Set<string>) {
     this.#tx = tx;
@@ -35,10 +34,18 @@ export class ClaimDesk {
     this.#parking = parking;
   }
 
-  async serve(commands: readonly ClaimNext[]): Promise<ClaimNextAnswer[]> {
+  /** Reads the ready jobs of every demanded target, once each. */
+  async readHeads(commands: readonly ClaimNext[]): Promise<void> {
+    const demand = new Map<string, number>();
     for (const command of commands) {
-      for (const key of this.#keys(command)) this.#demand.set(key, (this.#demand.get(key) ?? 0) + command.max);
+      for (const key of this.#keys(command)) demand.set(key, (demand.get(key) ?? 0) + command.max);
     }
+    await Promise.all(
+      [...demand].map(async ([key, count]) => this.#heads.set(key, await this.#read(key, count))),
+    );
+  }
+
+  async serve(commands: readonly ClaimNext[]): Promise<ClaimNextAnswer[]> {
     const answers: ClaimNextAnswer[] = [];
     for (const command of commands) answers.push(await this.#serveOne(command));
     return answers;
@@ -47,11 +54,12 @@ export class ClaimDesk {
   async #serveOne(command: ClaimNext): Promise<ClaimNextAnswer> {
     const claimId = command.offers[0]?.claimId ?? null;
     if (claimId !== null) {
-      const mine = (await this.#tx.claimedUnder(claimId)).filter(({ job }) => job.claimedBy === command.actor.name);
+      const mine = (await this.#tx.claimedUnder(claimId)).filter(
+        ({ job }) => job.claimedBy === command.actor.name,
+      );
       if (mine.length > 0) return { ok: true, jobs: mine, more: false };
     }
-    const lists: Heads[] = [];
-    for (const key of this.#keys(command)) lists.push(await this.#headsOf(key));
+    const lists = this.#keys(command).flatMap((key) => this.#heads.get(key) ?? []);
     const taken: ClaimedJob[] = [];
     while (taken.length < command.max) {
       const best = bestOf(lists);
@@ -95,17 +103,14 @@ export class ClaimDesk {
     return targets.flatMap((target) => types.map((type) => headKey(target, type)));
   }
 
-  #headsOf(key: string): Promise<Heads> {
-    let heads = this.#heads.get(key);
-    if (heads === undefined) this.#heads.set(key, (heads = this.#read(key)));
-    return heads;
-  }
-
-  async #read(key: string): Promise<Heads> {
+  async #read(key: string, demand: number): Promise<Heads> {
     const { target, typeNo } = fromHeadKey(key);
     const window = this.#parking.delete(target) ? PARKING_WINDOW : 0;
-    const limit = (this.#demand.get(key) ?? 1) + window;
-    const jobs = typeNo === null ? await this.#tx.readyJobs(target, limit) : await this.#tx.readyJobsOfType(target, typeNo, limit);
+    const limit = demand + window;
+    const jobs =
+      typeNo === null
+        ? await this.#tx.readyJobs(target, limit)
+        : await this.#tx.readyJobsOfType(target, typeNo, limit);
     return { jobs, next: 0, cut: jobs.length === limit };
   }
 }
@@ -125,7 +130,8 @@ function bestOf(lists: readonly Heads[]): { list: Heads; candidate: ClaimedJob }
   let best: { list: Heads; candidate: ClaimedJob } | null = null;
   for (const list of lists) {
     const candidate = list.jobs[list.next];
-    if (candidate !== undefined && (best === null || before(candidate.job, best.candidate.job))) best = { list, candidate };
+    if (candidate !== undefined && (best === null || before(candidate.job, best.candidate.job)))
+      best = { list, candidate };
   }
   return best;
 }

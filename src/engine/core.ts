@@ -54,7 +54,9 @@ export class Core {
     this.settings = options.settings;
     this.#clock = options.clock;
     this.waiters = new Waiters(options.clock);
-    const laneNames = Array.from({ length: options.store.lanes }, () => String(Math.floor(options.ids.fraction() * LANE_NAMES)));
+    const laneNames = Array.from({ length: options.store.lanes }, () =>
+      String(Math.floor(options.ids.fraction() * LANE_NAMES)),
+    );
     this.flusher = new Flusher({
       store: options.store,
       now: () => this.now(),
@@ -85,7 +87,9 @@ export class Core {
   }
 
   types(): Promise<Map<string, JobType>> {
-    this.#types ??= Promise.resolve(this.store.read.types()).then((types) => new Map(types.map((type) => [type.name, type])));
+    this.#types ??= Promise.resolve(this.store.read.types()).then(
+      (types) => new Map(types.map((type) => [type.name, type])),
+    );
     return this.#types;
   }
 

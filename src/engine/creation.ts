@@ -46,7 +46,7 @@ export class CreationDesk {
       return { ok: true, jobs: jobs.slice(next - plan.drafts.length, next), replayed: false };
     });
     await this.#remember(commands, answers);
-    return answers.map((answer, i) => this.#sameFlush(commands[i] as Create, answers) ?? answer);
+    return answers.map((answer, i) => this.#sameFlush(commands[i] as Create, i, answers) ?? answer);
   }
 
   async #insert(commands: readonly Create[], drafts: readonly Draft[]): Promise<Job[]> {
@@ -57,7 +57,9 @@ export class CreationDesk {
       by: job.createdBy || by,
       facts: { target: job.target, state: job.state },
     }));
-    const edges = drafts.flatMap((draft, i) => draft.edges.map((edge) => ({ jobNo: (jobs[i] as Job).no, ...edge })));
+    const edges = drafts.flatMap((draft, i) =>
+      draft.edges.map((edge) => ({ jobNo: (jobs[i] as Job).no, ...edge })),
+    );
     if (edges.length > 0) await this.#tx.addDependencies(edges);
     return jobs;
   }
@@ -71,13 +73,15 @@ export class CreationDesk {
       if ('ok' in draft) return draft;
       drafts.push(draft);
     }
-    for (const { row } of drafts) if (row.job.uniqueKey !== null) this.#uniqueKeys.set(keyOf(row.job), row.job.id);
+    for (const { row } of drafts)
+      if (row.job.uniqueKey !== null) this.#uniqueKeys.set(keyOf(row.job), row.job.id);
     return { drafts };
   }
 
   async #draft(command: Create, job: NewJob): Promise<Draft | Refusal> {
     if (job.uniqueKey !== null) {
-      const taken = this.#uniqueKeys.get(keyOf(job)) ?? (await this.#tx.findUnique(job.typeNo, job.uniqueKey));
+      const taken =
+        this.#uniqueKeys.get(keyOf(job)) ?? (await this.#tx.findUnique(job.typeNo, job.uniqueKey));
       if (taken !== null) return refuse('unique_key_taken', { jobId: taken, uniqueKey: job.uniqueKey });
     }
     const parent = await this.#parentOf(command, job);
@@ -86,13 +90,20 @@ export class CreationDesk {
     let skipped = false;
     for (const [i, dependency] of job.after.entries()) {
       const judged = await this.#judge(dependency);
-      if (judged === null) return refuse('bad_request', { field: `after[${i}]`, problem: `after[${i}] names no job` });
+      if (judged === null)
+        return refuse('bad_request', { field: `after[${i}]`, problem: `after[${i}] names no job` });
       if (edges.some((edge) => edge.parentNo === judged.parentNo)) continue;
       edges.push({ parentNo: judged.parentNo, on: dependency.on, met: judged.ended });
       skipped ||= judged.ended && !judged.met;
     }
     const waitingFor = edges.filter((edge) => !edge.met).length;
-    return { row: { job: newRow(job, command, parent?.no ?? null, waitingFor, skipped, this.#ledger.now), input: job.input }, edges };
+    return {
+      row: {
+        job: newRow(job, command, parent?.no ?? null, waitingFor, skipped, this.#ledger.now),
+        input: job.input,
+      },
+      edges,
+    };
   }
 
   /** A holder may create children, within bounds and never for somebody it could not serve itself. */
@@ -100,21 +111,28 @@ export class CreationDesk {
     if (job.parentId === null) return null;
     const { actor } = command;
     const parent = this.#ledger.find(job.parentId);
-    if (parent === null) return refuse('bad_request', { field: 'parentId', problem: 'parentId names no job' });
+    if (parent === null)
+      return refuse('bad_request', { field: 'parentId', problem: 'parentId names no job' });
     if (actor.role === 'worker') {
-      if (parent.state !== 'running' || parent.claimedBy !== actor.name) return refuse('not_owner', { claimedBy: parent.claimedBy });
+      if (parent.state !== 'running' || parent.claimedBy !== actor.name)
+        return refuse('not_owner', { claimedBy: parent.claimedBy });
       if (!serves(actor, job.target)) return refuse('forbidden', { target: job.target });
     }
     const children = (this.#children.get(parent.no) ?? (await this.#tx.countChildren(parent.no))) + 1;
     this.#children.set(parent.no, children);
-    return children > LIMITS.childrenPerJob ? refuse('too_many_children', { limit: LIMITS.childrenPerJob }) : parent;
+    return children > LIMITS.childrenPerJob
+      ? refuse('too_many_children', { limit: LIMITS.childrenPerJob })
+      : parent;
   }
 
   /** How a dependency stands: its lineage has ended one way or the other, or it is still to be waited for. */
   async #judge(dependency: Dependency): Promise<{ parentNo: number; ended: boolean; met: boolean } | null> {
     const parent = this.#ledger.find(dependency.id);
     if (parent === null) return null;
-    const last = wentOn(parent) || parent.rootNo !== null ? ((await this.#tx.lastOfLineage(rootOf(parent))) ?? parent) : parent;
+    const last =
+      wentOn(parent) || parent.rootNo !== null
+        ? ((await this.#tx.lastOfLineage(rootOf(parent))) ?? parent)
+        : parent;
     const ended = isFinal(last.state) && last.settled === SETTLED && !wentOn(last);
     if (!ended && !parent.watched) this.#ledger.amend({ ...parent, watched: true });
     return { parentNo: rootOf(parent), ended, met: ended && dependencyMet(dependency.on, last.state) };
@@ -125,7 +143,8 @@ export class CreationDesk {
     const name = `${idempotency.principal}\n${idempotency.key}`;
     const inFlush = this.#idempotent.get(name);
     const stored = inFlush === undefined ? await this.#tx.findIdempotent(idempotency) : null;
-    if (inFlush === undefined) this.#idempotent.set(name, { bodyHash: idempotency.bodyHash, at: index });
+    if (inFlush === undefined && stored === null)
+      this.#idempotent.set(name, { bodyHash: idempotency.bodyHash, at: index });
     const bodyHash = inFlush?.bodyHash ?? stored?.bodyHash;
     if (bodyHash === undefined) return null;
     if (bodyHash !== idempotency.bodyHash) return refuse('idempotency_conflict', { key: idempotency.key });
@@ -133,12 +152,13 @@ export class CreationDesk {
     return { ok: true, jobs, replayed: true };
   }
 
-  /** The same key twice in one flush: the second is answered with what the first made. */
-  #sameFlush({ idempotency }: Create, answers: readonly CreateAnswer[]): CreateAnswer | null {
+  /** The same new key twice in one flush: the second is answered like the first. */
+  #sameFlush({ idempotency }: Create, index: number, answers: readonly CreateAnswer[]): CreateAnswer | null {
     if (idempotency === null) return null;
     const first = this.#idempotent.get(`${idempotency.principal}\n${idempotency.key}`);
-    const made = first?.bodyHash === idempotency.bodyHash ? answers[first.at] : undefined;
-    return made?.ok && !made.replayed ? { ...made, replayed: answers[first?.at ?? -1] !== made } : null;
+    if (first === undefined || first.at === index || first.bodyHash !== idempotency.bodyHash) return null;
+    const made = answers[first.at] as CreateAnswer;
+    return made.ok ? { ...made, replayed: true } : made;
   }
 
   async #remember(commands: readonly Create[], answers: readonly CreateAnswer[]): Promise<void> {
@@ -155,7 +175,14 @@ function keyOf(job: { typeNo: number; uniqueKey: string | null }): string {
   return `${job.typeNo}\n${job.uniqueKey}`;
 }
 
-function newRow(job: NewJob, { actor }: Create, parentNo: number | null, waitingFor: number, skipped: boolean, now: number): Omit<Job, 'no'> {
+function newRow(
+  job: NewJob,
+  { actor }: Create,
+  parentNo: number | null,
+  waitingFor: number,
+  skipped: boolean,
+  now: number,
+): Omit<Job, 'no'> {
   const state = skipped ? 'skipped' : admit({ waitingFor, runAt: job.runAt }, now);
   return {
     id: job.id,

@@ -34,7 +34,8 @@ export class Drafting {
     const mode = draft.retry?.mode ?? 'requeue';
     const retryMax = draft.retry?.max ?? DEFAULT_RETRIES;
     // Each member of a lineage runs once; a job that is requeued runs as often as its limit says.
-    const attempts = mode === 'lineage' ? 1 : draft.retry?.max === undefined ? settings.maxAttempts : draft.retry.max + 1;
+    const attempts =
+      mode === 'lineage' ? 1 : draft.retry?.max === undefined ? settings.maxAttempts : draft.retry.max + 1;
     return {
       id: ids.jobId(now),
       typeNo,
@@ -60,7 +61,11 @@ export class Drafting {
   #checkParams(type: JobType, draft: JobDraft, field: string): void {
     if (type.paramsSchema === null) return;
     const problem = this.#core.schemas.mismatch(JSON.parse(type.paramsSchema), draft.params ?? {});
-    if (problem !== null) throw new SpineError('bad_request', { field, problem: `${field} does not fit type ${type.name}: ${problem}` });
+    if (problem !== null)
+      throw new SpineError('bad_request', {
+        field,
+        problem: `${field} does not fit type ${type.name}: ${problem}`,
+      });
   }
 
   /** A type that is named for the first time comes into being, so that nothing has to be set up before the first job. */

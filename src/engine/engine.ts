@@ -3,7 +3,17 @@
 import type { Accepted, Actor, ClaimedJob, DependencyOn, LogLine } from '../domain/command.ts';
 import type { JobEvent } from '../domain/event.ts';
 import type { Job, JobDetails, LeasePolicy, RetryMode, State } from '../domain/job.ts';
-import type { Blob, FeedEvent, FeedPlace, JobType, PauseKind, Pool, PoolUse, Routing, StoredLog } from '../store/store.ts';
+import type {
+  Blob,
+  FeedEvent,
+  FeedPlace,
+  JobType,
+  PauseKind,
+  Pool,
+  PoolUse,
+  Routing,
+  StoredLog,
+} from '../store/store.ts';
 
 /** Every verb answers after its commit, and throws a SpineError when it is refused. */
 export interface Engine {
@@ -100,7 +110,13 @@ export interface Leases {
   claimNext(actor: Actor, options: ClaimNextOptions): Promise<readonly ClaimedJob[]>;
   heartbeat(actor: Actor, id: string, leaseToken: string | null, progress: unknown): Promise<Accepted>;
   complete(actor: Actor, id: string, leaseToken: string | null, result: unknown): Promise<Accepted>;
-  fail(actor: Actor, id: string, leaseToken: string | null, error: unknown, requeue: boolean): Promise<Accepted>;
+  fail(
+    actor: Actor,
+    id: string,
+    leaseToken: string | null,
+    error: unknown,
+    requeue: boolean,
+  ): Promise<Accepted>;
   release(actor: Actor, id: string, leaseToken: string | null, reason: string | null): Promise<Accepted>;
   log(actor: Actor, id: string, leaseToken: string | null, lines: readonly LogLine[]): Promise<Accepted>;
 }

@@ -1,6 +1,14 @@
 /** One flush: many commands, decided one after another, written together. */
 
-import type { Accepted, ClaimNext, ClaimNextAnswer, Command, Create, CreateAnswer, JobCommand } from '../domain/command.ts';
+import type {
+  Accepted,
+  ClaimNext,
+  ClaimNextAnswer,
+  Command,
+  Create,
+  CreateAnswer,
+  JobCommand,
+} from '../domain/command.ts';
 import { decide } from '../domain/decide.ts';
 import { type Refusal, refuse } from '../domain/error.ts';
 import type { Job } from '../domain/job.ts';
@@ -31,9 +39,8 @@ export class StaleRouting extends Error {}
 
 export async function flush(tx: Tx, commands: readonly Command[], settings: FlushSettings): Promise<Flushed> {
   const ledger = new Ledger(settings.now);
-  const ids = idsOf(commands);
-  if (ids.length > 0) for (const job of await tx.lockJobs(ids)) ledger.load(job);
-  if (commands.some(claims) && (await tx.routingRevision()) !== settings.routing.revision) throw new StaleRouting();
+  const desk = new ClaimDesk(tx, ledger, settings.routing, settings.parking);
+  await read(tx, ledger, desk, commands, settings.routing);
 
   const answers = new Array<Answer>(commands.length);
   for (const [i, command] of commands.entries()) {
@@ -41,13 +48,35 @@ export async function flush(tx: Tx, commands: readonly Command[], settings: Flus
     answers[i] = await decideOne(tx, ledger, command, settings.routing);
   }
   await answerGroup(commands, answers, isCreate, (group) => new CreationDesk(tx, ledger).create(group));
-  const desk = new ClaimDesk(tx, ledger, settings.routing, settings.parking);
   await answerGroup(commands, answers, isClaimNext, (group) => desk.serve(group));
   await ledger.save(tx, settings.laneKey, settings.outbox);
   return { answers, effects: ledger.effects };
 }
 
-async function decideOne(tx: Tx, ledger: Ledger, command: JobCommand, routing: Routing): Promise<Accepted | Refusal> {
+/** Everything a flush looks at is asked for together: one round trip where the store has any. */
+async function read(
+  tx: Tx,
+  ledger: Ledger,
+  desk: ClaimDesk,
+  commands: readonly Command[],
+  routing: Routing,
+): Promise<void> {
+  const ids = idsOf(commands);
+  const [named, revision] = await Promise.all([
+    ids.length > 0 ? tx.lockJobs(ids) : [],
+    commands.some(claims) ? tx.routingRevision() : routing.revision,
+    desk.readHeads(commands.filter(isClaimNext)),
+  ]);
+  if (revision !== routing.revision) throw new StaleRouting();
+  for (const job of named) ledger.load(job);
+}
+
+async function decideOne(
+  tx: Tx,
+  ledger: Ledger,
+  command: JobCommand,
+  routing: Routing,
+): Promise<Accepted | Refusal> {
   const job = ledger.find(command.id);
   if (job === null) return refuse('not_found', { id: command.id });
   if (command.kind === 'claim' && job.state === 'queued') {
@@ -80,7 +109,8 @@ async function answerGroup<C extends Command>(
   const group = commands.filter(isOfGroup);
   if (group.length === 0) return;
   const decided = (await decideGroup(group)).values();
-  for (const [i, command] of commands.entries()) if (isOfGroup(command)) answers[i] = decided.next().value as Answer;
+  for (const [i, command] of commands.entries())
+    if (isOfGroup(command)) answers[i] = decided.next().value as Answer;
 }
 
 function isCreate(command: Command): command is Create {

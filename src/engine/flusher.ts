@@ -1,6 +1,13 @@
 /** Group commit: whatever arrives while a flush is under way shares the next one, and each caller gets its own durable answer. */
 
-import type { Accepted, ClaimNext, ClaimNextAnswer, Command, Create, CreateAnswer } from '../domain/command.ts';
+import type {
+  Accepted,
+  ClaimNext,
+  ClaimNextAnswer,
+  Command,
+  Create,
+  CreateAnswer,
+} from '../domain/command.ts';
 import { type Refusal, SpineError } from '../domain/error.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { Routing, Store, Tx } from '../store/store.ts';
@@ -12,7 +19,11 @@ const FLUSH_WEIGHT = 1_000;
 /** A lost race over a unique key is decided anew; more than a few in a row is a fault. */
 const TRIES_ALONE = 4;
 
-export type AnswerTo<C extends Command> = C extends Create ? CreateAnswer : C extends ClaimNext ? ClaimNextAnswer : Accepted | Refusal;
+export type AnswerTo<C extends Command> = C extends Create
+  ? CreateAnswer
+  : C extends ClaimNext
+    ? ClaimNextAnswer
+    : Accepted | Refusal;
 
 interface Waiting {
   readonly command: Command;
@@ -49,7 +60,8 @@ export class Flusher {
 
   submit<C extends Command>(command: C): Promise<AnswerTo<C>> {
     if (this.#stopping) return Promise.reject(new SpineError('shutting_down'));
-    if (this.#queue.length >= LIMITS.pendingCommands) return Promise.reject(new SpineError('overloaded', { retryAfterS: 1 }));
+    if (this.#queue.length >= LIMITS.pendingCommands)
+      return Promise.reject(new SpineError('overloaded', { retryAfterS: 1 }));
     return new Promise((resolve, reject) => {
       this.#queue.push({ command, resolve: resolve as (answer: Answer) => void, reject });
       this.#kick();
@@ -104,7 +116,8 @@ export class Flusher {
     let count = 0;
     while (count < this.#queue.length && weight < FLUSH_WEIGHT) {
       const { command } = this.#queue[count++] as Waiting;
-      weight += command.kind === 'create' ? command.jobs.length : command.kind === 'claimNext' ? command.max : 1;
+      weight +=
+        command.kind === 'create' ? command.jobs.length : command.kind === 'claimNext' ? command.max : 1;
     }
     return this.#queue.splice(0, count);
   }

@@ -33,23 +33,26 @@ export function jobsOf(core: Core): Jobs {
       return { jobs: answer.jobs, replayed: answer.replayed };
     },
     details: async (jobs) => store.read.details(jobs),
-    list: async (actor, filter) => store.read.list({
-      states: filter.states,
-      targets: targetsOf(actor, filter),
-      typeNo: filter.type === undefined ? null : ((await core.types()).get(filter.type)?.no ?? -1),
-      tag: filter.tag ?? null,
-      order: filter.order,
-      from: filter.from ?? null,
-      limit: filter.limit,
-    }),
-    events: async (actor, id, afterSeq, limit) => store.read.eventsOf((await get(actor, id)).no, afterSeq, limit),
+    list: async (actor, filter) =>
+      store.read.list({
+        states: filter.states,
+        targets: targetsOf(actor, filter),
+        typeNo: filter.type === undefined ? null : ((await core.types()).get(filter.type)?.no ?? -1),
+        tag: filter.tag ?? null,
+        order: filter.order,
+        from: filter.from ?? null,
+        limit: filter.limit,
+      }),
+    events: async (actor, id, afterSeq, limit) =>
+      store.read.eventsOf((await get(actor, id)).no, afterSeq, limit),
     logs: async (actor, id, afterNo, limit) => store.read.logsOf((await get(actor, id)).no, afterNo, limit),
     feed: async (after, limit) => store.read.feed(after, limit),
     comment: (actor, id, text) => core.perform({ kind: 'comment', actor, id, text }),
     cancel: (actor, id, reason) => cancelFamily(core, actor, id, reason),
     retry: (actor, id) => core.perform({ kind: 'retry', actor, id }),
     redrive: (actor, id) => core.perform({ kind: 'redrive', actor, id }),
-    snooze: (actor, id, untilAt, leaseToken) => core.perform({ kind: 'snooze', actor, id, untilAt, leaseToken }),
+    snooze: (actor, id, untilAt, leaseToken) =>
+      core.perform({ kind: 'snooze', actor, id, untilAt, leaseToken }),
   };
 }
 
@@ -70,7 +73,14 @@ async function cancelFamily(core: Core, actor: Actor, id: string, reason: string
     ledger.apply(decision, actor);
     if (decision.answer.ok) {
       for (const member of await tx.lockJobsByNo(family.slice(1))) {
-        ledger.apply(decide(ledger.load(member), { kind: 'cancel', id: member.id, actor: ALL_SEEING(actor), reason }, ledger.now), actor);
+        ledger.apply(
+          decide(
+            ledger.load(member),
+            { kind: 'cancel', id: member.id, actor: ALL_SEEING(actor), reason },
+            ledger.now,
+          ),
+          actor,
+        );
       }
     }
     return decision.answer;

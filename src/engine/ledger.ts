@@ -66,7 +66,13 @@ export class Ledger {
     for (const event of decision.events) this.#record(job, event);
     if (writes?.outcome) this.#outcomes.set(job.no, { jobNo: job.no, ...writes.outcome });
     if (writes?.comment !== undefined) {
-      this.#comments.push({ jobNo: job.no, seq: job.comments, at: this.now, by: actor.name, text: writes.comment });
+      this.#comments.push({
+        jobNo: job.no,
+        seq: job.comments,
+        at: this.now,
+        by: actor.name,
+        text: writes.comment,
+      });
     }
     for (const line of writes?.logs ?? []) this.#logs.push({ jobNo: job.no, attempt: job.attempts, line });
   }
@@ -98,27 +104,32 @@ export class Ledger {
     await this.#passOnSlots(tx);
     const changes = [...this.#entries.values()].filter((entry) => entry.before !== entry.after);
     for (const entry of changes) this.#announce(entry, outbox);
-    if (changes.length > 0) await tx.updateJobs(changes);
-    if (this.#outcomes.size > 0) await tx.saveOutcomes([...this.#outcomes.values()]);
-    if (this.#comments.length > 0) await tx.addComments(this.#comments);
-    if (this.#logs.length > 0) await tx.addLogs(this.#logs);
-    if (this.#outbox.length > 0) await tx.addOutbox(this.#outbox);
-    if (this.#events.length > 0) await tx.appendEvents(this.#events, this.now);
-    if (this.#counts.size > 0) await tx.addCounts(laneKey, this.#sortedCounts());
-    if (this.effects.queued.size > 0) await tx.notify([...this.effects.queued.keys()]);
+    const counts = this.#sortedCounts();
+    if (changes.length > 0) tx.defer(tx.updateJobs(changes));
+    if (this.#outcomes.size > 0) tx.defer(tx.saveOutcomes([...this.#outcomes.values()]));
+    if (this.#comments.length > 0) tx.defer(tx.addComments(this.#comments));
+    if (this.#logs.length > 0) tx.defer(tx.addLogs(this.#logs));
+    if (this.#outbox.length > 0) tx.defer(tx.addOutbox(this.#outbox));
+    if (this.#events.length > 0) tx.defer(tx.appendEvents(this.#events, this.now));
+    if (counts.length > 0) tx.defer(tx.addCounts(laneKey, counts));
+    if (this.effects.queued.size > 0) tx.defer(tx.notify([...this.effects.queued.keys()]));
   }
 
   /** Slots of jobs that stopped running go to the best waiters, in the same commit. */
   async #passOnSlots(tx: Tx): Promise<void> {
     const stopped = [...this.#entries.values()]
-      .filter(({ before, after }) => before.state === 'running' && after.state !== 'running' && needsSlots(before))
+      .filter(
+        ({ before, after }) => before.state === 'running' && after.state !== 'running' && needsSlots(before),
+      )
       .map(({ before }) => before.no);
     if (stopped.length === 0) return;
     for (const pool of await tx.releaseSlots(stopped)) await this.requeueWaiters(tx, pool);
   }
 
   async requeueWaiters(tx: Tx, pool: string): Promise<number> {
-    const waiters = (await tx.bestWaiters(pool)).map((job) => this.load(job)).filter((job) => job.state === 'blocked');
+    const waiters = (await tx.bestWaiters(pool))
+      .map((job) => this.load(job))
+      .filter((job) => job.state === 'blocked');
     for (const job of waiters) {
       const next: Job = { ...job, state: 'queued', blockedOn: null, updatedAt: this.now };
       this.amend(next, [{ kind: 'job.queued', by: 'system', facts: { pool } }]);
@@ -126,9 +137,20 @@ export class Ledger {
     return waiters.length;
   }
 
+  /** Lanes look at the clock before they get the row's lock, so the later one may have looked first. */
   #record(job: Job, draft: EventDraft): void {
+    const lastAt = this.#entries.get(job.no)?.before.updatedAt ?? 0;
+    const at = Math.max(this.now, lastAt);
     job.seq += 1;
-    this.#events.push({ jobNo: job.no, seq: job.seq, at: this.now, kind: draft.kind, by: draft.by, facts: draft.facts ?? null });
+    job.updatedAt = Math.max(job.updatedAt, lastAt);
+    this.#events.push({
+      jobNo: job.no,
+      seq: job.seq,
+      at,
+      kind: draft.kind,
+      by: draft.by,
+      facts: draft.facts ?? null,
+    });
   }
 
   #moved(from: Job, to: Job): void {
@@ -138,8 +160,10 @@ export class Ledger {
 
   #entered(job: Job): void {
     this.#count(job.target, job.state, 1);
-    if (job.state === 'queued') this.effects.queued.set(job.target, (this.effects.queued.get(job.target) ?? 0) + 1);
-    if (job.state === 'scheduled' || (job.state === 'running' && job.timeoutAt !== null)) this.effects.timed = true;
+    if (job.state === 'queued')
+      this.effects.queued.set(job.target, (this.effects.queued.get(job.target) ?? 0) + 1);
+    if (job.state === 'scheduled' || (job.state === 'running' && job.timeoutAt !== null))
+      this.effects.timed = true;
     if (job.settled === UNSETTLED) this.effects.unsettled = true;
   }
 

@@ -17,7 +17,11 @@ export function typesOf(core: Core): Types {
     save: async (draft) => {
       const schema = draft.paramsSchema ?? null;
       const problem = schema === null ? null : schemas.problemWith(schema);
-      if (problem !== null) throw new SpineError('bad_request', { field: 'paramsSchema', problem: `paramsSchema is not a usable JSON Schema: ${problem}` });
+      if (problem !== null)
+        throw new SpineError('bad_request', {
+          field: 'paramsSchema',
+          problem: `paramsSchema is not a usable JSON Schema: ${problem}`,
+        });
       const type = {
         name: draft.name,
         label: draft.label ?? draft.name,
@@ -33,8 +37,15 @@ export function typesOf(core: Core): Types {
 }
 
 export function routingOf(core: Core): RoutingVerbs {
-  const set = async (actorName: string, kind: 'target' | 'type', name: string, paused: boolean): Promise<void> => {
-    await core.flusher.transact(async (tx, ledger) => tx.setPaused(kind, name, paused, ledger.now, actorName));
+  const set = async (
+    actorName: string,
+    kind: 'target' | 'type',
+    name: string,
+    paused: boolean,
+  ): Promise<void> => {
+    await core.flusher.transact(async (tx, ledger) =>
+      tx.setPaused(kind, name, paused, ledger.now, actorName),
+    );
     core.forgetRouting();
     if (!paused) core.waiters.wakeAll();
   };
@@ -47,7 +58,8 @@ export function routingOf(core: Core): RoutingVerbs {
 
 export function poolsOf(core: Core): Pools {
   const { store, flusher } = core;
-  const find = async (name: string): Promise<PoolUse | undefined> => (await store.read.pools()).find((pool) => pool.name === name);
+  const find = async (name: string): Promise<PoolUse | undefined> =>
+    (await store.read.pools()).find((pool) => pool.name === name);
   return {
     list: async () => store.read.pools(),
     save: async (pool) => {
@@ -61,7 +73,8 @@ export function poolsOf(core: Core): Pools {
     remove: async (name) => {
       const end = await flusher.transact(async (tx) => tx.deletePool(name));
       if (end === 'missing') throw new SpineError('not_found', { pool: name });
-      if (end === 'in_use') throw new SpineError('conflict', { pool: name, why: 'unfinished jobs use this pool' });
+      if (end === 'in_use')
+        throw new SpineError('conflict', { pool: name, why: 'unfinished jobs use this pool' });
     },
   };
 }

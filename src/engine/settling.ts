@@ -13,7 +13,10 @@ export async function settle(core: Core, no: number): Promise<void> {
     const [found] = await tx.lockJobsByNo([no]);
     if (found === undefined || found.settled !== UNSETTLED) return;
     const job = ledger.load(found);
-    ledger.amend({ ...job, settled: SETTLED }, job.retryAt === null ? [] : [{ kind: 'job.retried', by: 'system', facts: { runAt: job.retryAt } }]);
+    ledger.amend(
+      { ...job, settled: SETTLED },
+      job.retryAt === null ? [] : [{ kind: 'job.retried', by: 'system', facts: { runAt: job.retryAt } }],
+    );
     if (job.retryAt === null) await release(tx, ledger, job);
     else await goOn(core, tx, ledger, job);
   });
@@ -68,11 +71,18 @@ async function release(tx: Tx, ledger: Ledger, ended: Job): Promise<void> {
     if (!dependencyMet(wanted.get(job.no) ?? 'complete', ended.state)) {
       next.reason = 'a dependency ended otherwise';
       finish(next, 'skipped', ledger.now);
-      ledger.amend(next, [{ kind: 'job.skipped', by: 'system', facts: { dependency: ended.id, ended: ended.state } }]);
+      ledger.amend(next, [
+        { kind: 'job.skipped', by: 'system', facts: { dependency: ended.id, ended: ended.state } },
+      ]);
       continue;
     }
     next.state = admit(next, ledger.now);
-    ledger.amend(next, next.state === 'blocked' ? [] : [{ kind: 'job.queued', by: 'system', facts: { dependency: ended.id, state: next.state } }]);
+    ledger.amend(
+      next,
+      next.state === 'blocked'
+        ? []
+        : [{ kind: 'job.queued', by: 'system', facts: { dependency: ended.id, state: next.state } }],
+    );
   }
   await tx.settleDependencies(root);
 }

@@ -2,7 +2,10 @@
 
 import { type FileHandle, open, rename } from 'node:fs/promises';
 
-export async function replaceFile(file: string, content: string | ((handle: FileHandle) => Promise<void>)): Promise<void> {
+export async function replaceFile(
+  file: string,
+  content: string | ((handle: FileHandle) => Promise<void>),
+): Promise<void> {
   const temp = `${file}.tmp`;
   const handle = await open(temp, 'w', 0o600);
   try {

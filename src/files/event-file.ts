@@ -11,7 +11,11 @@ const FIRST_LOOK_BYTES = 4 * 1024;
 const PAGE_EVENTS = 1_000;
 
 /** Appends what the file lacks; answers the last number in it, or null when lines before these are missing. */
-export async function appendEvents(file: string, events: readonly JobEvent[], knownSeq: number | null): Promise<number | null> {
+export async function appendEvents(
+  file: string,
+  events: readonly JobEvent[],
+  knownSeq: number | null,
+): Promise<number | null> {
   const handle = await open(file, 'a+', 0o600);
   try {
     const lastSeq = knownSeq ?? (await repairEnd(handle));
@@ -28,7 +32,11 @@ export async function appendEvents(file: string, events: readonly JobEvent[], kn
 }
 
 /** Writes the whole history anew from the database. */
-export async function rewriteEvents(file: string, read: Pick<Reads, 'eventsOf'>, jobNo: number): Promise<number> {
+export async function rewriteEvents(
+  file: string,
+  read: Pick<Reads, 'eventsOf'>,
+  jobNo: number,
+): Promise<number> {
   let seq = 0;
   await replaceFile(file, async (handle) => {
     for (;;) {
@@ -71,5 +79,8 @@ async function countLines(handle: FileHandle): Promise<number> {
   const { size } = await handle.stat();
   const text = Buffer.alloc(size);
   await handle.read(text, 0, size, 0);
-  return text.toString('utf8').split('\n').filter((line) => line.trim() !== '').length;
+  return text
+    .toString('utf8')
+    .split('\n')
+    .filter((line) => line.trim() !== '').length;
 }

@@ -1,19 +1,29 @@
 /** A job as its file shows it: v0's fields always, native ones when they are set, never a lease token. */
 
+import type { DependencyOn } from '../domain/command.ts';
 import type { JobEvent } from '../domain/event.ts';
 import type { Job, JobDetails } from '../domain/job.ts';
 import { WORDS } from '../domain/words.ts';
-import type { JobDependency, JobType } from '../store/store.ts';
+import type { JobType } from '../store/store.ts';
+
+export interface Parent {
+  readonly id: string;
+  readonly on: DependencyOn;
+}
 
 /** One field a line, so that a diff of two copies reads well. Stored JSON is pasted in as it is. */
-export function jobDocument(job: Job, details: JobDetails, after: readonly JobDependency[]): string {
+export function jobDocument(job: Job, details: JobDetails, after: readonly Parent[]): string {
   const stored = Object.entries(storedJson(job, details)).filter(([, text]) => text !== null);
   const plain = Object.entries(plainFields(job, details, after)).filter(([, value]) => value !== undefined);
   const fields = [...plain.map(([name, value]) => [name, JSON.stringify(value)]), ...stored];
   return `{\n${fields.map(([name, text]) => `  ${JSON.stringify(name)}: ${text}`).join(',\n')}\n}\n`;
 }
 
-function plainFields(job: Job, { input, comments, typeName, retryOfId, parentId }: JobDetails, after: readonly JobDependency[]) {
+function plainFields(
+  job: Job,
+  { input, comments, typeName, retryOfId, parentId }: JobDetails,
+  after: readonly Parent[],
+) {
   return {
     id: job.id,
     no: job.no,
@@ -43,7 +53,7 @@ function plainFields(job: Job, { input, comments, typeName, retryOfId, parentId 
     retryAt: isoOr(undefined, job.retryAt),
     parentId: parentId ?? undefined,
     scheduleId: job.scheduleId ?? undefined,
-    after: after.length > 0 ? after.map(({ parentId: id, on }) => ({ id, on })) : undefined,
+    after: after.length > 0 ? after : undefined,
     uniqueKey: job.uniqueKey ?? undefined,
     pool: job.pool ?? undefined,
     concurrencyKey: job.concurrencyKey ?? undefined,
@@ -71,7 +81,8 @@ export function eventLine({ seq, at, kind, by, facts }: JobEvent): string {
   const own = { t: iso(at), seq, type: kind, by };
   const free: Record<string, unknown> = {};
   const clashing: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(facts ?? {})) (name in own || name === 'facts' ? clashing : free)[name] = shown(name, value);
+  for (const [name, value] of Object.entries(facts ?? {}))
+    (name in own || name === 'facts' ? clashing : free)[name] = shown(name, value);
   return `${JSON.stringify({ ...own, ...free, ...(Object.keys(clashing).length > 0 && { facts: clashing }) })}\n`;
 }
 

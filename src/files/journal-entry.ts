@@ -5,11 +5,21 @@ import type { Job, JobDetails } from '../domain/job.ts';
 import type { FeedEvent, Reads } from '../store/store.ts';
 import { type EventLine, printLine } from './journal-line.ts';
 
-export type JournalReads = Pick<Reads, 'feed' | 'jobsByNo' | 'details' | 'dependenciesOf' | 'types' | 'pools' | 'routing'>;
+export type JournalReads = Pick<
+  Reads,
+  'feed' | 'jobsByNo' | 'details' | 'dependenciesOf' | 'types' | 'pools' | 'routing'
+>;
 
 /** Events that leave result and error alone. */
 const QUIET: ReadonlySet<EventKind> = new Set([
-  'job.created', 'job.claimed', 'job.heartbeat', 'job.queued', 'job.blocked', 'job.snoozed', 'job.comment', 'job.cancel_requested',
+  'job.created',
+  'job.claimed',
+  'job.heartbeat',
+  'job.queued',
+  'job.blocked',
+  'job.snoozed',
+  'job.comment',
+  'job.cancel_requested',
 ]);
 
 /** What the events of one job in one batch say about it. */
@@ -24,7 +34,11 @@ interface Seen {
  * A job's row stands in the line of its first event of the batch, so that the journal may end after any line
  * and still name every job it mentions. With `rows: 'new'` only jobs that start in the batch get theirs.
  */
-export async function journalText(read: JournalReads, events: readonly FeedEvent[], rows: 'all' | 'new'): Promise<string> {
+export async function journalText(
+  read: JournalReads,
+  events: readonly FeedEvent[],
+  rows: 'all' | 'new',
+): Promise<string> {
   const seen = look(events);
   const wanted = [...seen].filter(([, of]) => rows === 'all' || of.isNew).map(([no]) => no);
   const jobs = new Map((await read.jobsByNo(wanted)).map((job) => [job.no, job]));
@@ -42,7 +56,12 @@ export async function journalText(read: JournalReads, events: readonly FeedEvent
     }
     jobs.delete(event.jobNo);
     const parents = after.get(job.no)?.map(({ parentNo, on }) => ({ parentNo, on }));
-    text += printLine({ ...bare(event), job, ...whatChanged(job, of, details.get(job.no)), ...(parents && { after: parents }) });
+    text += printLine({
+      ...bare(event),
+      job,
+      ...whatChanged(job, of, details.get(job.no)),
+      ...(parents && { after: parents }),
+    });
   }
   return text;
 }
@@ -71,7 +90,9 @@ function needsDetails(job: Job, of: Seen | undefined): boolean {
 
 function whatChanged(job: Job, of: Seen, details: JobDetails | undefined): Partial<EventLine> {
   if (details === undefined) return {};
-  const { input, result, error, comments } = details;
+  const { input, result, error } = details;
+  // The details were read after the row and may know a comment more; its own line will bring it.
+  const comments = details.comments.slice(0, job.comments);
   const ahead = Math.max(0, job.seq - of.lastSeq);
   // Every comment is an event, so no more of them can be new than there are events the journal lacks.
   const from = of.isNew ? 0 : Math.max(0, comments.length - of.comments - ahead);

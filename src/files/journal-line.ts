@@ -8,8 +8,24 @@ import type { FeedPlace, JobType, Pool, Routing } from '../store/store.ts';
 /** What never changes about a job; written with its first event. */
 export type FixedJob = Pick<
   Job,
-  | 'id' | 'typeNo' | 'target' | 'createdAt' | 'createdBy' | 'leaseMs' | 'timeoutMs' | 'retryMode' | 'retryMax' | 'backoffMs'
-  | 'retryCount' | 'retryOf' | 'rootNo' | 'parentNo' | 'scheduleId' | 'uniqueKey' | 'pool' | 'concurrencyKey'
+  | 'id'
+  | 'typeNo'
+  | 'target'
+  | 'createdAt'
+  | 'createdBy'
+  | 'leaseMs'
+  | 'timeoutMs'
+  | 'retryMode'
+  | 'retryMax'
+  | 'backoffMs'
+  | 'retryCount'
+  | 'retryOf'
+  | 'rootNo'
+  | 'parentNo'
+  | 'scheduleId'
+  | 'uniqueKey'
+  | 'pool'
+  | 'concurrencyKey'
 >;
 export type HotJob = Omit<Job, 'no' | keyof FixedJob>;
 
@@ -31,7 +47,7 @@ export type JournalLine =
   | { readonly type: JobType }
   | { readonly pools: readonly Pool[] }
   | { readonly pauses: Routing['pauses'] }
-  | { readonly pruned: readonly { readonly no: number; readonly id: string }[] };
+  | { readonly pruned: readonly string[] };
 
 /** Every event line starts like this, which makes the last one quick to find. */
 export const EVENT_START = '{"pos":';
@@ -53,7 +69,10 @@ export function parseLine(text: string): JournalLine | null {
   if (typeof value !== 'object' || value === null) return null;
   // Journals are private files that Spine alone writes: a line that parses is one of its own.
   const line = value as JournalLine;
-  if (!('pos' in line)) return 'spine' in line || 'type' in line || 'pools' in line || 'pauses' in line || 'pruned' in line ? line : null;
+  if (!('pos' in line))
+    return 'spine' in line || 'type' in line || 'pools' in line || 'pauses' in line || 'pruned' in line
+      ? line
+      : null;
   if (typeof line.event !== 'object') return null;
   return {
     ...line,
@@ -64,12 +83,32 @@ export function parseLine(text: string): JournalLine | null {
 
 // Most columns of most jobs are null or false; leaving those out halves the journal.
 const HOT_DEFAULTS = {
-  leaseToken: null, leaseUntil: null, claimedBy: null, claimId: null, tokenUsed: false, timeoutAt: null, endedToken: null,
-  endedVerb: null, endedState: null, finishedAt: null, reason: null, progress: null, cancelRequested: false, blockedOn: null,
-  watched: false, retryAt: null,
+  leaseToken: null,
+  leaseUntil: null,
+  claimedBy: null,
+  claimId: null,
+  tokenUsed: false,
+  timeoutAt: null,
+  endedToken: null,
+  endedVerb: null,
+  endedState: null,
+  finishedAt: null,
+  reason: null,
+  progress: null,
+  cancelRequested: false,
+  blockedOn: null,
+  watched: false,
+  retryAt: null,
 } as const;
 const FIXED_DEFAULTS = {
-  timeoutMs: null, retryOf: null, rootNo: null, parentNo: null, scheduleId: null, uniqueKey: null, pool: null, concurrencyKey: null,
+  timeoutMs: null,
+  retryOf: null,
+  rootNo: null,
+  parentNo: null,
+  scheduleId: null,
+  uniqueKey: null,
+  pool: null,
+  concurrencyKey: null,
 } as const;
 
 function thinHot(job: HotJob): object {

@@ -29,13 +29,18 @@ export async function listSegments(dir: string): Promise<Listing> {
   });
   const found = names.flatMap((name): Segment[] => {
     const match = /^(\d{6,15})(\.base)?\.jsonl$/.exec(name);
-    return match ? [{ number: Number(match[1]), isBase: match[2] !== undefined, file: path.join(dir, name) }] : [];
+    return match
+      ? [{ number: Number(match[1]), isBase: match[2] !== undefined, file: path.join(dir, name) }]
+      : [];
   });
   const base = Math.max(0, ...found.filter((segment) => segment.isBase).map((segment) => segment.number));
   const isLive = ({ number, isBase }: Segment): boolean => number > base || (number === base && isBase);
   const live = found.filter(isLive).sort((a, b) => a.number - b.number);
   const unfinished = names.filter((name) => name.endsWith('.tmp')).map((name) => path.join(dir, name));
-  return { live, stale: [...found.filter((segment) => !isLive(segment)).map(({ file }) => file), ...unfinished] };
+  return {
+    live,
+    stale: [...found.filter((segment) => !isLive(segment)).map(({ file }) => file), ...unfinished],
+  };
 }
 
 export function segmentFile(dir: string, number: number, base = false): string {

@@ -39,7 +39,10 @@ export class Settings {
 
 export async function settingLines(read: SettingReads): Promise<Map<string, string>> {
   const pools = (await read.pools()).map(({ name, capacity, perKey }) => ({ name, capacity, perKey }));
-  const lines = (await read.types()).map((type): [string, string] => [`type ${type.no}`, printLine({ type })]);
+  const lines = (await read.types()).map((type): [string, string] => [
+    `type ${type.no}`,
+    printLine({ type }),
+  ]);
   lines.push(['pools', printLine({ pools })]);
   lines.push(['pauses', printLine({ pauses: (await read.routing()).pauses })]);
   return new Map(lines);

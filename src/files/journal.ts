@@ -20,6 +20,7 @@ export interface JournalOptions {
   readonly compactAboveBytes?: number;
 }
 
+const POLL_MS = 200;
 const SEGMENT_BYTES = 64 * 1024 * 1024;
 const COMPACT_ABOVE_BYTES = 256 * 1024 * 1024;
 const COMPACT_FACTOR = 4;
@@ -31,11 +32,12 @@ const BATCH_EVENTS = 128;
 
 export interface Journal {
   readonly name: 'journal';
+  readonly everyMs: number;
   /** Where an older journal went that does not belong to this database, if there was one. */
   readonly setAside: string | null;
   runOnce(): Promise<Pass>;
   /** Jobs that were deleted: they get their line with the next pass. */
-  prune(jobs: readonly { readonly no: number; readonly id: string }[]): void;
+  prune(ids: readonly string[]): void;
   watermark(): FeedPlace;
   /** How old the newest written event is while there are others to write; 0 when all are written. */
   lagMs(): number;
@@ -46,7 +48,8 @@ export interface Journal {
 export async function openJournal(options: JournalOptions): Promise<Journal> {
   const { dir, store } = options;
   const end = await readEnd(dir);
-  const belongs = (end.identity === null || end.identity === store.identity) && (await continues(store.read, end.mark));
+  const belongs =
+    (end.identity === null || end.identity === store.identity) && (await continues(store.read, end.mark));
   const setAside = belongs ? null : await putAside(dir);
   const segments = await Segments.open(dir, store.identity);
   return new FeedJournal(options, segments, belongs ? end : NOTHING, setAside);
@@ -69,6 +72,7 @@ const NOTHING: JournalEnd = { identity: null, mark: null, bytes: 0, baseBytes: 0
 
 class FeedJournal implements Journal {
   readonly name = 'journal';
+  readonly everyMs = POLL_MS;
   readonly setAside: string | null;
   readonly #options: JournalOptions;
   readonly #segments: Segments;
@@ -77,7 +81,7 @@ class FeedJournal implements Journal {
   #bytes: number;
   #liveBytes: number;
   #caughtUp = false;
-  #pruned: { no: number; id: string }[] = [];
+  #pruned: string[] = [];
   #compaction: Compaction | null = null;
 
   constructor(options: JournalOptions, segments: Segments, end: JournalEnd, setAside: string | null) {
@@ -98,8 +102,8 @@ class FeedJournal implements Journal {
     return { done, more: more || compacting };
   }
 
-  prune(jobs: readonly { readonly no: number; readonly id: string }[]): void {
-    this.#pruned.push(...jobs);
+  prune(ids: readonly string[]): void {
+    this.#pruned.push(...ids);
   }
 
   watermark(): FeedPlace {
@@ -133,14 +137,18 @@ class FeedJournal implements Journal {
     this.#bytes += Buffer.byteLength(text);
     const last = events.at(-1);
     if (last) this.#mark = markOf(last);
-    if (this.#segments.size >= (this.#options.segmentBytes ?? SEGMENT_BYTES)) await this.#segments.startNext();
+    if (this.#segments.size >= (this.#options.segmentBytes ?? SEGMENT_BYTES))
+      await this.#segments.startNext();
     return events.length;
   }
 
   /** One bounded step; answers whether there is another one. */
   async #compact(): Promise<boolean> {
     if (this.#compaction === null) {
-      const limit = Math.max(this.#options.compactAboveBytes ?? COMPACT_ABOVE_BYTES, COMPACT_FACTOR * this.#liveBytes);
+      const limit = Math.max(
+        this.#options.compactAboveBytes ?? COMPACT_ABOVE_BYTES,
+        COMPACT_FACTOR * this.#liveBytes,
+      );
       if (this.#bytes <= limit || this.#mark === null) return false;
       const upTo = this.#segments.number;
       await this.#segments.startNext();

@@ -32,4 +32,6 @@ export async function continues(read: Pick<Reads, 'feed'>, mark: Mark | null): P
 export interface Pass {
   readonly done: number;
   readonly more: boolean;
+  /** When to go on, if not at once. */
+  readonly nextAt?: number;
 }

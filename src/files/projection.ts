@@ -4,13 +4,13 @@ import { mkdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Job } from '../domain/job.ts';
 import type { Clock } from '../domain/ports.ts';
-import type { FeedEvent, FeedPlace, JobType, Store } from '../store/store.ts';
+import type { FeedEvent, FeedPlace, JobType, Reads, Store } from '../store/store.ts';
 import { replaceFile, syncFolder } from './atomic.ts';
 import { appendEvents, rewriteEvents } from './event-file.ts';
 import { fileNameOf } from './file-name.ts';
-import { jobDocument, typeDocument } from './job-document.ts';
+import { jobDocument, type Parent, typeDocument } from './job-document.ts';
 import { isAfter, markOf, type Pass, START } from './place.ts';
-import { readWatermark, type Watermark, writeWatermark } from './watermark.ts';
+import { openWatermark, type Watermark, writeWatermark } from './watermark.ts';
 
 export interface ProjectionOptions {
   /** The data dir, in which jobs/, events/ and types/ lie. */
@@ -28,11 +28,15 @@ const JOBS_PER_PASS = 200;
 const BUDGET_MS = 250;
 /** Jobs whose files are written side by side. */
 const AT_ONCE = 8;
+const POLL_MS = 500;
+/** After a pass of some time the engine gets this many times as much to itself. */
+const REST_FACTOR = 3;
 const REMEMBERED_ENDS = 20_000;
 const LOOK_AT_TYPES_EVERY_MS = 5_000;
 
 export interface Projection {
   readonly name: 'files';
+  readonly everyMs: number;
   runOnce(): Promise<Pass>;
   /** Deletes the files of jobs that are being pruned. */
   removeFiles(ids: readonly string[]): Promise<void>;
@@ -43,8 +47,9 @@ export interface Projection {
 
 /** To be opened before the first command runs: it compares the watermark with the database. */
 export async function openProjection(options: ProjectionOptions): Promise<Projection> {
-  for (const folder of ['jobs', 'events', 'types']) await mkdir(path.join(options.dir, folder), { recursive: true, mode: 0o700 });
-  return new FileProjection(options, await readWatermark(options.dir, options.store));
+  for (const folder of ['jobs', 'events', 'types'])
+    await mkdir(path.join(options.dir, folder), { recursive: true, mode: 0o700 });
+  return new FileProjection(options, await openWatermark(options.dir, options.store));
 }
 
 interface Batch {
@@ -54,6 +59,7 @@ interface Batch {
 
 class FileProjection implements Projection {
   readonly name = 'files';
+  readonly everyMs = POLL_MS;
   readonly #options: ProjectionOptions;
   readonly #ends = new Map<number, number>();
   readonly #types = new Map<string, string>();
@@ -100,21 +106,26 @@ class FileProjection implements Projection {
   }
 
   async #pass(): Promise<Pass> {
-    const { store, dir, jobsPerPass = JOBS_PER_PASS } = this.#options;
+    const { store, dir, clock, jobsPerPass = JOBS_PER_PASS } = this.#options;
+    const startedAt = clock.now();
     const found = await store.read.feed(this.watermark(), PASS_EVENTS);
     const events = upToJobs(found, jobsPerPass);
     const written = await this.#writeJobs(events);
     const types = await this.#writeTypes();
+    const more = written.length < found.length || found.length === PASS_EVENTS;
     const last = written.at(-1);
     if (last) {
       await syncFolder(path.join(dir, 'jobs'));
       await syncFolder(path.join(dir, 'events'));
-      this.#watermark = { ...this.#watermark, mark: markOf(last) };
+      this.#watermark = { mark: markOf(last), rewriteTo: more ? this.#watermark.rewriteTo : null };
       await writeWatermark(dir, store.identity, this.#watermark);
     }
-    const more = written.length < found.length || found.length === PASS_EVENTS;
     this.#caughtUp = !more;
-    return { done: written.length + types, more };
+    const done = written.length + types;
+    if (!more) return { done, more };
+    // Always a while later, never at once: however much there is to write, the engine comes first.
+    const now = clock.now();
+    return { done, more: false, nextAt: now + Math.max(1, REST_FACTOR * (now - startedAt)) };
   }
 
   /** Answers the events that are on the disk now: all, or as many as the time allowed. */
@@ -125,14 +136,19 @@ class FileProjection implements Projection {
     for (let i = 0; i < byJob.length; i += AT_ONCE) {
       if (i > 0 && clock.now() - startedAt >= budgetMs) {
         const next = byJob[i]?.[0];
-        return events.slice(0, events.findIndex((event) => event.jobNo === next));
+        return events.slice(
+          0,
+          events.findIndex((event) => event.jobNo === next),
+        );
       }
       const some = byJob.slice(i, i + AT_ONCE);
       const jobs = new Map((await store.read.jobsByNo(some.map(([no]) => no))).map((job) => [job.no, job]));
-      await this.#writeSome(some.flatMap(([no, its]): Batch[] => {
-        const job = jobs.get(no);
-        return job === undefined ? [] : [{ job, events: its }];
-      }));
+      await this.#writeSome(
+        some.flatMap(([no, its]): Batch[] => {
+          const job = jobs.get(no);
+          return job === undefined ? [] : [{ job, events: its }];
+        }),
+      );
     }
     return events;
   }
@@ -141,14 +157,17 @@ class FileProjection implements Projection {
     const { read } = this.#options.store;
     const jobs = batches.map(({ job }) => job);
     const details = await read.details(jobs);
-    const after = Map.groupBy(await read.dependenciesOf(jobs.map(({ no }) => no)), (row) => row.jobNo);
-    await Promise.all(
+    const after = await parentsOf(read, jobs);
+    const ends = await Promise.allSettled(
       batches.map(async ({ job, events }) => {
         await this.#writeHistory(job, events);
         const of = details.get(job.no);
         if (of) await replaceFile(this.#jobFile(job.id), jobDocument(job, of, after.get(job.no) ?? []));
       }),
     );
+    // All have ended before an error is told: the next pass must not meet a write that is still under way.
+    const failed = ends.find((end) => end.status === 'rejected');
+    if (failed) throw failed.reason;
   }
 
   async #writeHistory(job: Job, events: readonly FeedEvent[]): Promise<void> {
@@ -156,8 +175,12 @@ class FileProjection implements Projection {
     const file = this.#eventFile(job.id);
     const { rewriteTo } = this.#watermark;
     const [first] = events;
-    const isStale = first !== undefined && first.seq === 1 && rewriteTo !== null && !isAfter(first, rewriteTo);
-    const end = isStale ? null : await appendEvents(file, events, this.#ends.get(job.no) ?? null);
+    const known = this.#ends.get(job.no) ?? null;
+    // After a failed write nobody knows where the file ends; then it is looked up.
+    this.#ends.delete(job.no);
+    const isStale =
+      first !== undefined && first.seq === 1 && rewriteTo !== null && !isAfter(first, rewriteTo);
+    const end = isStale ? null : await appendEvents(file, events, known);
     if (this.#ends.size > REMEMBERED_ENDS) this.#ends.clear();
     this.#ends.set(job.no, end ?? (await rewriteEvents(file, read, job.no)));
   }
@@ -195,4 +218,18 @@ function upToJobs(events: readonly FeedEvent[], jobs: number): readonly FeedEven
   const seen = new Set<number>();
   const end = events.findIndex(({ jobNo }) => seen.add(jobNo).size > jobs);
   return end < 0 ? events : events.slice(0, end);
+}
+
+/** The jobs that each of these waits or waited for, by their public ids. */
+async function parentsOf(read: Reads, jobs: readonly Job[]): Promise<Map<number, Parent[]>> {
+  const rows = await read.dependenciesOf(jobs.map(({ no }) => no));
+  const parents =
+    rows.length === 0 ? [] : await read.jobsByNo([...new Set(rows.map(({ parentNo }) => parentNo))]);
+  const ids = new Map(parents.map(({ no, id }) => [no, id]));
+  const after = new Map<number, Parent[]>();
+  for (const { jobNo, parentNo, on } of rows) {
+    const id = ids.get(parentNo);
+    if (id !== undefined) after.set(jobNo, [...(after.get(jobNo) ?? []), { id, on }]);
+  }
+  return after;
 }

@@ -15,14 +15,23 @@ export interface Watermark {
 /** Everything the database holds at the moment of the look is older than this. */
 const END: FeedPlace = { pos: Number.MAX_SAFE_INTEGER, ordinal: 0 };
 
-export async function readWatermark(dir: string, store: Pick<Store, 'identity' | 'read'>): Promise<Watermark> {
+export async function openWatermark(
+  dir: string,
+  store: Pick<Store, 'identity' | 'read'>,
+): Promise<Watermark> {
   const saved = parse(await readFile(fileIn(dir), 'utf8').catch(() => ''));
   if (saved === null) return { mark: null, rewriteTo: null };
   if (saved.identity === store.identity && (await continues(store.read, saved.mark))) return saved;
-  return { mark: null, rewriteTo: END };
+  const again: Watermark = { mark: null, rewriteTo: END };
+  await writeWatermark(dir, store.identity, again);
+  return again;
 }
 
-export async function writeWatermark(dir: string, identity: string, { mark, rewriteTo }: Watermark): Promise<void> {
+export async function writeWatermark(
+  dir: string,
+  identity: string,
+  { mark, rewriteTo }: Watermark,
+): Promise<void> {
   // Without a sync of the folder a power cut may bring the older one back: then some work is done twice, harmlessly.
   await replaceFile(fileIn(dir), `${JSON.stringify({ identity, mark, rewriteTo })}\n`);
 }

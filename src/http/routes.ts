@@ -59,8 +59,9 @@ export function mount(
       method: one.method,
       url: one.path,
       onRequest: admit(one.who, authenticate),
-      preHandler: (request, _reply, done) => done(check(request) ?? undefined),
       handler: async (request, reply) => {
+        const problem = check(request);
+        if (problem) throw problem;
         const { actor, params, query, body } = request as FastifyRequest & { params: Record<string, string> };
         const answer = await one.handle({ engine, actor, params, query, body, request, reply });
         if (one.status !== undefined) reply.code(one.status);

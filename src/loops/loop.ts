@@ -7,8 +7,8 @@ export interface Pass {
   readonly done: number;
   /** There is more to do right away. */
   readonly more: boolean;
-  /** The moment at which there will be work, if it is known. */
-  readonly nextAt?: number | null;
+  /** How long until there will be work, if it is known. Not a moment: the store's clock may differ from ours. */
+  readonly nextInMs?: number | null;
 }
 
 export interface Duty {
@@ -108,8 +108,7 @@ export class Loop {
 
   #pause(pass: Pass): number {
     if (pass.more) return 0;
-    const untilNext = pass.nextAt === undefined || pass.nextAt === null ? Infinity : pass.nextAt - this.#clock.now();
-    return Math.max(0, Math.min(this.#duty.everyMs, untilNext));
+    return Math.max(0, Math.min(this.#duty.everyMs, pass.nextInMs ?? Infinity));
   }
 
   #next(waitMs: number): void {

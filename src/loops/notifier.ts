@@ -17,7 +17,9 @@ export function notifier(core: Core, channels: readonly Channel[]): Duty {
     name: 'notifier',
     everyMs: POLL_MS,
     runOnce: async () => {
-      const rows = await core.flusher.transact(async (tx, ledger) => tx.claimOutbox(ledger.now, BATCH, SENDING_MS));
+      const rows = await core.flusher.transact(async (tx, ledger) =>
+        tx.claimOutbox(ledger.now, BATCH, SENDING_MS),
+      );
       await Promise.all(rows.map((row) => deliver(core, channels, row)));
       return { done: rows.length, more: rows.length === BATCH };
     },

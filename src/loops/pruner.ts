@@ -34,7 +34,9 @@ export class Pruner implements Duty {
       async (tx) =>
         (await tx.dropOldIdempotency(now - IDEMPOTENCY_MS, WINDOW)) +
         (await tx.dropFreeKeySlots(WINDOW)) +
-        (this.#options.retentionMs === 0 ? 0 : await tx.dropEmptyFlushes(now - this.#options.retentionMs, WINDOW)),
+        (this.#options.retentionMs === 0
+          ? 0
+          : await tx.dropEmptyFlushes(now - this.#options.retentionMs, WINDOW)),
     );
     if (this.#options.retentionMs === 0) return { done: swept, more: swept >= WINDOW };
     const pruned = await this.#pruneWindow(now - this.#options.retentionMs);

@@ -11,6 +11,7 @@ const ALIVE = 'server';
 /** How often servers say that they are alive; a longer silence means that none could take heartbeats. */
 const BEAT_MS = 1_000;
 const GAP_MS = 5_000;
+const PULSE_SOON_MS = 50;
 
 /**
  * A lease that ran out while no server could be reached is not the worker's fault. After such a gap nothing is
@@ -21,6 +22,7 @@ export class Reaper implements Duty {
   readonly everyMs: number;
   readonly #core: Core;
   #reapAfter = 0;
+  #pulseAt = -Infinity;
 
   constructor(core: Core, everyMs: number) {
     this.#core = core;
@@ -29,7 +31,9 @@ export class Reaper implements Duty {
 
   async runOnce(): Promise<Pass> {
     const now = this.#core.now();
-    if (now < this.#reapAfter) return { done: 0, more: false, nextAt: this.#reapAfter };
+    // Until the pulse has looked, nobody knows how long no server could be reached.
+    if (now - this.#pulseAt > GAP_MS) return { done: 0, more: false, nextInMs: PULSE_SOON_MS };
+    if (now < this.#reapAfter) return { done: 0, more: false, nextInMs: this.#reapAfter - now };
     const expired = await this.#core.store.read.expiredLeases(now, BATCH);
     await Promise.all(expired.map((id) => this.#core.perform({ kind: 'expire', id, actor: SYSTEM })));
     return { done: expired.length, more: expired.length === BATCH };
@@ -44,6 +48,7 @@ export class Reaper implements Duty {
         const now = this.#core.now();
         const lastBeat = await this.#core.flusher.transact(async (tx) => tx.beat(ALIVE, now));
         const gapMs = lastBeat === null ? 0 : now - lastBeat;
+        this.#pulseAt = now;
         if (gapMs > GAP_MS) this.#reapAfter = now + Math.min(gapMs, this.#core.settings.leaseMs);
         return { done: 1, more: false };
       },

@@ -20,7 +20,8 @@ export function timers(core: Core): Duty {
         ...late.map((id) => core.perform({ kind: 'timeout', id, actor: SYSTEM })),
       ]);
       const more = due.length === BATCH || late.length === BATCH;
-      return { done: due.length + late.length, more, nextAt: more ? null : await core.store.read.nextDueAt() };
+      const nextAt = more ? null : await core.store.read.nextDueAt();
+      return { done: due.length + late.length, more, nextInMs: nextAt === null ? null : nextAt - core.now() };
     },
   };
 }

@@ -30,7 +30,8 @@ export function schemaChecker(): SchemaChecker {
   };
   return {
     problemWith: (schema) => {
-      if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return 'it must be an object';
+      if (typeof schema !== 'object' || schema === null || Array.isArray(schema))
+        return 'it must be an object';
       try {
         compile(schema);
         return null;

@@ -13,22 +13,34 @@ const REMEDY = 'Restore it from a backup (spine backup), or run `spine rebuild`.
 export function checkDatabase(names: Names, known: string | null): string | null {
   const file = lstatIfThere(names.db);
   if (file === null || (file.isFile() && file.size === 0)) return onNothing(names, known, file);
-  if (!file.isFile()) throw new DataDirError(`${names.db} is not a plain file. Move the whole data dir instead of linking to it (SPINE_DATA_DIR).`);
+  if (!file.isFile())
+    throw new DataDirError(
+      `${names.db} is not a plain file. Move the whole data dir instead of linking to it (SPINE_DATA_DIR).`,
+    );
   checkLog(names);
   const short = checkHeader(names);
   const found = lookInside(names, short || file.size <= FULL_CHECK_BYTES);
-  if (found === 'unborn') return known === null ? null : refuse(names, `is empty, but ${names.id} says a database was here`);
-  if (found === 'foreign') throw new DataDirError(`${names.db} is not a database of Spine. Move it away, or set another SPINE_DATA_DIR.`);
+  if (found === 'unborn')
+    return known === null ? null : refuse(names, `is empty, but ${names.id} says a database was here`);
+  if (found === 'foreign')
+    throw new DataDirError(
+      `${names.db} is not a database of Spine. Move it away, or set another SPINE_DATA_DIR.`,
+    );
   if (known !== null && known !== found.identity) {
-    return refuse(names, `belongs to another installation (${found.identity}) than ${names.id} says (${known})`);
+    return refuse(
+      names,
+      `belongs to another installation (${found.identity}) than ${names.id} says (${known})`,
+    );
   }
   return found.identity;
 }
 
 function onNothing(names: Names, known: string | null, file: Stats | null): null {
-  if (known !== null) refuse(names, `is ${file === null ? 'missing' : 'empty'}, but ${names.id} says a database was here`);
+  if (known !== null)
+    refuse(names, `is ${file === null ? 'missing' : 'empty'}, but ${names.id} says a database was here`);
   const log = lstatIfThere(`${names.db}-wal`);
-  if (log !== null && log.size > 0) refuse(names, `is ${file === null ? 'missing' : 'empty'}, but its log ${names.db}-wal is there`);
+  if (log !== null && log.size > 0)
+    refuse(names, `is ${file === null ? 'missing' : 'empty'}, but its log ${names.db}-wal is there`);
   return null;
 }
 
@@ -44,7 +56,8 @@ function checkLog(names: Names): void {
 function checkHeader(names: Names): boolean {
   const header = Buffer.alloc(100);
   const size = readStart(names.db, header);
-  if (size < 100 || header.toString('latin1', 0, 16) !== 'SQLite format 3\0') return refuse(names, 'is not a SQLite database');
+  if (size < 100 || header.toString('latin1', 0, 16) !== 'SQLite format 3\0')
+    return refuse(names, 'is not a SQLite database');
   const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
   // The count is only kept up by writers that also copied the change counter.
   const counted = header.readUInt32BE(24) === header.readUInt32BE(92);
@@ -64,7 +77,9 @@ function readStart(file: string, into: Buffer): number {
       closeSync(fd);
     }
   } catch (error) {
-    throw new DataDirError(`${file} cannot be read. Give it to the user who runs Spine (chown, chmod 600).`, { cause: error });
+    throw new DataDirError(`${file} cannot be read. Give it to the user who runs Spine (chown, chmod 600).`, {
+      cause: error,
+    });
   }
 }
 
@@ -75,7 +90,12 @@ function lookInside(names: Names, whole: boolean): Inside {
     const database = new DatabaseSync(names.db, { readOnly: true });
     try {
       database.exec('pragma trusted_schema = off');
-      const tables = new Set(database.prepare("select name from sqlite_schema where type = 'table'").all().map((row) => String(row['name'])));
+      const tables = new Set(
+        database
+          .prepare("select name from sqlite_schema where type = 'table'")
+          .all()
+          .map((row) => String(row['name'])),
+      );
       const problem = whole ? firstProblem(database, 'pragma quick_check(1)') : null;
       if (problem !== null) return refuse(names, `is damaged (${problem})`);
       return kindOf(database, tables);

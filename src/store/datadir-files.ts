@@ -37,7 +37,9 @@ export function readTextIfThere(file: string): string | null {
     return readFileSync(file, 'utf8').trim() || null;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw new DataDirError(`${file} cannot be read. Give it to the user who runs Spine (chown, chmod 600).`, { cause: error });
+    throw new DataDirError(`${file} cannot be read. Give it to the user who runs Spine (chown, chmod 600).`, {
+      cause: error,
+    });
   }
 }
 

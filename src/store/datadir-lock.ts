@@ -38,8 +38,14 @@ function refusal(lockFile: string, pidFile: string, error: unknown): Error {
   const code = (error as { errcode?: number }).errcode;
   if (code === BUSY) {
     const holder = readTextIfThere(pidFile) ?? 'unknown';
-    return new DataDirError(`Another Spine server (process ${holder}) uses this data dir. Stop it first, or set another SPINE_DATA_DIR.`);
+    return new DataDirError(
+      `Another Spine server (process ${holder}) uses this data dir. Stop it first, or set another SPINE_DATA_DIR.`,
+    );
   }
-  if (code === NOT_A_DATABASE) return new DataDirError(`${lockFile} is not Spine's lock file. Delete it and start again.`);
-  return new DataDirError(`${lockFile} cannot be opened. Give the data dir to the user who runs Spine (chown).`, { cause: error });
+  if (code === NOT_A_DATABASE)
+    return new DataDirError(`${lockFile} is not Spine's lock file. Delete it and start again.`);
+  return new DataDirError(
+    `${lockFile} cannot be opened. Give the data dir to the user who runs Spine (chown).`,
+    { cause: error },
+  );
 }

@@ -1,6 +1,17 @@
 /** The data dir of a SQLite installation: made private, held by one server, never started empty by mistake. */
 
-import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import path from 'node:path';
 import { checkDatabase } from './datadir-check.ts';
 import { DataDirError, type Names, readTextIfThere, syncFolder, writePrivately } from './datadir-files.ts';
@@ -42,7 +53,14 @@ export function openDataDir(dir: string, options: DataDirOptions): DataDir {
     if (found !== null && known === null) writePrivately(names.id, `${found}\n`);
     if (found === null) makeEmpty(names.db);
     chmodSync(names.db, 0o600);
-    return { dir, dbFile: names.db, identity, isNew: found === null, ...marks(names, identity), release: lock.release };
+    return {
+      dir,
+      dbFile: names.db,
+      identity,
+      isNew: found === null,
+      ...marks(names, identity),
+      release: lock.release,
+    };
   } catch (error) {
     lock.release();
     throw error;
@@ -61,7 +79,10 @@ export interface Rebuild {
 }
 
 /** Prepares a rebuild: works on a data dir that openDataDir refuses. `identity` is what the journal says. */
-export function openForRebuild(dir: string, options: DataDirOptions & { readonly identity: string | null }): Rebuild {
+export function openForRebuild(
+  dir: string,
+  options: DataDirOptions & { readonly identity: string | null },
+): Rebuild {
   const { names, lock } = enter(dir);
   try {
     const identity = readTextIfThere(names.id) ?? options.identity ?? options.random();
@@ -85,9 +106,17 @@ function enter(dir: string): { names: Names; lock: { release: () => void } } {
     for (const folder of DATA_FOLDERS) mkdirSync(inside(folder), { recursive: true, mode: 0o700 });
   } catch (error) {
     lock.release();
-    throw new DataDirError(`${dir} cannot be written to. Make it yours (chown), or set SPINE_DATA_DIR.`, { cause: error });
+    throw new DataDirError(`${dir} cannot be written to. Make it yours (chown), or set SPINE_DATA_DIR.`, {
+      cause: error,
+    });
   }
-  const names = { dir, db: inside('spine.db'), id: inside('spine.id'), open: inside('spine.open'), rebuilding: inside('spine.rebuilding') };
+  const names = {
+    dir,
+    db: inside('spine.db'),
+    id: inside('spine.id'),
+    open: inside('spine.open'),
+    rebuilding: inside('spine.rebuilding'),
+  };
   return { names, lock };
 }
 
@@ -95,7 +124,9 @@ function makePrivate(dir: string): void {
   try {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
   } catch (error) {
-    throw new DataDirError(`${dir} cannot be made. Check the folder above it, or set SPINE_DATA_DIR.`, { cause: error });
+    throw new DataDirError(`${dir} cannot be made. Check the folder above it, or set SPINE_DATA_DIR.`, {
+      cause: error,
+    });
   }
   const me = process.getuid?.();
   // On Windows a folder has no owner's number and no mode to judge by.
@@ -103,10 +134,16 @@ function makePrivate(dir: string): void {
   const link = lstatSync(dir);
   const real = statSync(dir);
   if (link.isSymbolicLink() && (link.uid !== me || real.uid !== me)) {
-    throw new DataDirError(`${dir} is a link of or to somebody else (${realpathSync(dir)}). Set SPINE_DATA_DIR to a folder of your own.`);
+    throw new DataDirError(
+      `${dir} is a link of or to somebody else (${realpathSync(dir)}). Set SPINE_DATA_DIR to a folder of your own.`,
+    );
   }
-  if ((real.mode & 0o002) !== 0) throw new DataDirError(`${dir} can be written by everybody. Run \`chmod 700 ${dir}\` and look whether its files are yours.`);
-  if (real.uid !== me && me !== 0) throw new DataDirError(`${dir} belongs to another user. Run Spine as that user, or set SPINE_DATA_DIR.`);
+  if ((real.mode & 0o002) !== 0)
+    throw new DataDirError(
+      `${dir} can be written by everybody. Run \`chmod 700 ${dir}\` and look whether its files are yours.`,
+    );
+  if (real.uid !== me && me !== 0)
+    throw new DataDirError(`${dir} belongs to another user. Run Spine as that user, or set SPINE_DATA_DIR.`);
   chmodSync(dir, 0o700);
 }
 

@@ -24,17 +24,26 @@ const TABLE = `create table if not exists migration (
   version integer primary key, name text not null, breaking integer not null, checksum text not null
 )`;
 
-export function migrateSqlite(connection: SqliteConnection, migrations: readonly Migration[] = MIGRATIONS): void {
+export function migrateSqlite(
+  connection: SqliteConnection,
+  migrations: readonly Migration[] = MIGRATIONS,
+): void {
   const { database } = connection;
   database.exec(TABLE);
   for (;;) {
     database.exec('begin immediate');
     try {
-      const rows = connection.all('select version, name, breaking, checksum from migration order by version', []);
+      const rows = connection.all(
+        'select version, name, breaking, checksum from migration order by version',
+        [],
+      );
       const next = nextStep(rows.map(appliedFrom), migrations, 'sqlite');
       if (next !== null) {
         // The version row goes first: a step that was half done by hand fails here and not in the middle.
-        connection.run('insert into migration (version, name, breaking, checksum) values ($1, $2, $3, $4)', versionRow(next, 'sqlite'));
+        connection.run(
+          'insert into migration (version, name, breaking, checksum) values ($1, $2, $3, $4)',
+          versionRow(next, 'sqlite'),
+        );
         database.exec(next.sqlite);
       }
       database.exec('commit');
@@ -46,7 +55,10 @@ export function migrateSqlite(connection: SqliteConnection, migrations: readonly
   }
 }
 
-export async function migratePostgres(client: pg.ClientBase, migrations: readonly Migration[] = MIGRATIONS): Promise<void> {
+export async function migratePostgres(
+  client: pg.ClientBase,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<void> {
   for (;;) {
     await client.query('begin');
     try {
@@ -59,7 +71,10 @@ export async function migratePostgres(client: pg.ClientBase, migrations: readonl
       });
       const next = nextStep(rows.map(appliedFrom), migrations, 'postgres');
       if (next !== null) {
-        await client.query('insert into migration (version, name, breaking, checksum) values ($1, $2, $3, $4)', versionRow(next, 'postgres'));
+        await client.query(
+          'insert into migration (version, name, breaking, checksum) values ($1, $2, $3, $4)',
+          versionRow(next, 'postgres'),
+        );
         await client.query(next.postgres);
       }
       await client.query('commit');
@@ -72,14 +87,22 @@ export async function migratePostgres(client: pg.ClientBase, migrations: readonl
 }
 
 /** The first step that is missing; throws when the database cannot be worked on. */
-export function nextStep(applied: readonly Applied[], migrations: readonly Migration[], dialect: Dialect): Migration | null {
+export function nextStep(
+  applied: readonly Applied[],
+  migrations: readonly Migration[],
+  dialect: Dialect,
+): Migration | null {
   for (const row of applied) {
     const known = migrations.find((migration) => migration.version === row.version);
     if (known === undefined && row.breaking) {
-      throw new SchemaError(`The database has schema step ${row.version} (${row.name}), which this version of Spine does not know. Install the newer Spine that made it.`);
+      throw new SchemaError(
+        `The database has schema step ${row.version} (${row.name}), which this version of Spine does not know. Install the newer Spine that made it.`,
+      );
     }
     if (known !== undefined && checksum(known, dialect) !== row.checksum) {
-      throw new SchemaError(`Schema step ${row.version} (${row.name}) in the database is not the one this version of Spine ships. Use the version that made the database, or restore a backup.`);
+      throw new SchemaError(
+        `Schema step ${row.version} (${row.name}) in the database is not the one this version of Spine ships. Use the version that made the database, or restore a backup.`,
+      );
     }
   }
   const done = new Set(applied.map((row) => row.version));
@@ -87,7 +110,12 @@ export function nextStep(applied: readonly Applied[], migrations: readonly Migra
 }
 
 function appliedFrom(row: unknown[]): Applied {
-  return { version: Number(row[0]), name: String(row[1]), breaking: Number(row[2]) === 1, checksum: String(row[3]) };
+  return {
+    version: Number(row[0]),
+    name: String(row[1]),
+    breaking: Number(row[2]) === 1,
+    checksum: String(row[3]),
+  };
 }
 
 function versionRow(migration: Migration, dialect: Dialect): [number, string, number, string] {

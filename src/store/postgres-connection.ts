@@ -7,7 +7,9 @@ import type { ColumnType, KeyQuery, Row, Shape, Sql, Value } from './sql/driver.
 const NUMERIC_OIDS = new Set([20, 21, 23, 1700]);
 export const types: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
-    NUMERIC_OIDS.has(oid) && format !== 'binary' ? Number : pg.types.getTypeParser(oid, format)) as pg.CustomTypesConfig['getTypeParser'],
+    NUMERIC_OIDS.has(oid) && format !== 'binary'
+      ? Number
+      : pg.types.getTypeParser(oid, format)) as pg.CustomTypesConfig['getTypeParser'],
 };
 
 export interface Queryable {
@@ -46,6 +48,11 @@ export class PostgresConnection implements Sql {
     return rows.map((row) => numbers.get(row[place] ?? null) as number);
   }
 
+  /** The flush's number is drawn after the last row lock, so that flushes of one job are numbered in job order. */
+  async insertFlush(at: number, shape: Shape, rows: readonly Row[]): Promise<void> {
+    await this.#query(flushText(shape), [...columnsOf(shape, rows).slice(1), at]);
+  }
+
   async update(shape: Shape, rows: readonly Row[]): Promise<void> {
     if (rows.length > 0) await this.#query(updateText(shape), columnsOf(shape, rows));
   }
@@ -66,7 +73,12 @@ function nameOf(text: string): string {
 
 /** Rows turned into one array per column. */
 function columnsOf(shape: Shape, rows: readonly Row[]): string[] {
-  return shape.columns.map(([, type], column) => arrayOf(rows.map((row) => row[column] ?? null), type));
+  return shape.columns.map(([, type], column) =>
+    arrayOf(
+      rows.map((row) => row[column] ?? null),
+      type,
+    ),
+  );
 }
 
 /** PostgreSQL's array literal, built here because the driver's own way costs a pattern match per element. */
@@ -79,9 +91,10 @@ function quoted(text: string): string {
   return `"${text.includes('"') || text.includes('\\') ? text.replace(/["\\]/g, '\\$&') : text}"`;
 }
 
-const texts = new WeakMap<Shape, { insert?: string; update?: string }>();
+type Kind = 'insert' | 'update' | 'flush';
+const texts = new WeakMap<Shape, Partial<Record<Kind, string>>>();
 
-function cached(shape: Shape, kind: 'insert' | 'update', build: () => string): string {
+function cached(shape: Shape, kind: Kind, build: () => string): string {
   let made = texts.get(shape);
   if (made === undefined) texts.set(shape, (made = {}));
   return (made[kind] ??= build());
@@ -95,6 +108,16 @@ function insertText(shape: Shape): string {
   return cached(shape, 'insert', () => {
     const columns = shape.columns.map(([name]) => name).join(', ');
     return `insert into ${shape.table} (${columns}) select * from ${unnest(shape)} ${shape.onConflict ?? ''}`;
+  });
+}
+
+function flushText(shape: Shape): string {
+  return cached(shape, 'flush', () => {
+    const [first, ...rest] = shape.columns;
+    const names = rest.map(([name]) => name).join(', ');
+    const under = unnest({ ...shape, columns: rest });
+    return `with mine as (insert into flush (at) values ($${rest.length + 1}) returning no)
+      insert into ${shape.table} (${first?.[0]}, ${names}) select mine.no, made.* from mine, ${under} as made (${names})`;
   });
 }
 

@@ -5,8 +5,18 @@ import { SpineError } from '../domain/error.ts';
 const DISK_FULL = '53100';
 /** Connection, shutdown, resource and lock-wait classes: the same call may work in a moment. */
 const PASSING = /^(08|53|57|55P03|25P03|25006)/;
-const NETWORK = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENOENT']);
-const DRIVER = /Connection terminated|connection is (closed|not queryable)|Client (was closed|has encountered)|timeout (expired|exceeded)|not queryable/i;
+const NETWORK = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENOENT',
+]);
+const DRIVER =
+  /Connection terminated|connection is (closed|not queryable)|Client (was closed|has encountered)|timeout (expired|exceeded)|not queryable/i;
 
 /** The connection, or the whole server, cannot be used. */
 export function unavailable(error: unknown): boolean {

@@ -4,11 +4,13 @@ import pg from 'pg';
 import { PostgresConnection, types } from './postgres-connection.ts';
 import { unavailable } from './postgres-errors.ts';
 import { transactionOver } from './sql/tx.ts';
-import type { Tx } from './store.ts';
+import type { MaybePromise, Tx } from './store.ts';
 
 interface Line {
   readonly client: pg.Client;
   readonly tx: Tx;
+  /** Writes that were sent and not waited for yet. */
+  readonly deferred: MaybePromise<unknown>[];
 }
 
 export const WAKE_CHANNEL = 'spine_wake';
@@ -27,11 +29,17 @@ export class PostgresLane {
   async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const line = await this.#connected();
     try {
-      await line.client.query('begin');
+      // The connection is pipelined: nothing here waits for an answer that the next statement does not need.
+      line.tx.defer(line.client.query('begin'));
       const value = await work(line.tx);
-      await line.client.query('commit');
+      const committed = line.client.query('commit');
+      line.tx.defer(committed);
+      await Promise.all(line.deferred.splice(0));
+      if ((await committed).command !== 'COMMIT')
+        throw new Error('the transaction was rolled back by the database');
       return value;
     } catch (error) {
+      line.deferred.length = 0;
       await this.#recover(line, error);
       throw error;
     }
@@ -55,10 +63,12 @@ export class PostgresLane {
 
   /** A connection whose state is unknown is thrown away: the server rolls back what it had begun. */
   async #recover(line: Line, error: unknown): Promise<void> {
-    const broken = unavailable(error) || !(await line.client.query('rollback').then(
-      () => true,
-      () => false,
-    ));
+    const broken =
+      unavailable(error) ||
+      !(await line.client.query('rollback').then(
+        () => true,
+        () => false,
+      ));
     if (!broken) return;
     this.#line = null;
     line.client.end().catch(() => undefined);
@@ -74,15 +84,33 @@ const SESSION = {
   keepAlive: true,
 };
 
+/** The driver's types do not know this option yet. */
+const PIPELINED = { pipeline: true } as object;
+
 async function connect(url: string, onLost: () => void): Promise<Line> {
-  const client = new pg.Client({ connectionString: url, types, application_name: 'spine', ...SESSION });
+  const client = new pg.Client({
+    connectionString: url,
+    types,
+    application_name: 'spine',
+    ...SESSION,
+    ...PIPELINED,
+  });
   client.on('error', onLost);
   client.on('end', onLost);
   await client.connect();
   const connection = new PostgresConnection(client);
   const notify: Tx['notify'] = async (targets) => {
     const payload = JSON.stringify(targets);
-    await connection.all('select 1 from pg_notify($1, $2)', [WAKE_CHANNEL, payload.length > WAKE_BYTES ? '[]' : payload]);
+    await connection.all('select 1 from pg_notify($1, $2)', [
+      WAKE_CHANNEL,
+      payload.length > WAKE_BYTES ? '[]' : payload,
+    ]);
   };
-  return { client, tx: transactionOver(connection, notify) };
+  const deferred: MaybePromise<unknown>[] = [];
+  const defer: Tx['defer'] = (write) => {
+    // A failure is met at the commit; until then nobody may take it for unhandled.
+    Promise.resolve(write).catch(() => undefined);
+    deferred.push(write);
+  };
+  return { client, tx: transactionOver(connection, { notify, defer }), deferred };
 }

@@ -24,7 +24,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   await client.connect();
   try {
     await migratePostgres(client);
-    await client.query("insert into meta (name, value) values ('identity', $1) on conflict do nothing", [options.identity]);
+    await client.query("insert into meta (name, value) values ('identity', $1) on conflict do nothing", [
+      options.identity,
+    ]);
     const { rows } = await client.query("select value from meta where name = 'identity'");
     const store = new PostgresStore(options, String(rows[0]?.value));
     await store.syncClock();
@@ -71,7 +73,9 @@ class PostgresStore implements Store {
   /** Servers agree on the database's clock. Half of the round trip is how wrong this can be. */
   async syncClock(): Promise<void> {
     const before = this.#options.clock.now();
-    const result = await this.#pool.query('select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now');
+    const result = await this.#pool.query(
+      'select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now',
+    );
     const after = this.#options.clock.now();
     this.#offsetMs = Number(result.rows[0].now) - Math.round((before + after) / 2);
   }
@@ -86,7 +90,11 @@ class PostgresStore implements Store {
 
   async listen(wake: (targets: string[]) => void): Promise<void> {
     if (this.#closed) return;
-    const client = new pg.Client({ connectionString: this.#options.url, connectionTimeoutMillis: 5_000, application_name: 'spine listen' });
+    const client = new pg.Client({
+      connectionString: this.#options.url,
+      connectionTimeoutMillis: 5_000,
+      application_name: 'spine listen',
+    });
     this.#listener = client;
     let retried = false;
     const again = (): void => {
@@ -105,13 +113,13 @@ class PostgresStore implements Store {
     }
   }
 
-  async backup(): Promise<void> {
-    throw new Error('This installation is on PostgreSQL: back it up with pg_dump or your provider\'s snapshots.');
-  }
-
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.allSettled([this.#listener?.end(), this.#pool.end(), ...this.#lanes.map((lane) => lane.close())]);
+    await Promise.allSettled([
+      this.#listener?.end(),
+      this.#pool.end(),
+      ...this.#lanes.map((lane) => lane.close()),
+    ]);
   }
 
   async #query(config: pg.QueryArrayConfig): Promise<pg.QueryArrayResult> {

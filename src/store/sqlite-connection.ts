@@ -13,6 +13,10 @@ interface Prepared {
   readonly inOrder: boolean;
 }
 
+// With one writer a flush's number is at once its place in the feed.
+const NEW_FLUSH =
+  'insert into flush (no, pos, at) select n, n, $1 from (select coalesce(max(no), 0) + 1 as n from flush) returning no';
+
 export class SqliteConnection implements Sql {
   readonly dialect = 'sqlite';
   readonly database: DatabaseSync;
@@ -57,6 +61,12 @@ export class SqliteConnection implements Sql {
     return rows.map((row) => Number(prepared.statement.run(...bind(prepared, row)).lastInsertRowid));
   }
 
+  insertFlush(at: number, shape: Shape, rows: readonly Row[]): void {
+    const [flush] = this.all(NEW_FLUSH, [at]);
+    for (const row of rows) row[0] = flush?.[0] ?? null;
+    this.insert(shape, rows);
+  }
+
   update(shape: Shape, rows: readonly Row[]): void {
     const prepared = this.#prepare(updateText(shape));
     for (const row of rows) prepared.statement.run(...bind(prepared, row));
@@ -86,10 +96,12 @@ function prepare(database: DatabaseSync, text: string): Prepared {
 }
 
 function bind(prepared: Prepared, params: readonly Value[]): readonly Value[] {
-  if (params.length !== prepared.count) throw new TypeError(`expected ${prepared.count} parameters, got ${params.length}`);
+  if (params.length !== prepared.count)
+    throw new TypeError(`expected ${prepared.count} parameters, got ${params.length}`);
   for (const value of params) {
     const kind = typeof value;
-    if (value !== null && kind !== 'string' && !Number.isFinite(value)) throw new TypeError(`cannot store ${String(value)}`);
+    if (value !== null && kind !== 'string' && !Number.isFinite(value))
+      throw new TypeError(`cannot store ${String(value)}`);
   }
   return prepared.inOrder ? params : prepared.places.map((place) => params[place] ?? null);
 }

@@ -1,6 +1,5 @@
 /** The embedded store: one file, one writer, durable at every commit. */
 
-import { backup } from 'node:sqlite';
 import { SpineError } from '../domain/error.ts';
 import { migrateSqlite } from './migrate.ts';
 import type { Row, Sql, Value } from './sql/driver.ts';
@@ -34,7 +33,8 @@ export function openSqlite(options: SqliteOptions): Store {
   writer.database.exec(PRAGMAS);
   migrateSqlite(writer);
   const [known] = writer.all("select value from meta where name = 'identity'", []);
-  if (known === undefined) writer.run("insert into meta (name, value) values ('identity', $1)", [options.identity]);
+  if (known === undefined)
+    writer.run("insert into meta (name, value) values ('identity', $1)", [options.identity]);
   return new SqliteStore(writer, options, (known?.[0] as string | undefined) ?? options.identity);
 }
 
@@ -47,6 +47,7 @@ class SqliteStore implements Store {
   readonly #reader: SqliteConnection | null;
   readonly #tx: Tx;
   readonly #turn = new Turn();
+  readonly #deferred: unknown[] = [];
   readonly #options: SqliteOptions;
 
   constructor(writer: SqliteConnection, options: SqliteOptions, identity: string) {
@@ -58,8 +59,11 @@ class SqliteStore implements Store {
     this.#reader = inMemory ? null : new SqliteConnection(options.file, { readOnly: true });
     this.#reader?.database.exec('pragma cache_size = -16384; pragma trusted_schema = off;');
     this.read = readsOver(this.#reader ?? new TakingTurns(writer, this.#turn));
-    // Waiters live in this very process: there is nobody else to tell.
-    this.#tx = transactionOver(writer, () => undefined);
+    this.#tx = transactionOver(writer, {
+      // Waiters live in this very process: there is nobody else to tell.
+      notify: () => undefined,
+      defer: (write) => void this.#deferred.push(write),
+    });
   }
 
   clockOffsetMs(): number {
@@ -74,9 +78,11 @@ class SqliteStore implements Store {
       try {
         database.exec('begin immediate');
         const value = await work(this.#tx);
+        await Promise.all(this.#deferred.splice(0));
         database.exec('commit');
         return value;
       } catch (error) {
+        this.#deferred.length = 0;
         // On a full disk SQLite has rolled back by itself; a second rollback would hide the cause.
         if (database.isTransaction) database.exec('rollback');
         throw this.#translate(error);
@@ -85,10 +91,6 @@ class SqliteStore implements Store {
   }
 
   async listen(): Promise<void> {}
-
-  async backup(file: string): Promise<void> {
-    await backup(this.#writer.database, file);
-  }
 
   async close(): Promise<void> {
     await this.#turn.take(async () => {
@@ -124,7 +126,9 @@ const IOERR_FSYNC = 1034;
 const IOERR_DIR_FSYNC = 1290;
 
 function sqliteCode(error: unknown): number | null {
-  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode : null;
+  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
+    ? error.errcode
+    : null;
 }
 
 /** One after another, in the order of asking. */
@@ -172,6 +176,10 @@ class TakingTurns implements Sql {
 
   insertNumbered(...args: Parameters<SqliteConnection['insertNumbered']>): Promise<number[]> {
     return this.#turn.take(async () => this.#connection.insertNumbered(...args));
+  }
+
+  insertFlush(...args: Parameters<SqliteConnection['insertFlush']>): Promise<void> {
+    return this.#turn.take(async () => this.#connection.insertFlush(...args));
   }
 
   update(...args: Parameters<SqliteConnection['update']>): Promise<void> {

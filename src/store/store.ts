@@ -22,8 +22,6 @@ export interface Store {
   readonly read: Reads;
   /** Calls `wake` when another server queued work. A hint: polling stays the truth. */
   listen(wake: (targets: string[]) => void): Promise<void>;
-  /** Writes a consistent copy of a running SQLite database; PostgreSQL has its own tools. */
-  backup(file: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -39,6 +37,9 @@ export interface NewRow {
 }
 
 export interface Tx {
+  /** A write whose outcome nobody needs before the commit: it is waited for there, and a failure undoes everything. */
+  defer(write: MaybePromise<unknown>): void;
+
   // Jobs
   /** Locks the rows in the order of their numbers and reads them. */
   lockJobs(ids: readonly string[]): MaybePromise<Job[]>;
@@ -50,8 +51,12 @@ export interface Tx {
   claimedUnder(claimId: string): MaybePromise<ClaimedJob[]>;
   insertJobs(rows: readonly NewRow[]): MaybePromise<number[]>;
   updateJobs(changes: readonly Change[]): MaybePromise<void>;
-  saveOutcomes(rows: readonly { jobNo: number; result: string | null; error: string | null }[]): MaybePromise<void>;
-  addComments(rows: readonly { jobNo: number; seq: number; at: number; by: string; text: string }[]): MaybePromise<void>;
+  saveOutcomes(
+    rows: readonly { jobNo: number; result: string | null; error: string | null }[],
+  ): MaybePromise<void>;
+  addComments(
+    rows: readonly { jobNo: number; seq: number; at: number; by: string; text: string }[],
+  ): MaybePromise<void>;
   addLogs(rows: readonly { jobNo: number; attempt: number; line: LogLine }[]): MaybePromise<void>;
   /** The unfinished job that has this key, if any. */
   findUnique(typeNo: number, uniqueKey: string): MaybePromise<string | null>;
@@ -61,17 +66,24 @@ export interface Tx {
 
   // Events and what hangs on a commit
   appendEvents(events: readonly JobEvent[], at: number): MaybePromise<void>;
-  addCounts(lane: string, deltas: readonly { target: string; state: State; by: number }[]): MaybePromise<void>;
+  addCounts(
+    lane: string,
+    deltas: readonly { target: string; state: State; by: number }[],
+  ): MaybePromise<void>;
   addOutbox(rows: readonly OutboxDraft[]): MaybePromise<void>;
   /** Tells other servers, after the commit, which targets have new work. */
   notify(targets: readonly string[]): MaybePromise<void>;
 
   // Idempotency
-  findIdempotent(key: Pick<Idempotency, 'principal' | 'key'>): MaybePromise<{ bodyHash: string; jobIds: string[] } | null>;
+  findIdempotent(
+    key: Pick<Idempotency, 'principal' | 'key'>,
+  ): MaybePromise<{ bodyHash: string; jobIds: string[] } | null>;
   rememberIdempotent(rows: readonly (Idempotency & { jobIds: string[]; at: number })[]): MaybePromise<void>;
 
   // Dependencies
-  addDependencies(rows: readonly { jobNo: number; parentNo: number; on: DependencyOn; met: boolean }[]): MaybePromise<void>;
+  addDependencies(
+    rows: readonly { jobNo: number; parentNo: number; on: DependencyOn; met: boolean }[],
+  ): MaybePromise<void>;
   dependentsOf(parentNo: number): MaybePromise<{ jobNo: number; on: DependencyOn }[]>;
   settleDependencies(parentNo: number): MaybePromise<void>;
   /** The newest job of a lineage, which says how the whole ended. */
@@ -111,6 +123,10 @@ export interface Tx {
   numberFlushes(limit: number): MaybePromise<number>;
 
   // Import and rebuild
+  /** Rows that keep the numbers they had. */
+  insertJobsRaw(rows: readonly { readonly job: Job; readonly input: JobInput }[]): MaybePromise<void>;
+  /** Events that keep their sequence and their place in the feed. */
+  insertFeedRaw(events: readonly (JobEvent & FeedPlace)[]): MaybePromise<void>;
   insertEventsRaw(events: readonly JobEvent[]): MaybePromise<void>;
   insertTypeRaw(type: JobType): MaybePromise<void>;
 }
@@ -154,6 +170,7 @@ export interface Reads {
 export interface JobDependency {
   readonly jobNo: number;
   readonly parentNo: number;
+  readonly parentId: string;
   readonly on: DependencyOn;
   /** The parent's lineage has ended. */
   readonly met: boolean;

@@ -28,7 +28,10 @@ interface Door {
 }
 
 /** A listening server over an engine with a database in memory, in this process; it ends with the test. */
-export async function openDoor(t: TestContext, changed: (options: ServerOptions) => Partial<ServerOptions> = () => ({})): Promise<Door> {
+export async function openDoor(
+  t: TestContext,
+  changed: (options: ServerOptions) => Partial<ServerOptions> = () => ({}),
+): Promise<Door> {
   const folder = await mkdtemp(join(tmpdir(), 'spine-door-'));
   const blobsFolder = join(folder, 'blobs');
   const clock = systemClock();
@@ -40,7 +43,11 @@ export async function openDoor(t: TestContext, changed: (options: ServerOptions)
     schemas: { problemWith: () => null, mismatch: () => null },
     settings: { leaseMs: 60_000, maxAttempts: 5, maxUnfinishedJobs: 1_000_000 },
   });
-  const blobStore: BlobStore = await openDiskBlobs({ folder: blobsFolder, newId: randomUUID, now: clock.now });
+  const blobStore: BlobStore = await openDiskBlobs({
+    folder: blobsFolder,
+    newId: randomUUID,
+    now: clock.now,
+  });
   const tokens = { head: secret('head'), left: secret('left'), right: secret('right') };
   const logged: Door['logged'] = [];
   const options: ServerOptions = {

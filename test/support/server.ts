@@ -39,6 +39,8 @@ export interface TestServer extends AsyncDisposable {
   /** Of the process that runs now; changes with restart(). */
   readonly pid: number;
   readonly running: boolean;
+  /** How the last process ended; null while it runs or after a signal ended it. */
+  readonly exitCode: number | null;
   /** Clients that speak as head, left claw, right claw and without a token. */
   readonly head: HttpClient;
   readonly left: HttpClient;
@@ -99,6 +101,9 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     },
     get running() {
       return isRunning(current);
+    },
+    get exitCode() {
+      return current.process.exitCode;
     },
     output: () => current.output,
     kill: (signal = 'SIGKILL') => end(current, signal),

@@ -50,7 +50,15 @@ export const leaseRows: readonly Row[] = [
     body: HeartbeatBody,
     handle: async (call) => {
       const { leases } = call.engine;
-      return answer(call, await leases.heartbeat(call.actor, await jobId(call), tokenOf(call), atMost(call.body.progress, 'progress', LIMITS.progressBytes)));
+      return answer(
+        call,
+        await leases.heartbeat(
+          call.actor,
+          await jobId(call),
+          tokenOf(call),
+          atMost(call.body.progress, 'progress', LIMITS.progressBytes),
+        ),
+      );
     },
   }),
   row({
@@ -60,7 +68,10 @@ export const leaseRows: readonly Row[] = [
     body: CompleteBody,
     handle: async (call) => {
       const { leases } = call.engine;
-      return answer(call, await leases.complete(call.actor, await jobId(call), tokenOf(call), call.body.result));
+      return answer(
+        call,
+        await leases.complete(call.actor, await jobId(call), tokenOf(call), call.body.result),
+      );
     },
   }),
   row({
@@ -84,7 +95,10 @@ export const leaseRows: readonly Row[] = [
     body: ReleaseBody,
     handle: async (call) => {
       const { reason = null } = call.body;
-      return answer(call, await call.engine.leases.release(call.actor, await jobId(call), tokenOf(call), reason));
+      return answer(
+        call,
+        await call.engine.leases.release(call.actor, await jobId(call), tokenOf(call), reason),
+      );
     },
   }),
   row({
@@ -94,7 +108,10 @@ export const leaseRows: readonly Row[] = [
     body: SnoozeBody,
     handle: async (call) => {
       const untilAt = timeOf(call.body.untilAt, 'untilAt');
-      return answer(call, await call.engine.jobs.snooze(call.actor, await jobId(call), untilAt, tokenOf(call)));
+      return answer(
+        call,
+        await call.engine.jobs.snooze(call.actor, await jobId(call), untilAt, tokenOf(call)),
+      );
     },
   }),
   row({
@@ -138,7 +155,11 @@ function tokenOf({ body, request }: Call<{ leaseToken?: string | null }>): strin
 function atMost(value: unknown, field: string, limit: number): unknown {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
   if (text.length <= limit) return value;
-  throw new SpineError('bad_request', { field }, { message: `${field} must be at most ${limit} characters of JSON.` });
+  throw new SpineError(
+    'bad_request',
+    { field },
+    { message: `${field} must be at most ${limit} characters of JSON.` },
+  );
 }
 
 async function claimNext(call: Call<ClaimNext>): Promise<string> {

@@ -13,8 +13,18 @@ export function onlyInput(input: JobInput, typeName: string | null): JobDetails 
 
 /** Stored JSON is pasted in as it is: a large spec is neither parsed nor printed again. */
 export function jobJson(job: Job, details: JobDetails, extra?: object): string {
-  const { input, comments } = details;
-  const shown = {
+  const always = JSON.stringify(shownAlways(job, details));
+  const sometimes = JSON.stringify(shownWhenSet(job, details));
+  return `${always.slice(0, -1)}${fieldsOf(sometimes)}${extra ? fieldsOf(JSON.stringify(extra)) : ''}${storedJson(job, details)}}`;
+}
+
+/** `{"a":1}` becomes `,"a":1`. */
+function fieldsOf(object: string): string {
+  return object === '{}' ? '' : `,${object.slice(1, -1)}`;
+}
+
+function shownAlways(job: Job, { input, comments }: JobDetails): object {
+  return {
     id: job.id,
     no: job.no,
     target: job.target,
@@ -31,14 +41,11 @@ export function jobJson(job: Job, details: JobDetails, extra?: object): string {
     priority: job.priority,
     leaseMs: job.leaseMs,
     tags: input.tags,
-    ...whenSet(job, details),
-    ...extra,
   };
-  return `${JSON.stringify(shown).slice(0, -1)}${storedJson(job, details)}}`;
 }
 
 /** What most jobs do not have; `undefined` is left out when printed. */
-function whenSet(job: Job, { input, typeName, retryOfId, parentId }: JobDetails): object {
+function shownWhenSet(job: Job, { input, typeName, retryOfId, parentId }: JobDetails): object {
   return {
     type: typeName ?? undefined,
     title: input.title ?? undefined,

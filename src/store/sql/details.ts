@@ -24,10 +24,35 @@ const types: KeyQuery = {
 };
 
 export async function detailsOf(sql: Sql, jobs: readonly Job[]): Promise<Map<number, JobDetails>> {
-  const rows = new Map((await sql.byKeys(inputs, jobs.map((job) => job.no))).map((row) => [row[0] as number, row]));
-  const said = groupComments(await lookUp(sql, comments, jobs.filter((job) => job.comments > 0).map((job) => job.no)));
-  const named = pairs(await lookUp(sql, ids, jobs.flatMap((job) => [job.retryOf, job.parentNo]).filter((no) => no !== null)));
-  const typed = pairs(await lookUp(sql, types, jobs.map((job) => job.typeNo).filter((no) => no > 0)));
+  const rows = new Map(
+    (
+      await sql.byKeys(
+        inputs,
+        jobs.map((job) => job.no),
+      )
+    ).map((row) => [row[0] as number, row]),
+  );
+  const said = groupComments(
+    await lookUp(
+      sql,
+      comments,
+      jobs.filter((job) => job.comments > 0).map((job) => job.no),
+    ),
+  );
+  const named = pairs(
+    await lookUp(
+      sql,
+      ids,
+      jobs.flatMap((job) => [job.retryOf, job.parentNo]).filter((no) => no !== null),
+    ),
+  );
+  const typed = pairs(
+    await lookUp(
+      sql,
+      types,
+      jobs.map((job) => job.typeNo).filter((no) => no > 0),
+    ),
+  );
   return new Map(
     jobs.map((job) => {
       const row = rows.get(job.no) ?? [];

@@ -4,39 +4,20 @@ import type { Idempotency } from '../../domain/command.ts';
 import type { JobEvent } from '../../domain/event.ts';
 import type { State } from '../../domain/job.ts';
 import type { OutboxDraft, OutboxRow } from '../store.ts';
-import { locking, perDialect, type Row, type Shape, type Sql } from './driver.ts';
+import { locking, perDialect, type Shape, type Sql } from './driver.ts';
+import { EVENT, eventRow } from './event-row.ts';
 
-const EVENT: Shape = {
-  table: 'event',
-  columns: [
-    ['flush_no', 'bigint'], ['ordinal', 'bigint'], ['job_no', 'bigint'], ['seq', 'bigint'], ['at', 'bigint'],
-    ['kind', 'text'], ['actor', 'text'], ['facts', 'text'],
-  ],
-};
-
-// PostgreSQL: the flush's number is drawn after the last row lock, so that flushes of one job are in job order;
-// its place in the feed comes later, when the sequencer sees it committed. SQLite has one writer: it is the place.
-const newFlush = perDialect((dialect) =>
-  dialect === 'postgres'
-    ? 'insert into flush (at) values ($1) returning no'
-    : 'insert into flush (no, pos, at) select n, n, $1 from (select coalesce(max(no), 0) + 1 as n from flush) returning no',
-);
-
-export async function appendEvents(sql: Sql, events: readonly JobEvent[], at: number): Promise<void> {
-  const [flush] = await sql.all(newFlush(sql), [at]);
-  const flushNo = flush?.[0] as number;
-  await sql.insert(EVENT, events.map((event, i) => eventRow(event, flushNo, i)));
-}
-
-function eventRow(event: JobEvent, flushNo: number, ordinal: number): Row {
-  const facts = event.facts === null ? null : JSON.stringify(event.facts);
-  return [flushNo, ordinal, event.jobNo, event.seq, event.at, event.kind, event.by, facts];
+export function appendEvents(sql: Sql, events: readonly JobEvent[], at: number) {
+  return sql.insertFlush(at, EVENT, events.map(eventRow));
 }
 
 /** Only one server numbers at a time; the others find the lock taken and leave it to that one. */
 export async function numberFlushes(sql: Sql, limit: number): Promise<number> {
   if (sql.dialect === 'sqlite') return 0;
-  const [lock] = await sql.all("select case when pg_try_advisory_xact_lock(hashtext('spine.feed')) then 1 else 0 end", []);
+  const [lock] = await sql.all(
+    "select case when pg_try_advisory_xact_lock(hashtext('spine.feed')) then 1 else 0 end",
+    [],
+  );
   if (lock?.[0] !== 1) return 0;
   const text = `
     update flush set pos = numbered.pos
@@ -49,24 +30,44 @@ export async function numberFlushes(sql: Sql, limit: number): Promise<number> {
 
 const COUNTER: Shape = {
   table: 'counter',
-  columns: [['lane', 'text'], ['target', 'text'], ['state', 'text'], ['n', 'bigint']],
+  columns: [
+    ['lane', 'text'],
+    ['target', 'text'],
+    ['state', 'text'],
+    ['n', 'bigint'],
+  ],
   onConflict: 'on conflict (lane, target, state) do update set n = counter.n + excluded.n',
 };
 
-export function addCounts(sql: Sql, lane: string, deltas: readonly { target: string; state: State; by: number }[]) {
-  return sql.insert(COUNTER, deltas.map((delta) => [lane, delta.target, delta.state, delta.by]));
+export function addCounts(
+  sql: Sql,
+  lane: string,
+  deltas: readonly { target: string; state: State; by: number }[],
+) {
+  return sql.insert(
+    COUNTER,
+    deltas.map((delta) => [lane, delta.target, delta.state, delta.by]),
+  );
 }
 
 const OUTBOX: Shape = {
   table: 'outbox',
   columns: [
-    ['channel', 'text'], ['kind', 'text'], ['job_no', 'bigint'], ['body', 'text'], ['run_at', 'bigint'],
-    ['attempts', 'bigint'], ['created_at', 'bigint'],
+    ['channel', 'text'],
+    ['kind', 'text'],
+    ['job_no', 'bigint'],
+    ['body', 'text'],
+    ['run_at', 'bigint'],
+    ['attempts', 'bigint'],
+    ['created_at', 'bigint'],
   ],
 };
 
 export function addOutbox(sql: Sql, rows: readonly OutboxDraft[]) {
-  return sql.insert(OUTBOX, rows.map((row) => [row.channel, row.kind, row.jobNo, row.body, row.at, 0, row.at]));
+  return sql.insert(
+    OUTBOX,
+    rows.map((row) => [row.channel, row.kind, row.jobNo, row.body, row.at, 0, row.at]),
+  );
 }
 
 const dueOutbox = perDialect(
@@ -76,10 +77,18 @@ const dueOutbox = perDialect(
 );
 
 /** Takes due rows for a while: if the sender dies, they come up again. */
-export async function claimOutbox(sql: Sql, now: number, limit: number, leaseMs: number): Promise<OutboxRow[]> {
+export async function claimOutbox(
+  sql: Sql,
+  now: number,
+  limit: number,
+  leaseMs: number,
+): Promise<OutboxRow[]> {
   const rows = await sql.all(dueOutbox(sql), [now, limit]);
   for (const row of rows) {
-    await sql.run('update outbox set run_at = $2, attempts = attempts + 1 where no = $1', [row[0] ?? null, now + leaseMs]);
+    await sql.run('update outbox set run_at = $2, attempts = attempts + 1 where no = $1', [
+      row[0] ?? null,
+      now + leaseMs,
+    ]);
   }
   return rows.map((row) => ({
     no: row[0] as number,
@@ -94,15 +103,29 @@ export async function claimOutbox(sql: Sql, now: number, limit: number, leaseMs:
 
 const IDEMPOTENCY: Shape = {
   table: 'idempotency',
-  columns: [['principal', 'text'], ['key', 'text'], ['body_hash', 'text'], ['job_ids', 'text'], ['at', 'bigint']],
+  columns: [
+    ['principal', 'text'],
+    ['key', 'text'],
+    ['body_hash', 'text'],
+    ['job_ids', 'text'],
+    ['at', 'bigint'],
+  ],
 };
 
 export async function findIdempotent(sql: Sql, key: Pick<Idempotency, 'principal' | 'key'>) {
   const text = 'select body_hash, job_ids from idempotency where principal = $1 and key = $2';
   const [row] = await sql.all(text, [key.principal, key.key]);
-  return row === undefined ? null : { bodyHash: row[0] as string, jobIds: JSON.parse(row[1] as string) as string[] };
+  return row === undefined
+    ? null
+    : { bodyHash: row[0] as string, jobIds: JSON.parse(row[1] as string) as string[] };
 }
 
-export function rememberIdempotent(sql: Sql, rows: readonly (Idempotency & { jobIds: string[]; at: number })[]) {
-  return sql.insert(IDEMPOTENCY, rows.map((row) => [row.principal, row.key, row.bodyHash, JSON.stringify(row.jobIds), row.at]));
+export function rememberIdempotent(
+  sql: Sql,
+  rows: readonly (Idempotency & { jobIds: string[]; at: number })[],
+) {
+  return sql.insert(
+    IDEMPOTENCY,
+    rows.map((row) => [row.principal, row.key, row.bodyHash, JSON.stringify(row.jobIds), row.at]),
+  );
 }

@@ -6,26 +6,62 @@ import type { Row, Shape, Value } from './driver.ts';
 type Column = Shape['columns'][number];
 
 const FIXED: readonly Column[] = [
-  ['id', 'text'], ['type_no', 'bigint'], ['target', 'text'], ['created_at', 'bigint'], ['created_by', 'text'],
-  ['lease_ms', 'bigint'], ['timeout_ms', 'bigint'], ['retry_mode', 'text'], ['retry_max', 'bigint'],
-  ['backoff_ms', 'bigint'], ['retry_count', 'bigint'], ['retry_of', 'bigint'], ['root_no', 'bigint'],
-  ['parent_no', 'bigint'], ['schedule_id', 'text'], ['unique_key', 'text'], ['pool', 'text'], ['concurrency_key', 'text'],
+  ['id', 'text'],
+  ['type_no', 'bigint'],
+  ['target', 'text'],
+  ['created_at', 'bigint'],
+  ['created_by', 'text'],
+  ['lease_ms', 'bigint'],
+  ['timeout_ms', 'bigint'],
+  ['retry_mode', 'text'],
+  ['retry_max', 'bigint'],
+  ['backoff_ms', 'bigint'],
+  ['retry_count', 'bigint'],
+  ['retry_of', 'bigint'],
+  ['root_no', 'bigint'],
+  ['parent_no', 'bigint'],
+  ['schedule_id', 'text'],
+  ['unique_key', 'text'],
+  ['pool', 'text'],
+  ['concurrency_key', 'text'],
 ];
 const OFTEN: readonly Column[] = [
-  ['state', 'text'], ['updated_at', 'bigint'], ['attempts', 'bigint'], ['fence', 'bigint'], ['lease_token', 'text'],
-  ['lease_until', 'bigint'], ['lease_policy', 'text'], ['claimed_by', 'text'], ['claim_id', 'text'],
-  ['token_used', 'smallint'], ['timeout_at', 'bigint'], ['ended_token', 'text'], ['ended_verb', 'text'],
-  ['ended_state', 'text'], ['settled', 'smallint'], ['finished_at', 'bigint'], ['reason', 'text'],
-  ['progress', 'text'], ['seq', 'bigint'],
+  ['state', 'text'],
+  ['updated_at', 'bigint'],
+  ['attempts', 'bigint'],
+  ['fence', 'bigint'],
+  ['lease_token', 'text'],
+  ['lease_until', 'bigint'],
+  ['lease_policy', 'text'],
+  ['claimed_by', 'text'],
+  ['claim_id', 'text'],
+  ['token_used', 'smallint'],
+  ['timeout_at', 'bigint'],
+  ['ended_token', 'text'],
+  ['ended_verb', 'text'],
+  ['ended_state', 'text'],
+  ['settled', 'smallint'],
+  ['finished_at', 'bigint'],
+  ['reason', 'text'],
+  ['progress', 'text'],
+  ['seq', 'bigint'],
 ];
 const RARELY: readonly Column[] = [
-  ['priority', 'bigint'], ['run_at', 'bigint'], ['max_attempts', 'bigint'], ['cancel_requested', 'smallint'],
-  ['blocked_on', 'text'], ['waiting_for', 'bigint'], ['watched', 'smallint'], ['retry_at', 'bigint'], ['comments', 'bigint'],
+  ['priority', 'bigint'],
+  ['run_at', 'bigint'],
+  ['max_attempts', 'bigint'],
+  ['cancel_requested', 'smallint'],
+  ['blocked_on', 'text'],
+  ['waiting_for', 'bigint'],
+  ['watched', 'smallint'],
+  ['retry_at', 'bigint'],
+  ['comments', 'bigint'],
 ];
 
 const NO: Column = ['no', 'bigint'];
 
 export const JOB_INSERT: Shape = { table: 'job', columns: [...FIXED, ...OFTEN, ...RARELY] };
+export const JOB_RAW: Shape = { table: 'job', columns: [NO, ...FIXED, ...OFTEN, ...RARELY] };
 export const JOB_OFTEN: Shape = { table: 'job', columns: [NO, ...OFTEN] };
 export const JOB_RARELY: Shape = { table: 'job', columns: [NO, ...RARELY] };
 
@@ -89,6 +125,10 @@ export function insertRow(job: Omit<Job, 'no'>): Row {
   return [...fixedValues(job), ...oftenValues(job), ...rarelyValues(job)];
 }
 
+export function rawRow(job: Job): Row {
+  return [job.no, ...insertRow(job)];
+}
+
 export function oftenRow(job: Job): Row {
   return [job.no, ...oftenValues(job)];
 }
@@ -114,23 +154,61 @@ export function rarelyChanged(before: Job, after: Job): boolean {
 
 function fixedValues(job: Omit<Job, 'no'>): Value[] {
   return [
-    job.id, job.typeNo, job.target, job.createdAt, job.createdBy, job.leaseMs, job.timeoutMs, job.retryMode,
-    job.retryMax, job.backoffMs, job.retryCount, job.retryOf, job.rootNo, job.parentNo, job.scheduleId,
-    job.uniqueKey, job.pool, job.concurrencyKey,
+    job.id,
+    job.typeNo,
+    job.target,
+    job.createdAt,
+    job.createdBy,
+    job.leaseMs,
+    job.timeoutMs,
+    job.retryMode,
+    job.retryMax,
+    job.backoffMs,
+    job.retryCount,
+    job.retryOf,
+    job.rootNo,
+    job.parentNo,
+    job.scheduleId,
+    job.uniqueKey,
+    job.pool,
+    job.concurrencyKey,
   ];
 }
 
 function oftenValues(job: Omit<Job, 'no'>): Value[] {
   return [
-    job.state, job.updatedAt, job.attempts, job.fence, job.leaseToken, job.leaseUntil, job.leasePolicy,
-    job.claimedBy, job.claimId, job.tokenUsed ? 1 : 0, job.timeoutAt, job.endedToken, job.endedVerb,
-    job.endedState, job.settled, job.finishedAt, job.reason, job.progress, job.seq,
+    job.state,
+    job.updatedAt,
+    job.attempts,
+    job.fence,
+    job.leaseToken,
+    job.leaseUntil,
+    job.leasePolicy,
+    job.claimedBy,
+    job.claimId,
+    job.tokenUsed ? 1 : 0,
+    job.timeoutAt,
+    job.endedToken,
+    job.endedVerb,
+    job.endedState,
+    job.settled,
+    job.finishedAt,
+    job.reason,
+    job.progress,
+    job.seq,
   ];
 }
 
 function rarelyValues(job: Omit<Job, 'no'>): Value[] {
   return [
-    job.priority, job.runAt, job.maxAttempts, job.cancelRequested ? 1 : 0, job.blockedOn, job.waitingFor,
-    job.watched ? 1 : 0, job.retryAt, job.comments,
+    job.priority,
+    job.runAt,
+    job.maxAttempts,
+    job.cancelRequested ? 1 : 0,
+    job.blockedOn,
+    job.waitingFor,
+    job.watched ? 1 : 0,
+    job.retryAt,
+    job.comments,
   ];
 }

@@ -4,7 +4,19 @@ import type { ClaimedJob, LogLine } from '../../domain/command.ts';
 import type { Job, JobInput } from '../../domain/job.ts';
 import type { Change, NewRow } from '../store.ts';
 import { type KeyQuery, locking, perDialect, type Row, type Shape, type Sql } from './driver.ts';
-import { insertRow, JOB_COLUMNS, JOB_INSERT, JOB_OFTEN, JOB_RARELY, JOB_WIDTH, jobFrom, oftenRow, rarelyChanged, rarelyRow } from './job-row.ts';
+import {
+  insertRow,
+  JOB_COLUMNS,
+  JOB_INSERT,
+  JOB_OFTEN,
+  JOB_RARELY,
+  JOB_WIDTH,
+  jobFrom,
+  oftenRow,
+  rarelyChanged,
+  rarelyRow,
+} from './job-row.ts';
+import { insertTags } from './tags.ts';
 import { INPUT, INPUT_COLUMNS, inputFrom, inputRow } from './texts.ts';
 
 // Rows are locked in the order of their numbers, whatever the order of the commands: two flushes never deadlock.
@@ -42,7 +54,12 @@ export async function readyJobs(sql: Sql, target: string, limit: number): Promis
   return (await sql.all(ready(sql).ofTarget, [target, limit])).map(claimedFrom);
 }
 
-export async function readyJobsOfType(sql: Sql, target: string, typeNo: number, limit: number): Promise<ClaimedJob[]> {
+export async function readyJobsOfType(
+  sql: Sql,
+  target: string,
+  typeNo: number,
+  limit: number,
+): Promise<ClaimedJob[]> {
   return (await sql.all(ready(sql).ofType, [target, typeNo, limit])).map(claimedFrom);
 }
 
@@ -54,48 +71,93 @@ function claimedFrom(row: Row): ClaimedJob {
   return { job: jobFrom(row), input: inputFrom(row, JOB_WIDTH) };
 }
 
-const TAG: Shape = { table: 'job_tag', columns: [['tag', 'text'], ['job_no', 'bigint']], onConflict: 'on conflict do nothing' };
-
 export async function insertJobs(sql: Sql, rows: readonly NewRow[]): Promise<number[]> {
-  const nos = await sql.insertNumbered(JOB_INSERT, rows.map((row) => insertRow(row.job)), 'id');
-  await sql.insert(INPUT, rows.map((row, i) => inputRow(nos[i] ?? 0, row.input)));
-  const tags = rows.flatMap((row, i) => row.input.tags.map((tag): Row => [tag, nos[i] ?? 0]));
-  if (tags.length > 0) await sql.insert(TAG, tags);
+  const nos = await sql.insertNumbered(
+    JOB_INSERT,
+    rows.map((row) => insertRow(row.job)),
+    'id',
+  );
+  await sql.insert(
+    INPUT,
+    rows.map((row, i) => inputRow(nos[i] ?? 0, row.input)),
+  );
+  await insertTags(
+    sql,
+    rows.map((row, i) => ({ jobNo: nos[i] ?? 0, tags: row.input.tags })),
+  );
   return nos;
 }
 
 export async function updateJobs(sql: Sql, changes: readonly Change[]): Promise<void> {
-  await sql.update(JOB_OFTEN, changes.map((change) => oftenRow(change.after)));
+  await sql.update(
+    JOB_OFTEN,
+    changes.map((change) => oftenRow(change.after)),
+  );
   const rare = changes.filter((change) => rarelyChanged(change.before, change.after));
-  if (rare.length > 0) await sql.update(JOB_RARELY, rare.map((change) => rarelyRow(change.after)));
+  if (rare.length > 0)
+    await sql.update(
+      JOB_RARELY,
+      rare.map((change) => rarelyRow(change.after)),
+    );
 }
 
 const OUTCOME: Shape = {
   table: 'job_result',
-  columns: [['job_no', 'bigint'], ['result', 'text'], ['error', 'text']],
+  columns: [
+    ['job_no', 'bigint'],
+    ['result', 'text'],
+    ['error', 'text'],
+  ],
   onConflict: 'on conflict (job_no) do update set result = excluded.result, error = excluded.error',
 };
 
-export function saveOutcomes(sql: Sql, rows: readonly { jobNo: number; result: string | null; error: string | null }[]) {
-  return sql.insert(OUTCOME, rows.map((row) => [row.jobNo, row.result, row.error]));
+export function saveOutcomes(
+  sql: Sql,
+  rows: readonly { jobNo: number; result: string | null; error: string | null }[],
+) {
+  return sql.insert(
+    OUTCOME,
+    rows.map((row) => [row.jobNo, row.result, row.error]),
+  );
 }
 
 const COMMENT: Shape = {
   table: 'comment',
-  columns: [['job_no', 'bigint'], ['seq', 'bigint'], ['at', 'bigint'], ['author', 'text'], ['body', 'text']],
+  columns: [
+    ['job_no', 'bigint'],
+    ['seq', 'bigint'],
+    ['at', 'bigint'],
+    ['author', 'text'],
+    ['body', 'text'],
+  ],
 };
 
-export function addComments(sql: Sql, rows: readonly { jobNo: number; seq: number; at: number; by: string; text: string }[]) {
-  return sql.insert(COMMENT, rows.map((row) => [row.jobNo, row.seq, row.at, row.by, row.text]));
+export function addComments(
+  sql: Sql,
+  rows: readonly { jobNo: number; seq: number; at: number; by: string; text: string }[],
+) {
+  return sql.insert(
+    COMMENT,
+    rows.map((row) => [row.jobNo, row.seq, row.at, row.by, row.text]),
+  );
 }
 
 const LOG: Shape = {
   table: 'job_log',
-  columns: [['job_no', 'bigint'], ['attempt', 'bigint'], ['at', 'bigint'], ['level', 'text'], ['body', 'text']],
+  columns: [
+    ['job_no', 'bigint'],
+    ['attempt', 'bigint'],
+    ['at', 'bigint'],
+    ['level', 'text'],
+    ['body', 'text'],
+  ],
 };
 
 export function addLogs(sql: Sql, rows: readonly { jobNo: number; attempt: number; line: LogLine }[]) {
-  return sql.insert(LOG, rows.map((row) => [row.jobNo, row.attempt, row.line.at, row.line.level, row.line.text]));
+  return sql.insert(
+    LOG,
+    rows.map((row) => [row.jobNo, row.attempt, row.line.at, row.line.level, row.line.text]),
+  );
 }
 
 export async function findUnique(sql: Sql, typeNo: number, uniqueKey: string): Promise<string | null> {
@@ -121,7 +183,9 @@ export async function openDescendants(sql: Sql, no: number, limit: number): Prom
 }
 
 export async function inputOf(sql: Sql, jobNo: number): Promise<JobInput> {
-  const [row] = await sql.all(`select ${INPUT_COLUMNS} from job_input input where input.job_no = $1`, [jobNo]);
+  const [row] = await sql.all(`select ${INPUT_COLUMNS} from job_input input where input.job_no = $1`, [
+    jobNo,
+  ]);
   return inputFrom(row ?? [], 0);
 }
 
@@ -131,7 +195,16 @@ export async function lastOfLineage(sql: Sql, rootNo: number): Promise<Job | nul
   return row === undefined ? null : jobFrom(row);
 }
 
-const belongings = ['event', 'job_input', 'job_result', 'job_tag', 'comment', 'job_log', 'dependency', 'blob'];
+const belongings = [
+  'event',
+  'job_input',
+  'job_result',
+  'job_tag',
+  'comment',
+  'job_log',
+  'dependency',
+  'blob',
+];
 
 /** Removes jobs with everything that hangs on them. */
 export async function deleteJobs(sql: Sql, nos: readonly number[]): Promise<void> {

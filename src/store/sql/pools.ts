@@ -14,7 +14,14 @@ export async function freeSlots(sql: Sql, pool: string, count: number): Promise<
   return (await sql.all(free(sql), [pool, count])).map((row) => row[0] as number);
 }
 
-const SLOT: Shape = { table: 'slot', columns: [['pool', 'text'], ['idx', 'bigint']], onConflict: 'on conflict do nothing' };
+const SLOT: Shape = {
+  table: 'slot',
+  columns: [
+    ['pool', 'text'],
+    ['idx', 'bigint'],
+  ],
+  onConflict: 'on conflict do nothing',
+};
 
 /** How many of one key may run is the pool's `per_key`; one when the key stands alone. */
 export async function ensureKeySlots(sql: Sql, keyPool: string, pool: string | null): Promise<void> {
@@ -23,18 +30,28 @@ export async function ensureKeySlots(sql: Sql, keyPool: string, pool: string | n
 }
 
 async function makeSlots(sql: Sql, pool: string, count: number): Promise<void> {
-  await sql.insert(SLOT, Array.from({ length: count }, (_, idx): Row => [pool, idx]));
+  await sql.insert(
+    SLOT,
+    Array.from({ length: count }, (_, idx): Row => [pool, idx]),
+  );
 }
 
-export async function takeSlots(sql: Sql, rows: readonly { pool: string; idx: number; jobNo: number }[]): Promise<void> {
-  for (const row of rows) await sql.run('update slot set job_no = $3 where pool = $1 and idx = $2', [row.pool, row.idx, row.jobNo]);
+export async function takeSlots(
+  sql: Sql,
+  rows: readonly { pool: string; idx: number; jobNo: number }[],
+): Promise<void> {
+  for (const row of rows)
+    await sql.run('update slot set job_no = $3 where pool = $1 and idx = $2', [row.pool, row.idx, row.jobNo]);
 }
 
 /** A slot beyond a lowered capacity goes when its holder ends. */
 export async function releaseSlots(sql: Sql, jobNos: readonly number[]): Promise<string[]> {
   const surplus = 'idx >= (select capacity from pool where pool.name = slot.pool)';
   await sql.byKeys(
-    { one: `delete from slot where job_no = $1 and ${surplus}`, many: `delete from slot where job_no = any($1::bigint[]) and ${surplus}` },
+    {
+      one: `delete from slot where job_no = $1 and ${surplus}`,
+      many: `delete from slot where job_no = any($1::bigint[]) and ${surplus}`,
+    },
     jobNos,
   );
   const freed = await sql.byKeys(
@@ -75,7 +92,10 @@ export async function savePool(sql: Sql, pool: Pool, at: number): Promise<void> 
     [pool.name, pool.capacity, pool.perKey, at],
   );
   await makeSlots(sql, pool.name, pool.capacity);
-  await sql.run('delete from slot where pool = $1 and idx >= $2 and job_no is null', [pool.name, pool.capacity]);
+  await sql.run('delete from slot where pool = $1 and idx >= $2 and job_no is null', [
+    pool.name,
+    pool.capacity,
+  ]);
 }
 
 export async function deletePool(sql: Sql, name: string): Promise<'deleted' | 'missing' | 'in_use'> {

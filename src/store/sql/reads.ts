@@ -1,11 +1,22 @@
 /** Reads outside transactions: what people and loops look at. */
 
 import type { DependencyOn } from '../../domain/command.ts';
-import type { JobEvent } from '../../domain/event.ts';
 import type { Job, State } from '../../domain/job.ts';
-import type { Blob, FeedEvent, FeedPlace, ListFilter, PauseKind, PoolUse, PrunableWindow, Reads, Routing, StoredLog } from '../store.ts';
+import type {
+  Blob,
+  FeedEvent,
+  FeedPlace,
+  ListFilter,
+  PauseKind,
+  PoolUse,
+  PrunableWindow,
+  Reads,
+  Routing,
+  StoredLog,
+} from '../store.ts';
 import { detailsOf } from './details.ts';
 import type { KeyQuery, Row, Sql, Value } from './driver.ts';
+import { EVENT_COLUMNS, eventFrom } from './event-row.ts';
 import { JOB_COLUMNS, jobFrom } from './job-row.ts';
 import { TYPE_COLUMNS, typeFrom } from './texts.ts';
 
@@ -14,15 +25,18 @@ const byNo: KeyQuery = {
   many: `select ${JOB_COLUMNS} from job where no = any($1::bigint[]) order by no`,
 };
 
+const edges =
+  'select edge.job_no, edge.parent_no, edge.wanted, edge.met, parent.id from dependency edge join job parent on parent.no = edge.parent_no';
 const dependencies: KeyQuery = {
-  one: 'select job_no, parent_no, wanted, met from dependency where job_no = $1',
-  many: 'select job_no, parent_no, wanted, met from dependency where job_no = any($1::bigint[])',
+  one: `${edges} where edge.job_no = $1`,
+  many: `${edges} where edge.job_no = any($1::bigint[])`,
 };
 
 export function readsOver(sql: Sql): Reads {
   const column = async <T extends Value>(text: string, params: readonly Value[]): Promise<T[]> =>
     (await sql.all(text, params)).map((row) => row[0] as T);
-  const first = async (text: string, params: readonly Value[]): Promise<Row | null> => (await sql.all(text, params))[0] ?? null;
+  const first = async (text: string, params: readonly Value[]): Promise<Row | null> =>
+    (await sql.all(text, params))[0] ?? null;
   const job = async (where: string, key: Value): Promise<Job | null> => {
     const row = await first(`select ${JOB_COLUMNS} from job where ${where} = $1`, [key]);
     return row && jobFrom(row);
@@ -39,39 +53,54 @@ export function readsOver(sql: Sql): Reads {
         parentNo: row[1] as number,
         on: row[2] as DependencyOn,
         met: row[3] === 1,
+        parentId: row[4] as string,
       })),
     commentsOf: async (jobNo) =>
-      (await sql.all('select at, author, body from comment where job_no = $1 order by seq', [jobNo])).map((row) => ({
-        at: row[0] as number,
-        by: row[1] as string,
-        text: row[2] as string,
-      })),
-    eventsOf: async (jobNo, afterSeq, limit) =>
-      (await sql.all(`select ${EVENT_COLUMNS} from event where job_no = $1 and seq > $2 order by seq limit $3`, [jobNo, afterSeq, limit])).map(
-        eventFrom,
+      (await sql.all('select at, author, body from comment where job_no = $1 order by seq', [jobNo])).map(
+        (row) => ({
+          at: row[0] as number,
+          by: row[1] as string,
+          text: row[2] as string,
+        }),
       ),
+    eventsOf: async (jobNo, afterSeq, limit) =>
+      (
+        await sql.all(
+          `select ${EVENT_COLUMNS} from event where job_no = $1 and seq > $2 order by seq limit $3`,
+          [jobNo, afterSeq, limit],
+        )
+      ).map(eventFrom),
     logsOf: async (jobNo, afterNo, limit) =>
       (
-        await sql.all('select no, attempt, at, level, body from job_log where job_no = $1 and no > $2 order by no limit $3', [
-          jobNo,
-          afterNo,
-          limit,
-        ])
+        await sql.all(
+          'select no, attempt, at, level, body from job_log where job_no = $1 and no > $2 order by no limit $3',
+          [jobNo, afterNo, limit],
+        )
       ).map(logFrom),
     feed: (after, limit) => feed(sql, after, limit),
     counts: async () =>
-      (await sql.all('select target, state, sum(n) from counter group by target, state having sum(n) <> 0 order by target, state', [])).map(
-        (row) => ({ target: row[0] as string, state: row[1] as State, n: Number(row[2]) }),
-      ),
+      (
+        await sql.all(
+          'select target, state, sum(n) from counter group by target, state having sum(n) <> 0 order by target, state',
+          [],
+        )
+      ).map((row) => ({ target: row[0] as string, state: row[1] as State, n: Number(row[2]) })),
 
     expiredLeases: (now, limit) =>
-      column<string>("select id from job where state = 'running' and lease_until <= $1 order by lease_until limit $2", [now, limit]),
+      column<string>(
+        "select id from job where state = 'running' and lease_until <= $1 order by lease_until limit $2",
+        [now, limit],
+      ),
     timedOut: (now, limit) =>
       column<string>(
         "select id from job where state = 'running' and timeout_at is not null and timeout_at <= $1 order by timeout_at limit $2",
         [now, limit],
       ),
-    due: (now, limit) => column<string>("select id from job where state = 'scheduled' and run_at <= $1 order by run_at limit $2", [now, limit]),
+    due: (now, limit) =>
+      column<string>(
+        "select id from job where state = 'scheduled' and run_at <= $1 order by run_at limit $2",
+        [now, limit],
+      ),
     nextDueAt: async () => {
       const text = `select least_at from (
           select min(run_at) as least_at from job where state = 'scheduled'
@@ -80,7 +109,8 @@ export function readsOver(sql: Sql): Reads {
       const row = await first(text, []);
       return row === null ? null : (row[0] as number);
     },
-    unsettled: (limit) => column<number>('select no from job where settled = 1 order by no limit $1', [limit]),
+    unsettled: (limit) =>
+      column<number>('select no from job where settled = 1 order by no limit $1', [limit]),
     poolsWithRoomAndWaiters: (limit) =>
       column<string>(
         `select distinct slot.pool from slot where slot.job_no is null
@@ -90,17 +120,22 @@ export function readsOver(sql: Sql): Reads {
     prunable: (state, before, afterNo, limit) => prunable(sql, state, before, afterNo, limit),
 
     routing: () => routing(sql),
-    types: async () => (await sql.all(`select ${TYPE_COLUMNS} from job_type order by name`, [])).map(typeFrom),
+    types: async () =>
+      (await sql.all(`select ${TYPE_COLUMNS} from job_type order by name`, [])).map(typeFrom),
     pools: () => pools(sql),
-    aliveAt: async (name) => ((await first('select beat_at from alive where name = $1', [name]))?.[0] ?? null) as number | null,
-    meta: async (name) => ((await first('select value from meta where name = $1', [name]))?.[0] ?? null) as string | null,
+    aliveAt: async (name) =>
+      ((await first('select beat_at from alive where name = $1', [name]))?.[0] ?? null) as number | null,
+    meta: async (name) =>
+      ((await first('select value from meta where name = $1', [name]))?.[0] ?? null) as string | null,
     outboxSize: async () => (await first('select count(*) from outbox', []))?.[0] as number,
     blob: async (id) => {
       const row = await first(`select ${BLOB_COLUMNS} from blob where id = $1`, [id]);
       return row && blobFrom(row);
     },
     blobsOf: async (jobNo) =>
-      (await sql.all(`select ${BLOB_COLUMNS} from blob where job_no = $1 order by created_at`, [jobNo])).map(blobFrom),
+      (await sql.all(`select ${BLOB_COLUMNS} from blob where job_no = $1 order by created_at`, [jobNo])).map(
+        blobFrom,
+      ),
   };
 }
 
@@ -122,23 +157,13 @@ async function page(sql: Sql, filter: ListFilter, state: State, newest: boolean)
   if (filter.from !== null) where.push(`no ${newest ? '<' : '>'} ${put(filter.from)}`);
   if (filter.targets !== null) where.push(`target in (${filter.targets.map(put).join(', ')})`);
   if (filter.typeNo !== null) where.push(`type_no = ${put(filter.typeNo)}`);
-  if (filter.tag !== null) where.push(`exists (select 1 from job_tag where job_tag.tag = ${put(filter.tag)} and job_tag.job_no = job.no)`);
+  if (filter.tag !== null)
+    where.push(
+      `exists (select 1 from job_tag where job_tag.tag = ${put(filter.tag)} and job_tag.job_no = job.no)`,
+    );
   const order = newest ? 'desc' : 'asc';
   const text = `select ${JOB_COLUMNS} from job where ${where.join(' and ')} order by no ${order} limit ${put(filter.limit)}`;
   return (await sql.all(text, params)).map(jobFrom);
-}
-
-const EVENT_COLUMNS = 'job_no, seq, at, kind, actor, facts';
-
-function eventFrom(row: Row): JobEvent {
-  return {
-    jobNo: row[0] as number,
-    seq: row[1] as number,
-    at: row[2] as number,
-    kind: row[3] as JobEvent['kind'],
-    by: row[4] as string,
-    facts: row[5] === null ? null : (JSON.parse(row[5] as string) as Record<string, unknown>),
-  };
 }
 
 async function feed(sql: Sql, after: FeedPlace, limit: number): Promise<FeedEvent[]> {
@@ -166,7 +191,13 @@ function logFrom(row: Row): StoredLog {
 }
 
 /** A bounded look along job_by_state. Numbers rise with creation, so the first young row ends the search. */
-async function prunable(sql: Sql, state: State, before: number, afterNo: number, limit: number): Promise<PrunableWindow> {
+async function prunable(
+  sql: Sql,
+  state: State,
+  before: number,
+  afterNo: number,
+  limit: number,
+): Promise<PrunableWindow> {
   const text = `
     select no, id, created_at, case when finished_at < $3 and settled = 2
       and not exists (select 1 from job child where child.parent_no = job.no)
@@ -177,7 +208,9 @@ async function prunable(sql: Sql, state: State, before: number, afterNo: number,
     from job where state = $1 and no > $2 order by no limit $4`;
   const rows = await sql.all(text, [state, afterNo, before, limit]);
   const old = rows.filter((row) => (row[2] as number) < before);
-  const jobs = old.filter((row) => row[3] === 1).map((row) => ({ no: row[0] as number, id: row[1] as string }));
+  const jobs = old
+    .filter((row) => row[3] === 1)
+    .map((row) => ({ no: row[0] as number, id: row[1] as string }));
   const reachedYoung = old.length < rows.length || rows.length < limit;
   return { jobs, nextNo: reachedYoung ? null : ((rows.at(-1)?.[0] ?? null) as number | null) };
 }
@@ -185,12 +218,22 @@ async function prunable(sql: Sql, state: State, before: number, afterNo: number,
 async function routing(sql: Sql): Promise<Routing> {
   // The revision is read first: if a pause slips in between, the next claim sees an old revision and reads again.
   const [revision] = await sql.all("select value from revision where name = 'routing'", []);
-  const rows = await sql.all('select kind, name, at, actor, (select no from job_type where job_type.name = pause.name) from pause', []);
-  const pauses = rows.map((row) => ({ kind: row[0] as PauseKind, name: row[1] as string, at: row[2] as number, by: row[3] as string }));
+  const rows = await sql.all(
+    'select kind, name, at, actor, (select no from job_type where job_type.name = pause.name) from pause',
+    [],
+  );
+  const pauses = rows.map((row) => ({
+    kind: row[0] as PauseKind,
+    name: row[1] as string,
+    at: row[2] as number,
+    by: row[3] as string,
+  }));
   return {
     revision: revision?.[0] as number,
     pausedTargets: new Set(pauses.filter((pause) => pause.kind === 'target').map((pause) => pause.name)),
-    pausedTypes: new Set(rows.filter((row) => row[0] === 'type' && row[4] !== null).map((row) => row[4] as number)),
+    pausedTypes: new Set(
+      rows.filter((row) => row[0] === 'type' && row[4] !== null).map((row) => row[4] as number),
+    ),
     pauses,
   };
 }

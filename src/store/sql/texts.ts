@@ -7,11 +7,20 @@ import type { Row, Shape } from './driver.ts';
 export const INPUT: Shape = {
   table: 'job_input',
   columns: [
-    ['job_no', 'bigint'], ['title', 'text'], ['description', 'text'], ['spec', 'text'], ['meta', 'text'],
-    ['params', 'text'], ['tags', 'text'], ['budget', 'text'],
+    ['job_no', 'bigint'],
+    ['title', 'text'],
+    ['description', 'text'],
+    ['spec', 'text'],
+    ['meta', 'text'],
+    ['params', 'text'],
+    ['tags', 'text'],
+    ['budget', 'text'],
   ],
 };
-export const INPUT_COLUMNS: string = INPUT.columns.slice(1).map(([name]) => `input.${name}`).join(', ');
+export const INPUT_COLUMNS: string = INPUT.columns
+  .slice(1)
+  .map(([name]) => `input.${name}`)
+  .join(', ');
 export const INPUT_WIDTH: number = INPUT.columns.length - 1;
 
 export function inputRow(jobNo: number, input: JobInput): Row {

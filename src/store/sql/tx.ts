@@ -5,15 +5,62 @@ import type { Sql } from './driver.ts';
 import * as events from './events.ts';
 import * as jobs from './jobs.ts';
 import * as pools from './pools.ts';
+import * as raw from './raw.ts';
 import * as upkeep from './upkeep.ts';
 
-type Verb = (sql: Sql, ...args: never[]) => unknown;
+/** The verbs that belong to a database alone. */
+export type OwnVerbs = Pick<Tx, 'notify' | 'defer'>;
 
-const VERBS = { ...jobs, ...events, ...pools, ...upkeep } satisfies Record<string, Verb>;
-
-/** `notify` is the one verb that belongs to a database alone. */
-export function transactionOver(sql: Sql, notify: Tx['notify']): Tx {
-  const bound = Object.entries(VERBS).map(([name, verb]) => [name, (verb as (...args: unknown[]) => unknown).bind(null, sql)]);
-  // The cast is safe as long as every verb of Tx is exported by one of the four files: a test calls each of them.
-  return { ...(Object.fromEntries(bound) as Omit<Tx, 'notify'>), notify };
+export function transactionOver(sql: Sql, own: OwnVerbs): Tx {
+  return {
+    ...own,
+    lockJobs: (ids) => jobs.lockJobs(sql, ids),
+    lockJobsByNo: (nos) => jobs.lockJobsByNo(sql, nos),
+    readyJobs: (target, limit) => jobs.readyJobs(sql, target, limit),
+    readyJobsOfType: (target, typeNo, limit) => jobs.readyJobsOfType(sql, target, typeNo, limit),
+    claimedUnder: (claimId) => jobs.claimedUnder(sql, claimId),
+    insertJobs: (rows) => jobs.insertJobs(sql, rows),
+    updateJobs: (changes) => jobs.updateJobs(sql, changes),
+    saveOutcomes: (rows) => jobs.saveOutcomes(sql, rows),
+    addComments: (rows) => jobs.addComments(sql, rows),
+    addLogs: (rows) => jobs.addLogs(sql, rows),
+    findUnique: (typeNo, uniqueKey) => jobs.findUnique(sql, typeNo, uniqueKey),
+    countChildren: (parentNo) => jobs.countChildren(sql, parentNo),
+    openDescendants: (no, limit) => jobs.openDescendants(sql, no, limit),
+    appendEvents: (rows, at) => events.appendEvents(sql, rows, at),
+    addCounts: (lane, deltas) => events.addCounts(sql, lane, deltas),
+    addOutbox: (rows) => events.addOutbox(sql, rows),
+    findIdempotent: (key) => events.findIdempotent(sql, key),
+    rememberIdempotent: (rows) => events.rememberIdempotent(sql, rows),
+    addDependencies: (rows) => upkeep.addDependencies(sql, rows),
+    dependentsOf: (parentNo) => upkeep.dependentsOf(sql, parentNo),
+    settleDependencies: (parentNo) => upkeep.settleDependencies(sql, parentNo),
+    lastOfLineage: (rootNo) => jobs.lastOfLineage(sql, rootNo),
+    inputOf: (jobNo) => jobs.inputOf(sql, jobNo),
+    freeSlots: (pool, count) => pools.freeSlots(sql, pool, count),
+    ensureKeySlots: (keyPool, pool) => pools.ensureKeySlots(sql, keyPool, pool),
+    takeSlots: (rows) => pools.takeSlots(sql, rows),
+    releaseSlots: (jobNos) => pools.releaseSlots(sql, jobNos),
+    bestWaiters: (pool) => pools.bestWaiters(sql, pool),
+    savePool: (pool, at) => pools.savePool(sql, pool, at),
+    deletePool: (name) => pools.deletePool(sql, name),
+    setPaused: (kind, name, paused, at, by) => upkeep.setPaused(sql, kind, name, paused, at, by),
+    routingRevision: () => upkeep.routingRevision(sql),
+    saveType: (type, at) => upkeep.saveType(sql, type, at),
+    beat: (name, at) => upkeep.beat(sql, name, at),
+    setMeta: (name, value) => upkeep.setMeta(sql, name, value),
+    claimOutbox: (now, limit, leaseMs) => events.claimOutbox(sql, now, limit, leaseMs),
+    deleteOutbox: (no) => upkeep.deleteOutbox(sql, no),
+    postponeOutbox: (no, runAt, error) => upkeep.postponeOutbox(sql, no, runAt, error),
+    deleteJobs: (nos) => jobs.deleteJobs(sql, nos),
+    dropOldIdempotency: (before, limit) => upkeep.dropOldIdempotency(sql, before, limit),
+    dropEmptyFlushes: (before, limit) => upkeep.dropEmptyFlushes(sql, before, limit),
+    dropFreeKeySlots: (limit) => pools.dropFreeKeySlots(sql, limit),
+    saveBlob: (blob) => upkeep.saveBlob(sql, blob),
+    numberFlushes: (limit) => events.numberFlushes(sql, limit),
+    insertJobsRaw: (rows) => raw.insertJobsRaw(sql, rows),
+    insertFeedRaw: (rows) => raw.insertFeedRaw(sql, rows),
+    insertEventsRaw: (rows) => raw.insertEventsRaw(sql, rows),
+    insertTypeRaw: (type) => raw.insertTypeRaw(sql, type),
+  };
 }

@@ -1,32 +1,55 @@
 /** Dependencies, routing, types and housekeeping. */
 
 import type { DependencyOn } from '../../domain/command.ts';
-import type { JobEvent } from '../../domain/event.ts';
 import type { Blob, JobType, NewType, PauseKind } from '../store.ts';
 import { perDialect, type Shape, type Sql } from './driver.ts';
-import { appendEvents } from './events.ts';
 import { TYPE_COLUMNS, typeFrom } from './texts.ts';
 
 const DEPENDENCY: Shape = {
   table: 'dependency',
-  columns: [['job_no', 'bigint'], ['parent_no', 'bigint'], ['wanted', 'text'], ['met', 'smallint']],
+  columns: [
+    ['job_no', 'bigint'],
+    ['parent_no', 'bigint'],
+    ['wanted', 'text'],
+    ['met', 'smallint'],
+  ],
 };
 
-export function addDependencies(sql: Sql, rows: readonly { jobNo: number; parentNo: number; on: DependencyOn; met: boolean }[]) {
-  return sql.insert(DEPENDENCY, rows.map((row) => [row.jobNo, row.parentNo, row.on, row.met ? 1 : 0]));
+export function addDependencies(
+  sql: Sql,
+  rows: readonly { jobNo: number; parentNo: number; on: DependencyOn; met: boolean }[],
+) {
+  return sql.insert(
+    DEPENDENCY,
+    rows.map((row) => [row.jobNo, row.parentNo, row.on, row.met ? 1 : 0]),
+  );
 }
 
 export async function dependentsOf(sql: Sql, parentNo: number) {
   const text = 'select job_no, wanted from dependency where parent_no = $1 and met = 0 order by job_no';
-  return (await sql.all(text, [parentNo])).map((row) => ({ jobNo: row[0] as number, on: row[1] as DependencyOn }));
+  return (await sql.all(text, [parentNo])).map((row) => ({
+    jobNo: row[0] as number,
+    on: row[1] as DependencyOn,
+  }));
 }
 
 export async function settleDependencies(sql: Sql, parentNo: number): Promise<void> {
   await sql.run('update dependency set met = 1 where parent_no = $1 and met = 0', [parentNo]);
 }
 
-export async function setPaused(sql: Sql, kind: PauseKind, name: string, paused: boolean, at: number, by: string): Promise<void> {
-  if (paused) await sql.run('insert into pause (kind, name, at, actor) values ($1, $2, $3, $4) on conflict do nothing', [kind, name, at, by]);
+export async function setPaused(
+  sql: Sql,
+  kind: PauseKind,
+  name: string,
+  paused: boolean,
+  at: number,
+  by: string,
+): Promise<void> {
+  if (paused)
+    await sql.run(
+      'insert into pause (kind, name, at, actor) values ($1, $2, $3, $4) on conflict do nothing',
+      [kind, name, at, by],
+    );
   else await sql.run('delete from pause where kind = $1 and name = $2', [kind, name]);
   await sql.run("update revision set value = value + 1 where name = 'routing'", []);
 }
@@ -59,7 +82,10 @@ export async function beat(sql: Sql, name: string, at: number): Promise<number |
 }
 
 export async function setMeta(sql: Sql, name: string, value: string): Promise<void> {
-  await sql.run('insert into meta (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value', [name, value]);
+  await sql.run(
+    'insert into meta (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value',
+    [name, value],
+  );
 }
 
 export async function deleteOutbox(sql: Sql, no: number): Promise<void> {
@@ -74,7 +100,10 @@ const rowId = perDialect((dialect) => (dialect === 'postgres' ? 'ctid' : 'princi
 
 export function dropOldIdempotency(sql: Sql, before: number, limit: number) {
   const id = rowId(sql);
-  return sql.run(`delete from idempotency where (${id}) in (select ${id} from idempotency where at < $1 order by at limit $2)`, [before, limit]);
+  return sql.run(
+    `delete from idempotency where (${id}) in (select ${id} from idempotency where at < $1 order by at limit $2)`,
+    [before, limit],
+  );
 }
 
 /** The newest flush stays: it keeps numbers from being used twice. */
@@ -90,23 +119,28 @@ export function dropEmptyFlushes(sql: Sql, before: number, limit: number) {
 const BLOB: Shape = {
   table: 'blob',
   columns: [
-    ['id', 'text'], ['filename', 'text'], ['size', 'bigint'], ['sha256', 'text'], ['content_type', 'text'],
-    ['job_no', 'bigint'], ['created_at', 'bigint'], ['created_by', 'text'],
+    ['id', 'text'],
+    ['filename', 'text'],
+    ['size', 'bigint'],
+    ['sha256', 'text'],
+    ['content_type', 'text'],
+    ['job_no', 'bigint'],
+    ['created_at', 'bigint'],
+    ['created_by', 'text'],
   ],
 };
 
 export function saveBlob(sql: Sql, blob: Blob) {
-  return sql.insert(BLOB, [[blob.id, blob.filename, blob.size, blob.sha256, blob.contentType, blob.jobNo, blob.createdAt, blob.createdBy]]);
-}
-
-/** Events that keep the sequence numbers they had. */
-export function insertEventsRaw(sql: Sql, events: readonly JobEvent[]) {
-  return appendEvents(sql, events, events.at(-1)?.at ?? 0);
-}
-
-export async function insertTypeRaw(sql: Sql, type: JobType): Promise<void> {
-  await sql.run(
-    `insert into job_type (${TYPE_COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing`,
-    [type.no, type.name, type.label, type.sop, type.paramsSchema, type.active ? 1 : 0, type.createdAt, type.updatedAt],
-  );
+  return sql.insert(BLOB, [
+    [
+      blob.id,
+      blob.filename,
+      blob.size,
+      blob.sha256,
+      blob.contentType,
+      blob.jobNo,
+      blob.createdAt,
+      blob.createdBy,
+    ],
+  ]);
 }

@@ -1,0 +1,54 @@
+/** One measurement in a process of its own, so that nothing of the one before lives on. Prints one line of JSON. */
+
+import { Client } from 'pg';
+import { drain, type DrainOptions } from './phases/drain.ts';
+import { enqueue, type EnqueueOptions } from './phases/enqueue.ts';
+import { payloadSize, type PayloadOptions } from './phases/payload.ts';
+import { servers, type ServersOptions } from './phases/servers.ts';
+import type { Place } from './queue.ts';
+import { type QueueName, QUEUES } from './queues.ts';
+
+export type Phase =
+  | ({ readonly phase: 'enqueue'; readonly queue: QueueName } & EnqueueOptions)
+  | ({ readonly phase: 'drain'; readonly queue: QueueName } & DrainOptions)
+  | ({ readonly phase: 'servers' } & ServersOptions)
+  | ({ readonly phase: 'payload' } & PayloadOptions);
+
+export interface Measured {
+  /** Per second, by what was measured. */
+  readonly rates: Readonly<Record<string, number>>;
+  /** What was wrong with the work that was done; such a rate means nothing. */
+  readonly problem: string | null;
+}
+
+async function measure(phase: Phase, place: Place): Promise<Measured> {
+  const settle = () => settled(place);
+  switch (phase.phase) {
+    case 'servers':
+      return servers(place, phase, settle);
+    case 'payload':
+      return payloadSize(place, phase, settle);
+    case 'enqueue':
+    case 'drain': {
+      const queue = await QUEUES[phase.queue](place);
+      return phase.phase === 'enqueue' ? enqueue(queue, phase) : drain(queue, phase, settle);
+    }
+  }
+}
+
+/** Everybody starts with fresh statistics and nothing left to write back. */
+async function settled({ url }: Place): Promise<void> {
+  if (url === null) return;
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query('vacuum analyze');
+  await client.query('checkpoint');
+  await client.end();
+}
+
+if (import.meta.main) {
+  const { phase, place } = JSON.parse(process.argv[2] ?? '') as { phase: Phase; place: Place };
+  const measured = await measure(phase, place);
+  // Some peers take seconds to let go; what was measured is complete, and the place is thrown away.
+  process.stdout.write(`${JSON.stringify(measured)}\n`, () => process.exit(0));
+}

@@ -1,0 +1,21 @@
+/** Every queue that is measured, by the name it has in the tables. */
+
+import { openGraphile } from './peers/graphile.ts';
+import { openPgBoss } from './peers/pg-boss.ts';
+import { openPlainjob } from './peers/plainjob.ts';
+import { openRawPg } from './peers/raw-pg.ts';
+import type { Place, Queue } from './queue.ts';
+import { IN_BATCHES, ONE_BY_ONE, openSpineQueue } from './spine.ts';
+
+export const QUEUES = {
+  Spine: (place: Place) => openSpineQueue(place, ONE_BY_ONE),
+  'Spine in batches': (place: Place) => openSpineQueue(place, IN_BATCHES),
+  'plainjob FULL': (place: Place) => openPlainjob(place, 'FULL'),
+  'plainjob NORMAL': (place: Place) => openPlainjob(place, 'NORMAL'),
+  'pg-boss': openPgBoss,
+  graphile: (place: Place) => openGraphile(place, true),
+  'graphile unbatched': (place: Place) => openGraphile(place, false),
+  'raw pg': openRawPg,
+} satisfies Record<string, (place: Place) => Promise<Queue>>;
+
+export type QueueName = keyof typeof QUEUES;

@@ -1,0 +1,43 @@
+/** Makes the embedded database anew from the files alone. */
+
+import { join } from 'node:path';
+import type { Out } from '../app.ts';
+import type { Config } from '../config.ts';
+import type { Clock, Ids } from '../domain/ports.ts';
+import { journalIdentity, readJournal } from '../files/journal-read.ts';
+import { rebuild as rebuildFrom } from '../import/rebuild.ts';
+import { openForRebuild } from '../store/datadir.ts';
+import { openSqlite } from '../store/sqlite.ts';
+
+class RebuildError extends Error {
+  readonly exitCode = 1;
+}
+
+export async function rebuild(config: Config, out: Out, clock: Clock, ids: Ids): Promise<void> {
+  if (config.databaseUrl !== null)
+    throw new RebuildError('This installation is on PostgreSQL: restore it from its own backups.');
+  const journalDir = join(config.dataDir, 'journal');
+  const identity = await journalIdentity(journalDir);
+  const target = openForRebuild(config.dataDir, { random: () => ids.jobId(clock.now()), identity });
+  try {
+    const store = openSqlite({ file: target.dbFile, identity: target.identity });
+    const report = await rebuildFrom({
+      journal: readJournal(journalDir),
+      store,
+      dir: config.dataDir,
+      now: clock.now(),
+      defaults: { leaseMs: config.leaseMs, maxAttempts: config.defaultMaxAttempts },
+    }).finally(() => store.close());
+    const aside = target.commit();
+    const n = (count: number): string => count.toLocaleString('en');
+    out.print(
+      `Rebuilt ${n(report.jobs)} jobs, ${n(report.events)} events and ${n(report.blobs)} blobs from the ${report.from}.`,
+    );
+    if (report.uncertain > 0)
+      out.print(`${n(report.uncertain)} jobs had ended in a way the files do not tell; they are failed now.`);
+    if (report.unreadable.length > 0) out.warn(`Not readable: ${report.unreadable.slice(0, 10).join(', ')}`);
+    if (aside !== null) out.print(`The old database is kept as ${aside}.`);
+  } finally {
+    target.release();
+  }
+}

@@ -1,0 +1,147 @@
+/** The last steps of a rebuild: what follows from the rows as they ended up. */
+
+import { type Job, SETTLED, UNSETTLED } from '../domain/job.ts';
+import { isKeyPool, needsSlots, slotPools } from '../domain/pool.ts';
+import type { JobType, Pool, Routing, Store, Tx } from '../store/store.ts';
+import { count, type JobReplay } from './rebuild-jobs.ts';
+
+const BATCH = 500;
+
+/** The newest of each; a later line replaces an earlier one. */
+export interface Settings {
+  readonly types: Map<number, JobType>;
+  pools: readonly Pool[];
+  pauses: Routing['pauses'];
+}
+
+export async function finishRebuild(
+  store: Store,
+  replay: JobReplay,
+  settings: Settings,
+  now: number,
+): Promise<void> {
+  await store.transaction(0, async (tx) => {
+    for (const type of settings.types.values()) await tx.insertTypeRaw(type);
+    for (const pool of settings.pools) await tx.savePool(pool, now);
+    for (const { kind, name, at, by } of settings.pauses) await tx.setPaused(kind, name, true, at, by);
+  });
+  await inBatches([...replay.displaced], (nos) => store.transaction(0, (tx) => endUncertain(tx, nos, now)));
+  await inBatches([...replay.ahead.keys()], (nos) => store.transaction(0, (tx) => closeGap(tx, nos, now)));
+  await inBatches([...replay.after.keys()], (nos) =>
+    store.transaction(0, (tx) => addDependencies(tx, nos, replay)),
+  );
+  await giveSlots(store);
+  // The files beside the new database are its own: they must not be taken for those of v0.
+  await store.transaction(0, async (tx) =>
+    tx.setMeta('v0Import', JSON.stringify({ at: now, rebuilt: true })),
+  );
+}
+
+async function inBatches<T>(
+  all: readonly T[],
+  work: (some: readonly T[]) => Promise<unknown>,
+): Promise<void> {
+  for (let i = 0; i < all.length; i += BATCH) await work(all.slice(i, i + BATCH));
+}
+
+/** The journal ended before the line that would say how these ended. */
+async function endUncertain(tx: Tx, nos: readonly number[], now: number): Promise<void> {
+  for (const before of await tx.lockJobsByNo(nos)) {
+    const after: Job = {
+      ...before,
+      state: 'failed',
+      settled: SETTLED,
+      reason: 'the journal ends before this job did',
+      leaseToken: null,
+      leaseUntil: null,
+    };
+    await record(tx, before, after, now);
+    await count(tx, [
+      { target: before.target, state: before.state, by: -1 },
+      { target: after.target, state: 'failed', by: 1 },
+    ]);
+  }
+}
+
+/** The row tells of something whose event the journal lacks: one event says so, and the sequence has no gap. */
+async function closeGap(tx: Tx, nos: readonly number[], now: number): Promise<void> {
+  for (const before of await tx.lockJobsByNo(nos)) {
+    const lostRetry =
+      before.retryAt !== null && before.settled === SETTLED && (await nextOf(tx, before)) === null;
+    await record(tx, before, { ...before, ...(lostRetry && { settled: UNSETTLED }) }, now);
+  }
+}
+
+async function nextOf(tx: Tx, job: Job): Promise<Job | null> {
+  const last = await tx.lastOfLineage(job.rootNo ?? job.no);
+  return last === null || last.no === job.no ? null : last;
+}
+
+async function record(tx: Tx, before: Job, after: Job, now: number): Promise<void> {
+  const seq = before.seq + 1;
+  const facts = { from: 'journal', state: after.state };
+  await tx.updateJobs([{ before, after: { ...after, seq } }]);
+  await tx.appendEvents([{ jobNo: before.no, seq, at: now, kind: 'job.imported', by: 'system', facts }], now);
+}
+
+/** Who still waits is counted anew, and parents that have ended are settled once more: that admits their dependents. */
+async function addDependencies(tx: Tx, nos: readonly number[], replay: JobReplay): Promise<void> {
+  for (const child of await tx.lockJobsByNo(nos)) {
+    const edges = replay.after.get(child.no) ?? [];
+    const waits = child.state === 'blocked' && child.blockedOn === null;
+    const rows = [];
+    for (const { parentNo, on } of edges)
+      rows.push({ jobNo: child.no, parentNo, on, met: !(waits && (await willSettle(tx, parentNo))) });
+    await tx.addDependencies(rows);
+    const waitingFor = rows.filter(({ met }) => !met).length;
+    if (!waits || waitingFor === child.waitingFor) continue;
+    const state = waitingFor > 0 ? 'blocked' : 'scheduled';
+    // Without anybody to wait for it passes through its time, which the admission of due jobs looks at next.
+    await tx.updateJobs([{ before: child, after: { ...child, waitingFor, state } }]);
+    if (state !== child.state) {
+      await count(tx, [
+        { target: child.target, state: child.state, by: -1 },
+        { target: child.target, state, by: 1 },
+      ]);
+    }
+  }
+}
+
+/** Makes sure that the parent's end will be noticed; false when there is no such job any more. */
+async function willSettle(tx: Tx, parentNo: number): Promise<boolean> {
+  const [parent] = await tx.lockJobsByNo([parentNo]);
+  if (parent === undefined) return false;
+  const last = (await tx.lastOfLineage(parentNo)) ?? parent;
+  const settled = last.settled === SETTLED && last.retryAt === null ? UNSETTLED : last.settled;
+  await tx.updateJobs([{ before: last, after: { ...last, watched: true, settled } }]);
+  return true;
+}
+
+/** Whoever was running holds its slots again. */
+async function giveSlots(store: Store): Promise<void> {
+  let from = 0;
+  for (;;) {
+    const page = await store.read.list({
+      states: ['running'],
+      targets: null,
+      typeNo: null,
+      tag: null,
+      order: 'oldest',
+      from,
+      limit: BATCH,
+    });
+    await store.transaction(0, async (tx) => {
+      for (const job of page) if (needsSlots(job)) await takeSlots(tx, job);
+    });
+    from = page.at(-1)?.no ?? from;
+    if (page.length < BATCH) return;
+  }
+}
+
+async function takeSlots(tx: Tx, job: Job): Promise<void> {
+  for (const pool of slotPools(job)) {
+    if (isKeyPool(pool)) await tx.ensureKeySlots(pool, job.pool);
+    const [idx] = await tx.freeSlots(pool, 1);
+    if (idx !== undefined) await tx.takeSlots([{ pool, idx, jobNo: job.no }]);
+  }
+}

@@ -1,0 +1,169 @@
+/** Plays journal lines into a new database; the last row that the journal has of a job wins. */
+
+import type { DependencyOn } from '../domain/command.ts';
+import type { JobEvent } from '../domain/event.ts';
+import type { Job, JobComment, JobInput, State } from '../domain/job.ts';
+import type { Change, FeedPlace, Store, Tx } from '../store/store.ts';
+
+export interface EventLine extends FeedPlace {
+  readonly event: JobEvent;
+  readonly job?: Partial<Job> & Pick<Job, 'seq' | 'comments' | 'state' | 'finishedAt'>;
+  readonly fixed?: Partial<Job>;
+  readonly input?: JobInput;
+  readonly after?: readonly { readonly parentNo: number; readonly on: DependencyOn }[];
+  readonly outcome?: { readonly result: string | null; readonly error: string | null };
+  readonly comments?: { readonly from: number; readonly list: readonly JobComment[] };
+}
+
+/** A job while a batch is applied to it. In the database its `seq` is always that of its last stored event. */
+interface Work {
+  readonly before: Job | null;
+  after: Job;
+  input: JobInput | null;
+  /** Which line of the batch brought its last row. */
+  rowAt: number;
+}
+
+type NewComment = JobComment & { readonly jobNo: number; readonly seq: number };
+type Placed = JobEvent & FeedPlace;
+
+export class JobReplay {
+  jobs = 0;
+  events = 0;
+  /** Dependencies by the waiting job; written at the end, when it is known who still waits. */
+  readonly after = new Map<number, NonNullable<EventLine['after']>>();
+  /** Jobs whose row is newer than their last event, with the number the row had. */
+  readonly ahead = new Map<number, number>();
+  /** Jobs whose uniqueKey another open job has by now: they have ended, and their own line may still come. */
+  readonly displaced = new Set<number>();
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  apply(lines: readonly EventLine[]): Promise<void> {
+    return this.#store.transaction(0, (tx) => this.#apply(tx, lines));
+  }
+
+  prune(ids: readonly string[]): Promise<void> {
+    return this.#store.transaction(0, async (tx) => {
+      const jobs = await tx.lockJobs(ids);
+      for (const { no } of jobs)
+        for (const about of [this.after, this.ahead, this.displaced]) about.delete(no);
+      await tx.deleteJobs(jobs.map(({ no }) => no));
+      await count(
+        tx,
+        jobs.map(({ target, state }) => ({ target, state, by: -1 })),
+      );
+      this.jobs -= jobs.length;
+      this.events -= jobs.reduce((sum, { seq }) => sum + seq, 0);
+    });
+  }
+
+  async #apply(tx: Tx, lines: readonly EventLine[]): Promise<void> {
+    const known = await tx.lockJobsByNo([...new Set(lines.map(({ event }) => event.jobNo))]);
+    const works = new Map<number, Work>(
+      known.map((job) => [job.no, { before: job, after: job, input: null, rowAt: -1 }]),
+    );
+    const events: Placed[] = [];
+    const comments: NewComment[] = [];
+    const outcomes = new Map<number, { jobNo: number; result: string | null; error: string | null }>();
+    for (const [at, line] of lines.entries()) {
+      const { jobNo } = line.event;
+      const work = this.#take(works, line);
+      // A job whose start is gone was pruned later, and the journal was rewritten without it.
+      if (work === null) continue;
+      if (line.job) work.rowAt = at;
+      if (line.event.seq > work.after.seq) {
+        events.push({ ...line.event, pos: line.pos, ordinal: line.ordinal });
+        work.after = { ...work.after, seq: line.event.seq };
+      }
+      comments.push(...newComments(work, line));
+      if (line.outcome) outcomes.set(jobNo, { jobNo, ...line.outcome });
+      if (line.after) this.after.set(jobNo, line.after);
+      if (work.after.seq >= (this.ahead.get(jobNo) ?? 0)) this.ahead.delete(jobNo);
+    }
+    await this.#write(tx, [...works.values()]);
+    await tx.insertFeedRaw(events);
+    await tx.saveOutcomes([...outcomes.values()]);
+    await tx.addComments(comments);
+    this.events += events.length;
+  }
+
+  #take(works: Map<number, Work>, line: EventLine): Work | null {
+    const { jobNo } = line.event;
+    const work = works.get(jobNo);
+    if (line.job) {
+      this.displaced.delete(jobNo);
+      if (line.job.seq > line.event.seq) this.ahead.set(jobNo, line.job.seq);
+    }
+    if (work !== undefined) {
+      const { seq, comments } = work.after;
+      if (line.job) work.after = { ...work.after, ...line.job, seq, comments };
+      return work;
+    }
+    if (!line.fixed || !line.input || !line.job) return null;
+    // The journal's writer puts all of a row into `fixed` and `job`.
+    const after = { ...line.fixed, ...line.job, no: jobNo, seq: 0, comments: 0 } as Job;
+    const made: Work = { before: null, after, input: line.input, rowAt: -1 };
+    works.set(jobNo, made);
+    return made;
+  }
+
+  /** Rows that end come first: they may free the key of one that starts. */
+  async #write(tx: Tx, works: readonly Work[]): Promise<void> {
+    const ended = works.filter(({ after }) => after.finishedAt !== null);
+    const open = works.filter(({ after }) => after.finishedAt === null).sort((a, b) => a.rowAt - b.rowAt);
+    await this.#put(tx, ended);
+    for (const work of open) {
+      await this.#displace(tx, work.after);
+      await this.#put(tx, [work]);
+    }
+    await count(tx, works.flatMap(moves));
+  }
+
+  async #put(tx: Tx, works: readonly Work[]): Promise<void> {
+    const fresh = works.flatMap(({ before, after, input }) =>
+      before === null && input ? [{ job: after, input }] : [],
+    );
+    const changes = works.flatMap(({ before, after }): Change[] =>
+      before === null ? [] : [{ before, after }],
+    );
+    if (fresh.length > 0) await tx.insertJobsRaw(fresh);
+    if (changes.length > 0) await tx.updateJobs(changes);
+    this.jobs += fresh.length;
+  }
+
+  /** Two open jobs never had one key: the one the database has here is the older news of the two. */
+  async #displace(tx: Tx, job: Job): Promise<void> {
+    if (job.uniqueKey === null) return;
+    const holder = await tx.findUnique(job.typeNo, job.uniqueKey);
+    if (holder === null || holder === job.id) return;
+    for (const other of await tx.lockJobs([holder])) {
+      await tx.updateJobs([{ before: other, after: { ...other, finishedAt: job.updatedAt } }]);
+      this.displaced.add(other.no);
+    }
+  }
+}
+
+function newComments(work: Work, { event, comments }: EventLine): NewComment[] {
+  if (comments === undefined) return [];
+  const had = work.after.comments;
+  const list = comments.list.slice(Math.max(0, had - comments.from));
+  work.after = { ...work.after, comments: had + list.length };
+  return list.map((comment, i) => ({ ...comment, jobNo: event.jobNo, seq: had + i + 1 }));
+}
+
+function moves({ before, after }: Work): { target: string; state: State; by: number }[] {
+  if (before?.state === after.state) return [];
+  const left = before === null ? [] : [{ target: before.target, state: before.state, by: -1 }];
+  return [...left, { target: after.target, state: after.state, by: 1 }];
+}
+
+export async function count(
+  tx: Tx,
+  deltas: readonly { target: string; state: State; by: number }[],
+): Promise<void> {
+  if (deltas.length > 0) await tx.addCounts('rebuild', deltas);
+}

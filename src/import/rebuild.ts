@@ -1,0 +1,101 @@
+/** Makes a database from the journal alone, or from the readable files when there is no journal. */
+
+import type { JobType, Pool, Routing, Store } from '../store/store.ts';
+import { finishRebuild, type Settings } from './rebuild-end.ts';
+import { type EventLine, JobReplay } from './rebuild-jobs.ts';
+import { importTypes } from './types.ts';
+import { importV0, type V0Options, type V0Report } from './v0.ts';
+import { importBlobs } from './v0-blobs.ts';
+
+/** What the journal's reader gives; the fields are those of its lines. */
+export type JournalLine =
+  | { readonly spine: 1; readonly identity: string }
+  | EventLine
+  | { readonly type: JobType }
+  | { readonly pools: readonly Pool[] }
+  | { readonly pauses: Routing['pauses'] }
+  | { readonly pruned: readonly string[] };
+
+export interface RebuildOptions {
+  /** The journal's lines in their order; null stands for a line that cannot be read. */
+  readonly journal: AsyncIterable<{ readonly where: string; readonly line: JournalLine | null }>;
+  /** A new, empty database. */
+  readonly store: Store;
+  /** The data dir, for blobs and as the second source. */
+  readonly dir: string;
+  readonly now: number;
+  readonly defaults: V0Options['defaults'];
+}
+
+export interface RebuildReport {
+  readonly from: 'journal' | 'files';
+  readonly jobs: number;
+  readonly events: number;
+  readonly blobs: number;
+  /** Lines or files that could not be read, with their places. */
+  readonly unreadable: readonly string[];
+  /** Jobs whose end is known to have happened but not how; they are `failed` with a reason. */
+  readonly uncertain: number;
+}
+
+const BATCH_LINES = 500;
+
+export async function rebuild(options: RebuildOptions): Promise<RebuildReport> {
+  const { store } = options;
+  const replay = new JobReplay(store);
+  const settings: Settings = { types: new Map(), pools: [], pauses: [] };
+  const unreadable: string[] = [];
+  let batch: EventLine[] = [];
+  const flush = async (): Promise<void> => {
+    const lines = batch;
+    batch = [];
+    if (lines.length > 0) await replay.apply(lines);
+  };
+  for await (const { where, line } of options.journal) {
+    if (line === null) unreadable.push(where);
+    else if ('pos' in line) batch.push(line);
+    else if ('pruned' in line) {
+      await flush();
+      await replay.prune(line.pruned);
+    } else take(settings, line);
+    if (batch.length >= BATCH_LINES) await flush();
+  }
+  await flush();
+  if (replay.events === 0 && unreadable.length === 0) return fromFiles(options);
+  await finishRebuild(store, replay, settings, options.now);
+  const blobs = await importBlobs(options.dir, store);
+  return {
+    from: 'journal',
+    jobs: replay.jobs,
+    events: replay.events,
+    blobs,
+    unreadable,
+    uncertain: replay.displaced.size,
+  };
+}
+
+function take(settings: Settings, line: Exclude<JournalLine, EventLine | { pruned: unknown }>): void {
+  if ('type' in line) settings.types.set(line.type.no, line.type);
+  if ('pools' in line) settings.pools = line.pools;
+  if ('pauses' in line) settings.pauses = line.pauses;
+}
+
+async function fromFiles(options: RebuildOptions): Promise<RebuildReport> {
+  const unreadable = await importTypes(options.dir, options.store);
+  const report: V0Report = (await importV0(options)) ?? {
+    jobs: 0,
+    already: 0,
+    events: 0,
+    blobs: 0,
+    unreadable: [],
+  };
+  const { jobs, events, blobs } = report;
+  return {
+    from: 'files',
+    jobs,
+    events,
+    blobs,
+    unreadable: [...unreadable, ...report.unreadable],
+    uncertain: 0,
+  };
+}

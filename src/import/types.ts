@@ -1,0 +1,42 @@
+/** Types as their files tell them, for a rebuild without a journal. */
+
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Store } from '../store/store.ts';
+import { type Fields, textOf, timeOf, wholeOf } from './v0-files.ts';
+
+/** Answers the files that are no types. */
+export async function importTypes(dir: string, store: Store): Promise<string[]> {
+  const folder = path.join(dir, 'types');
+  const unreadable: string[] = [];
+  for (const file of (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.json'))) {
+    const fields = await readFields(path.join(folder, file));
+    const no = wholeOf(fields['no']);
+    const name = textOf(fields['name']);
+    if (no === null || name === null) {
+      unreadable.push(`types/${file}`);
+      continue;
+    }
+    const type = {
+      no,
+      name,
+      label: textOf(fields['label']) ?? name,
+      sop: textOf(fields['sop']),
+      paramsSchema: textOf(fields['paramsSchema']),
+      active: fields['active'] !== false,
+      createdAt: timeOf(fields['createdAt']) ?? 0,
+      updatedAt: timeOf(fields['updatedAt']) ?? 0,
+    };
+    await store.transaction(0, async (tx) => tx.insertTypeRaw(type));
+  }
+  return unreadable;
+}
+
+async function readFields(file: string): Promise<Fields> {
+  try {
+    const value: unknown = JSON.parse(await readFile(file, 'utf8'));
+    return typeof value === 'object' && value !== null ? (value as Fields) : {};
+  } catch {
+    return {};
+  }
+}

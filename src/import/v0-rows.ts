@@ -1,0 +1,220 @@
+/** How a job of the files becomes a row and a history. */
+
+import type { DependencyOn } from '../domain/command.ts';
+import type { EventKind, JobEvent } from '../domain/event.ts';
+import { isFinal, type Job, type JobInput, OPEN, SETTLED } from '../domain/job.ts';
+import type { NewRow, Tx } from '../store/store.ts';
+import { type Fields, jsonOrNull, textOf, timeOf, type V0Job, wholeOf } from './v0-files.ts';
+
+export interface Defaults {
+  readonly leaseMs: number;
+  readonly maxAttempts: number;
+}
+
+export interface ImportRow {
+  readonly row: NewRow;
+  readonly parents: readonly {
+    readonly parentNo: number;
+    readonly on: DependencyOn;
+    readonly met: boolean;
+  }[];
+}
+
+/** Everything v0 knew stays, a running job's holder and lease too; v0's clients go on without a lease token. */
+export async function rowOf(tx: Tx, job: V0Job, seq: number, defaults: Defaults): Promise<ImportRow> {
+  const { fields, state } = job;
+  const retry = (fields['retry'] ?? {}) as Fields;
+  const ended = isFinal(state);
+  const family = await familyOf(tx, job);
+  const attempts = wholeOf(fields['attempts']) ?? 0;
+  const typeNo = await typeOf(tx, fields, job.createdAt);
+  const waitingFor = family.parents.filter((parent) => !parent.met).length;
+  const uniqueKey = await freeKey(tx, typeNo, textOf(fields['uniqueKey']), ended);
+  const row: Omit<Job, 'no'> = {
+    id: job.id,
+    typeNo,
+    target: textOf(fields['target']) ?? 'left-claw',
+    createdAt: job.createdAt,
+    createdBy: textOf(fields['createdBy']) ?? 'head',
+    leaseMs: wholeOf(fields['leaseMs']) ?? defaults.leaseMs,
+    timeoutMs: wholeOf(fields['timeoutMs']),
+    retryMode: retry['mode'] === 'lineage' ? 'lineage' : 'requeue',
+    retryMax: wholeOf(retry['max']) ?? 0,
+    backoffMs: wholeOf(retry['backoffMs']) ?? 0,
+    retryCount: wholeOf(retry['count']) ?? 0,
+    retryOf: family.retryOf?.no ?? null,
+    rootNo: family.retryOf === null ? null : (family.retryOf.rootNo ?? family.retryOf.no),
+    parentNo: family.parent?.no ?? null,
+    scheduleId: textOf(fields['scheduleId']),
+    uniqueKey,
+    pool: textOf(fields['pool']),
+    concurrencyKey: textOf(fields['concurrencyKey']),
+    state: state === 'blocked' && waitingFor === 0 ? 'queued' : state,
+    updatedAt: job.updatedAt,
+    attempts,
+    fence: attempts,
+    leaseToken: null,
+    leaseUntil: state === 'running' ? (timeOf(fields['leaseUntil']) ?? job.updatedAt) : null,
+    leasePolicy: fields['leasePolicy'] === 'presence' ? 'presence' : 'own',
+    claimedBy: textOf(fields['claimedBy']),
+    claimId: null,
+    tokenUsed: false,
+    timeoutAt: state === 'running' ? timeOf(fields['timeoutAt']) : null,
+    endedToken: null,
+    endedVerb: null,
+    endedState: null,
+    settled: ended ? SETTLED : OPEN,
+    finishedAt: ended ? (timeOf(fields['finishedAt']) ?? job.updatedAt) : null,
+    reason: textOf(fields['releaseReason']) ?? jsonOrNull(fields['releaseReason']),
+    progress: jsonOrNull(fields['progress']),
+    seq,
+    priority: typeof fields['priority'] === 'number' ? Math.trunc(fields['priority']) : 0,
+    runAt: timeOf(fields['runAt']) ?? job.createdAt,
+    maxAttempts: wholeOf(fields['maxAttempts']) ?? defaults.maxAttempts,
+    cancelRequested: fields['cancelRequested'] === true,
+    blockedOn: null,
+    waitingFor,
+    watched: false,
+    retryAt: timeOf(fields['retryAt']),
+    comments: job.comments.length,
+  };
+  return { row: { job: row, input: inputOf(fields) }, parents: family.parents };
+}
+
+function inputOf(fields: Fields): JobInput {
+  const tags = Array.isArray(fields['tags'])
+    ? fields['tags'].filter((tag): tag is string => typeof tag === 'string')
+    : [];
+  return {
+    title: textOf(fields['title']),
+    description: textOf(fields['description']),
+    spec: jsonOrNull(fields['spec']),
+    meta: jsonOrNull(fields['meta']),
+    params: jsonOrNull(fields['params']),
+    tags: [...new Set(tags)],
+    budget: jsonOrNull(fields['budget']),
+  };
+}
+
+async function typeOf(tx: Tx, fields: Fields, at: number): Promise<number> {
+  const name = textOf(fields['type']);
+  if (name === null) return 0;
+  return (await tx.saveType({ name, label: name, sop: null, paramsSchema: null, onlyIfMissing: true }, at))
+    .no;
+}
+
+/** Two open jobs of one type cannot have one key; files that lag may say so. */
+async function freeKey(tx: Tx, typeNo: number, key: string | null, ended: boolean): Promise<string | null> {
+  if (key === null || ended) return key;
+  return (await tx.findUnique(typeNo, key)) === null ? key : null;
+}
+
+interface Family {
+  readonly retryOf: Job | null;
+  readonly parent: Job | null;
+  readonly parents: ImportRow['parents'];
+}
+
+/** The jobs that this one names: they are older, so they are in the database by now. */
+async function familyOf(tx: Tx, { fields, state }: V0Job): Promise<Family> {
+  const retryOf = textOf(fields['retryOf']);
+  const parentId = textOf(fields['parentId']);
+  const after = Array.isArray(fields['after']) ? (fields['after'] as readonly Fields[]) : [];
+  const ids = [retryOf, parentId, ...after.map(({ id }) => textOf(id))].filter((id) => id !== null);
+  const known = new Map(ids.length === 0 ? [] : (await tx.lockJobs(ids)).map((job) => [job.id, job]));
+  const parents = after.flatMap(({ id, on }) => {
+    const parent = known.get(String(id));
+    if (parent === undefined) return [];
+    const wanted: DependencyOn = on === 'failure' || on === 'complete' ? on : 'success';
+    return [{ parentNo: parent.no, on: wanted, met: state !== 'blocked' || isFinal(parent.state) }];
+  });
+  return { retryOf: known.get(retryOf ?? '') ?? null, parent: known.get(parentId ?? '') ?? null, parents };
+}
+
+/** The log's lines in their order, then the import itself. Kinds that Spine does not know stay as they are. */
+export function eventsOf(job: V0Job, now: number): Omit<JobEvent, 'jobNo'>[] {
+  const events = job.lines.map((line, i) => eventFrom(line, i + 1, job.createdAt));
+  const facts = { from: job.file, status: job.fields['status'], ...extraFacts(job.fields) };
+  return [...events, { seq: events.length + 1, at: now, kind: 'job.imported', by: 'system', facts }];
+}
+
+function eventFrom(line: string, seq: number, fallbackAt: number): Omit<JobEvent, 'jobNo'> {
+  const fields = parseLine(line);
+  if (fields === null)
+    return { seq, at: fallbackAt, kind: 'job.unreadable' as EventKind, by: 'unknown', facts: { line } };
+  const { t, type, by, seq: _seq, facts, ...rest } = fields;
+  const at = timeOf(t);
+  const all = {
+    ...rest,
+    ...(typeof facts === 'object' ? facts : {}),
+    ...(at === null && t !== undefined && { time: t }),
+  };
+  return {
+    seq,
+    at: at ?? fallbackAt,
+    // Kinds of other versions are kept: the column is text, and readers show what they do not know.
+    kind: (textOf(type) ?? 'job.unknown') as EventKind,
+    by: textOf(by) ?? 'unknown',
+    facts: Object.keys(all).length === 0 ? null : all,
+  };
+}
+
+function parseLine(line: string): Fields | null {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : null;
+  } catch {
+    return null;
+  }
+}
+
+const KNOWN = new Set([
+  'id',
+  'no',
+  'target',
+  'status',
+  'state',
+  'createdAt',
+  'updatedAt',
+  'createdBy',
+  'claimedBy',
+  'leaseUntil',
+  'attempts',
+  'maxAttempts',
+  'spec',
+  'meta',
+  'comments',
+  'result',
+  'error',
+  'progress',
+  'releaseReason',
+  'type',
+  'title',
+  'description',
+  'tags',
+  'priority',
+  'runAt',
+  'finishedAt',
+  'leaseMs',
+  'leasePolicy',
+  'timeoutMs',
+  'timeoutAt',
+  'retry',
+  'retryOf',
+  'retryAt',
+  'parentId',
+  'scheduleId',
+  'after',
+  'uniqueKey',
+  'pool',
+  'concurrencyKey',
+  'cancelRequested',
+  'params',
+  'budget',
+]);
+
+/** Fields that Spine has no place for are kept with the import's event. */
+function extraFacts(fields: Fields): { extra?: Fields } {
+  const extra = Object.fromEntries(Object.entries(fields).filter(([name]) => !KNOWN.has(name)));
+  return Object.keys(extra).length > 0 ? { extra } : {};
+}

@@ -1,0 +1,102 @@
+/** Takes over a data dir that Spine v0 wrote. Nothing of it is deleted: its files become the readable ones. */
+
+import type { Store, Tx } from '../store/store.ts';
+import { importBlobs } from './v0-blobs.ts';
+import { type FoundFile, readJobFile, scanJobs, type V0Job } from './v0-files.ts';
+import { type Defaults, eventsOf, rowOf } from './v0-rows.ts';
+
+export interface V0Options {
+  /** The data dir, in which jobs/, events/ and blobs/ lie. */
+  readonly dir: string;
+  readonly store: Store;
+  readonly now: number;
+  /** What v0 had in its environment and not in its files. */
+  readonly defaults: Defaults;
+}
+
+export interface V0Report {
+  readonly jobs: number;
+  /** Jobs that an earlier, interrupted import brought in. */
+  readonly already: number;
+  readonly events: number;
+  readonly blobs: number;
+  /** Files that are no jobs, with the reason. */
+  readonly unreadable: readonly string[];
+}
+
+const BATCH_JOBS = 200;
+const DONE = 'v0Import';
+
+/** At the first start on a data dir. Answers null when it has been done; killed half-way, the next start finishes it. */
+export async function importV0(options: V0Options): Promise<V0Report | null> {
+  const { dir, store } = options;
+  if ((await store.read.meta(DONE)) !== null) return null;
+  const { found, unreadable } = await scanJobs(dir);
+  let jobs = 0;
+  let events = 0;
+  for (let i = 0; i < found.length; i += BATCH_JOBS) {
+    const batch = await readBatch(dir, found.slice(i, i + BATCH_JOBS), unreadable);
+    const done = await store.transaction(0, (tx) => insertBatch(tx, batch, options));
+    jobs += done.jobs;
+    events += done.events;
+  }
+  const blobs = await importBlobs(dir, store);
+  const report = { jobs, already: found.length - jobs, events, blobs, unreadable };
+  await store.transaction(0, async (tx) => tx.setMeta(DONE, JSON.stringify({ at: options.now, ...report })));
+  return report;
+}
+
+/** One line for people, e.g. "imported 1,203 jobs, 2 files were not readable: a.json, b.json". */
+export function importSummary({ jobs, already, unreadable }: V0Report): string {
+  const before = already > 0 ? ` (${count(already, 'job')} had been imported before)` : '';
+  const imported = `imported ${count(jobs, 'job')}${before}`;
+  if (unreadable.length === 0) return imported;
+  const shown = unreadable.slice(0, 10).join(', ') + (unreadable.length > 10 ? ', …' : '');
+  return `${imported}, ${count(unreadable.length, 'file')} ${unreadable.length === 1 ? 'was' : 'were'} not readable: ${shown}`;
+}
+
+function count(n: number, noun: string): string {
+  return `${n.toLocaleString('en-US')} ${noun}${n === 1 ? '' : 's'}`;
+}
+
+async function readBatch(dir: string, files: readonly FoundFile[], unreadable: string[]): Promise<V0Job[]> {
+  const jobs: V0Job[] = [];
+  for (const { name } of files) {
+    const job = await readJobFile(dir, name);
+    if (typeof job === 'string') unreadable.push(`${name} (${job})`);
+    else jobs.push(job);
+  }
+  return jobs;
+}
+
+/** A job is imported with all that belongs to it in one transaction, so one that is there needs nothing more. */
+async function insertBatch(
+  tx: Tx,
+  batch: readonly V0Job[],
+  options: V0Options,
+): Promise<{ jobs: number; events: number }> {
+  const there = new Set((await tx.lockJobs(batch.map(({ id }) => id))).map(({ id }) => id));
+  const fresh = [...new Map(batch.filter(({ id }) => !there.has(id)).map((job) => [job.id, job])).values()];
+  const histories = fresh.map((job) => eventsOf(job, options.now));
+  const rows = [];
+  for (const [i, job] of fresh.entries())
+    rows.push(await rowOf(tx, job, histories[i]?.length ?? 0, options.defaults));
+  const nos = await tx.insertJobs(rows.map(({ row }) => row));
+  const events = histories.flatMap((history, i) =>
+    history.map((event) => ({ ...event, jobNo: nos[i] ?? 0 })),
+  );
+  for (const [i, job] of fresh.entries()) {
+    const jobNo = nos[i] ?? 0;
+    if (job.result !== null || job.error !== null)
+      await tx.saveOutcomes([{ jobNo, result: job.result, error: job.error }]);
+    await tx.addComments(job.comments.map((comment, at) => ({ jobNo, seq: at + 1, ...comment })));
+    const { parents } = rows[i] ?? { parents: [] };
+    await tx.addDependencies(parents.map((parent) => ({ jobNo, ...parent })));
+  }
+  if (events.length > 0) await tx.insertEventsRaw(events);
+  await tx.addCounts(
+    'import',
+    rows.map(({ row }) => ({ target: row.job.target, state: row.job.state, by: 1 })),
+  );
+  return { jobs: fresh.length, events: events.length };
+}

@@ -1,0 +1,570 @@
+import { deepStrictEqual, match, ok, strictEqual } from 'node:assert';
+import { suite, test } from 'node:test';
+import type { JobBody } from '../support/http.ts';
+import {
+  claimJob,
+  createJob,
+  expectRefusal,
+  expectStatus,
+  readJob,
+  runningJob,
+  sharedServer,
+  type Start,
+} from './spine-cases.ts';
+
+interface JobList {
+  readonly jobs: readonly JobBody[];
+  readonly nextCursor?: string | null;
+}
+
+export function nativeCases(start: Start): void {
+  suite('creating', () => {
+    const server = sharedServer(start);
+
+    test('every native field comes back from create, read and claim', async () => {
+      const parent = await createJob(server().head);
+      const runAt = '2020-01-02T03:04:05.678Z';
+      const sent = {
+        target: 'any',
+        type: 'fields',
+        priority: 7,
+        title: 'A title',
+        description: 'More words',
+        params: { depth: 2 },
+        timeoutMs: 60_000,
+        leaseMs: 5_000,
+        maxAttempts: 4,
+        uniqueKey: 'only-one',
+        tags: ['red', 'ärger'],
+        concurrencyKey: 'customer-7',
+        pool: 'builds',
+        budget: { usd: 3 },
+        parentId: parent.id,
+      };
+      const created = await createJob(server().head, {
+        ...sent,
+        runAt,
+        retry: { mode: 'lineage', max: 2, backoffMs: 100 },
+      });
+      const shown = (job: JobBody): object =>
+        Object.fromEntries(Object.keys(sent).map((key) => [key, job[key]]));
+      deepStrictEqual(shown(created), sent);
+      deepStrictEqual(created['retry'], { mode: 'lineage', max: 2, backoffMs: 100, count: 0 });
+      deepStrictEqual(shown(await readJob(server().head, created.id)), sent);
+      const { jobs } = expectStatus(
+        await server().right.post<JobList>('/jobs/claim', { types: ['fields'] }),
+        200,
+      );
+      deepStrictEqual(jobs.map(shown), [sent]);
+    });
+
+    test('queue is another word for target, and times are ISO or milliseconds', async () => {
+      strictEqual((await createJob(server().head, { queue: 'night' })).target, 'night');
+      expectRefusal(await server().head.post('/jobs', { queue: 'a', target: 'b' }), 400, 'bad_request', {
+        field: 'queue',
+      });
+      const inFuture = Date.UTC(2090, 0, 1);
+      for (const runAt of [inFuture, '2090-01-01T00:00:00Z', '2090-01-01T02:00+02:00']) {
+        const job = await createJob(server().head, { runAt });
+        deepStrictEqual(
+          [job['runAt'], job.state, job.status],
+          ['2090-01-01T00:00:00.000Z', 'scheduled', 'queued'],
+        );
+        expectRefusal(await server().left.post(`/jobs/${job.id}/claim`), 409, 'not_ready', {
+          state: 'scheduled',
+          runAt: job['runAt'],
+        });
+      }
+      for (const runAt of [
+        'tomorrow',
+        '2090-01-01',
+        '2090-01-01T00:00:00',
+        '2090-13-01T00:00:00Z',
+        -1,
+        1.5,
+        1e300,
+        null,
+      ]) {
+        expectRefusal(await server().head.post('/jobs', { runAt }), 400, 'bad_request', { field: 'runAt' });
+      }
+    });
+
+    test('a batch is created whole or not at all', async () => {
+      const tag = 'in-batch';
+      const { jobs } = expectStatus(
+        await server().head.post<JobList>('/jobs/batch', {
+          jobs: [
+            { tags: [tag], spec: 1 },
+            { tags: [tag], spec: 2 },
+          ],
+        }),
+        201,
+      );
+      deepStrictEqual(
+        jobs.map(({ spec, status }) => [spec, status]),
+        [
+          [1, 'queued'],
+          [2, 'queued'],
+        ],
+      );
+      const bad = await server().head.post('/jobs/batch', { jobs: [{ tags: [tag] }, { priority: 'high' }] });
+      expectRefusal(bad, 400, 'bad_request', { field: 'jobs[1].priority' });
+      expectRefusal(
+        await server().head.post('/jobs/batch', { jobs: [{ tags: [tag] }, { after: ['nothing'] }] }),
+        404,
+        'not_found',
+      );
+      const list = expectStatus(await server().head.get<JobList>(`/jobs?tag=${tag}`), 200);
+      deepStrictEqual(
+        list.jobs.map(({ id }) => id),
+        jobs.map(({ id }) => id),
+      );
+      for (const wrong of [
+        { jobs: [] },
+        {},
+        { jobs: {} },
+        { jobs: Array.from({ length: 1_001 }, () => ({})) },
+      ]) {
+        expectRefusal(await server().head.post('/jobs/batch', wrong), 400, 'bad_request', { field: 'jobs' });
+      }
+    });
+
+    test('an Idempotency-Key makes a repeated create find the first job', async () => {
+      const headers = { 'idempotency-key': 'order-66' };
+      const body = { spec: 'once' };
+      const answers = await Promise.all(
+        [1, 2, 3].map(() => server().head.post<JobBody>('/jobs', body, { headers })),
+      );
+      strictEqual(new Set(answers.map((answer) => expectStatus(answer, 201).id)).size, 1);
+      strictEqual(answers.filter((answer) => answer.headers['idempotency-replayed'] === 'true').length, 2);
+      expectRefusal(
+        await server().head.post('/jobs', { spec: 'other' }, { headers }),
+        422,
+        'idempotency_conflict',
+      );
+      expectRefusal(
+        await server().head.post('/jobs/batch', { jobs: [body] }, { headers }),
+        422,
+        'idempotency_conflict',
+      );
+      expectRefusal(
+        await server().head.post('/jobs', body, { headers: { 'idempotency-key': 'x'.repeat(201) } }),
+        400,
+        'bad_request',
+      );
+    });
+
+    test('a uniqueKey is taken while its job is unfinished', async () => {
+      const body = { type: 'unique', uniqueKey: 'k' };
+      const first = await createJob(server().head, body);
+      expectRefusal(await server().head.post('/jobs', body), 409, 'unique_key_taken', { jobId: first.id });
+      await claimJob(server().left, first.id);
+      await server().left.post(`/jobs/${first.id}/complete`);
+      await createJob(server().head, body);
+    });
+
+    test('a dependent waits for its parents', async () => {
+      const parent = await createJob(server().head);
+      const child = await createJob(server().head, { after: [parent.id] });
+      strictEqual(child.state, 'blocked');
+      expectRefusal(await server().left.post(`/jobs/${child.id}/claim`), 409, 'not_ready', {
+        state: 'blocked',
+      });
+      await claimJob(server().left, parent.id);
+      await server().left.post(`/jobs/${parent.id}/complete`);
+      const { jobs } = expectStatus(
+        await server().left.post<JobList>('/jobs/claim', { waitMs: 10_000, max: 1_000 }),
+        200,
+      );
+      ok(jobs.some(({ id }) => id === child.id));
+    });
+
+    test('a worker creates children of a job that it holds, and no others', async () => {
+      const held = await runningJob(server(), server().left);
+      const child = await createJob(server().left, { parentId: held.id, target: 'any' });
+      deepStrictEqual([child['parentId'], child['createdBy']], [held.id, 'left-claw']);
+      const free = await createJob(server().head);
+      ok((await server().left.post('/jobs', { parentId: free.id })).status >= 400);
+      ok((await server().right.post('/jobs', { parentId: held.id })).status >= 400);
+    });
+  });
+
+  suite('claiming the next', () => {
+    const server = sharedServer(start);
+
+    test('jobs come by priority, then first in first out, with lease token, attempt, SOP and schema', async () => {
+      const paramsSchema = { type: 'object', properties: { n: { type: 'integer' } } };
+      const type = expectStatus(
+        await server().head.request('PUT', '/types/ordered', {
+          body: { label: 'Ordered', sop: 'Do it well.', paramsSchema },
+        }),
+        200,
+      );
+      deepStrictEqual(
+        [type['name'], type['label'], type['paramsSchema']],
+        ['ordered', 'Ordered', paramsSchema],
+      );
+      for (const [spec, priority] of [
+        ['a', 0],
+        ['b', 5],
+        ['c', 0],
+        ['d', 5],
+      ] as const) {
+        await createJob(server().head, { type: 'ordered', spec, priority });
+      }
+      expectRefusal(
+        await server().head.post('/jobs', { type: 'ordered', params: { n: 'x' } }),
+        400,
+        'bad_request',
+        { field: 'params' },
+      );
+      const { jobs } = expectStatus(
+        await server().left.post<JobList>('/jobs/claim', { types: ['ordered'], max: 10 }),
+        200,
+      );
+      deepStrictEqual(
+        jobs.map(({ spec }) => spec),
+        ['b', 'd', 'a', 'c'],
+      );
+      for (const job of jobs) {
+        match(job.leaseToken ?? '', /^[\w-]{22}$/);
+        deepStrictEqual(
+          [job.attempt, job['sop'], job['schema'], job['type']],
+          [1, 'Do it well.', paramsSchema, 'ordered'],
+        );
+      }
+    });
+
+    test('there may be nothing to do', async () => {
+      deepStrictEqual(expectStatus(await server().left.post('/jobs/claim', { types: ['nothing'] }), 200), {
+        jobs: [],
+      });
+      deepStrictEqual(
+        expectStatus(await server().left.post('/jobs/claim', { types: ['nothing'], waitMs: 30 }), 200),
+        { jobs: [] },
+      );
+    });
+
+    test('a waiting claim wakes when work comes', async () => {
+      const waiting = server().right.post<JobList>('/jobs/claim', { target: 'right-claw', waitMs: 20_000 });
+      const { id } = await createJob(server().head, { target: 'right-claw' });
+      const { jobs } = expectStatus(await waiting, 200);
+      deepStrictEqual(
+        jobs.map((job) => [job.id, job.status]),
+        [[id, 'running']],
+      );
+    });
+
+    test('a claimer that went away does not keep the work', async () => {
+      const target = 'left-claw';
+      await server()
+        .left.post('/jobs/claim', { target, waitMs: 20_000 }, { timeoutMs: 100 })
+        .catch(() => undefined);
+      const { id } = await createJob(server().head, { target, type: 'left-behind' });
+      const { jobs } = expectStatus(
+        await server().left.post<JobList>('/jobs/claim', { types: ['left-behind'], waitMs: 5_000 }),
+        200,
+      );
+      deepStrictEqual(
+        jobs.map((job) => job.id),
+        [id],
+      );
+    });
+
+    test('a claim repeated under its own claimId returns the same jobs', async () => {
+      await createJob(server().head, { type: 'named' });
+      const claim = { types: ['named'], claimId: 'claim-1' };
+      const first = expectStatus(await server().left.post<JobList>('/jobs/claim', claim), 200);
+      const again = expectStatus(await server().left.post<JobList>('/jobs/claim', claim), 200);
+      deepStrictEqual(
+        again.jobs.map(({ id, leaseToken }) => [id, leaseToken]),
+        first.jobs.map(({ id, leaseToken }) => [id, leaseToken]),
+      );
+      strictEqual(first.jobs.length, 1);
+    });
+
+    test('nobody claims for targets that are not theirs', async () => {
+      expectRefusal(await server().left.post('/jobs/claim', { target: 'right-claw' }), 403, 'forbidden', {
+        target: 'right-claw',
+      });
+      expectRefusal(await server().left.post('/jobs/claim', { targets: ['any', 'x'] }), 403, 'forbidden', {
+        target: 'x',
+      });
+      expectRefusal(
+        await server().left.post('/jobs/claim', { target: 'any', targets: ['any'] }),
+        400,
+        'bad_request',
+        { field: 'target' },
+      );
+      for (const [field, value] of [
+        ['max', 0],
+        ['max', 1_001],
+        ['waitMs', 60_001],
+        ['leaseMs', 1],
+        ['targets', []],
+        ['types', 'x'],
+      ] as const) {
+        expectRefusal(await server().left.post('/jobs/claim', { [field]: value }), 400, 'bad_request', {
+          field,
+        });
+      }
+    });
+  });
+
+  suite('lease tokens', () => {
+    const server = sharedServer(start);
+
+    test('only the answer to a claim shows the token', async () => {
+      const claimed = await runningJob(server(), server().left);
+      ok(claimed.leaseToken);
+      const heartbeat = await server().left.post<JobBody>(`/jobs/${claimed.id}/heartbeat`, {
+        leaseToken: claimed.leaseToken,
+      });
+      const { jobs } = expectStatus(await server().head.get<JobList>('/jobs'), 200);
+      for (const job of [heartbeat.body, await readJob(server().left, claimed.id), ...jobs])
+        ok(!('leaseToken' in job));
+    });
+
+    test('the token is taken from the body or the header, and an old one has lost its lease', async () => {
+      const first = await runningJob(server(), server().left);
+      expectStatus(
+        await server().left.post(`/jobs/${first.id}/release`, { leaseToken: first.leaseToken }),
+        200,
+      );
+      const second = await claimJob(server().left, first.id);
+      const old = { 'x-lease-token': first.leaseToken ?? '' };
+      for (const verb of ['heartbeat', 'complete', 'fail'] as const) {
+        const facts = { claimedBy: 'left-claw', leaseUntil: second.leaseUntil, status: 'running' };
+        expectRefusal(
+          await server().left.post(`/jobs/${first.id}/${verb}`, {}, { headers: old }),
+          409,
+          'lease_lost',
+          facts,
+        );
+      }
+      const headers = { 'x-lease-token': second.leaseToken ?? '' };
+      expectStatus(await server().left.post(`/jobs/${first.id}/heartbeat`, {}, { headers }), 200);
+      expectRefusal(await server().left.post(`/jobs/${first.id}/complete`, {}), 409, 'lease_token_required');
+      strictEqual(
+        expectStatus(await server().left.post<JobBody>(`/jobs/${first.id}/complete`, {}, { headers }), 200)
+          .status,
+        'done',
+      );
+    });
+
+    test('repeating the call that ended a lease is answered like the first time', async () => {
+      const { id, leaseToken } = await runningJob(server(), server().left);
+      const body = { leaseToken, result: 42 };
+      const first = expectStatus(await server().left.post<JobBody>(`/jobs/${id}/complete`, body), 200);
+      const again = expectStatus(await server().left.post<JobBody>(`/jobs/${id}/complete`, body), 200);
+      deepStrictEqual(
+        [first['outcome'], again['outcome']],
+        [undefined, { verb: 'complete', status: 'done' }],
+      );
+      deepStrictEqual([again.status, again.result], ['done', 42]);
+      expectRefusal(await server().left.post(`/jobs/${id}/fail`, { leaseToken }), 409, 'lease_lost');
+    });
+
+    test('a holder writes log lines, which can be read', async () => {
+      const { id, leaseToken } = await runningJob(server(), server().left);
+      const lines = [{ text: 'started' }, { text: 'odd', level: 'warn', at: '2026-01-01T00:00:00Z' }];
+      const written = expectStatus(await server().left.post(`/jobs/${id}/logs`, { leaseToken, lines }), 200);
+      deepStrictEqual(written, { accepted: 2, cancelRequested: false });
+      const { logs } = expectStatus(
+        await server().head.get<{ logs: { attempt: number; t: string; level: string; text: string }[] }>(
+          `/jobs/${id}/logs`,
+        ),
+        200,
+      );
+      deepStrictEqual(
+        logs.map(({ attempt, level, text }) => [attempt, level, text]),
+        [
+          [1, 'info', 'started'],
+          [1, 'warn', 'odd'],
+        ],
+      );
+      strictEqual(logs[1]?.t, '2026-01-01T00:00:00.000Z');
+      expectRefusal(await server().left.post(`/jobs/${id}/logs`, { lines: [] }), 400, 'bad_request', {
+        field: 'lines',
+      });
+      expectRefusal(await server().right.get(`/jobs/${id}/logs`), 403, 'forbidden');
+    });
+  });
+
+  suite('operating', () => {
+    const server = sharedServer(start);
+
+    test('cancel ends waiting work at once, and asks running work to stop', async () => {
+      const waiting = await createJob(server().head);
+      const cancelled = expectStatus(
+        await server().head.post<JobBody>(`/jobs/${waiting.id}/cancel`, { reason: 'no need' }),
+        200,
+      );
+      deepStrictEqual(
+        [cancelled.state, cancelled.status, cancelled['reason']],
+        ['cancelled', 'failed', 'no need'],
+      );
+      const { id } = await runningJob(server(), server().left);
+      expectStatus(await server().head.post(`/jobs/${id}/cancel`), 200);
+      strictEqual(
+        expectStatus(await server().left.post(`/jobs/${id}/heartbeat`), 200)['cancelRequested'],
+        true,
+      );
+    });
+
+    test('retry reopens what ended, redrive gives a dead job all its attempts', async () => {
+      const { id } = await runningJob(server(), server().left, { maxAttempts: 1 });
+      await server().left.post(`/jobs/${id}/fail`, { error: 'x' });
+      const redriven = expectStatus(await server().head.post<JobBody>(`/jobs/${id}/redrive`), 200);
+      deepStrictEqual([redriven.status, redriven.attempts], ['queued', 0]);
+      await claimJob(server().left, id);
+      await server().left.post(`/jobs/${id}/complete`);
+      expectRefusal(await server().head.post(`/jobs/${id}/redrive`), 409, 'conflict');
+      strictEqual(expectStatus(await server().head.post<JobBody>(`/jobs/${id}/retry`), 200).status, 'queued');
+    });
+
+    test('snooze puts a job off', async () => {
+      const { id } = await createJob(server().head);
+      const job = expectStatus(
+        await server().head.post<JobBody>(`/jobs/${id}/snooze`, { untilAt: '2090-01-01T00:00:00Z' }),
+        200,
+      );
+      deepStrictEqual([job.state, job['runAt']], ['scheduled', '2090-01-01T00:00:00.000Z']);
+      expectRefusal(await server().head.post(`/jobs/${id}/snooze`, {}), 400, 'bad_request', {
+        field: 'untilAt',
+      });
+    });
+
+    test('a paused target or type is not handed out until it is resumed', async () => {
+      for (const [kind, name] of [
+        ['targets', 'left-claw'],
+        ['types', 'paused'],
+      ] as const) {
+        const { id } = await createJob(server().head, { type: 'paused' });
+        const paused = expectStatus(await server().head.post(`/${kind}/${name}/pause`), 200);
+        deepStrictEqual([paused['name'], paused['paused']], [name, true]);
+        const { pauses } = expectStatus(
+          await server().left.get<{ pauses: { name: string; by: string }[] }>('/pauses'),
+          200,
+        );
+        deepStrictEqual(
+          pauses.map(({ name: of, by }) => [of, by]),
+          [[name, 'head']],
+        );
+        deepStrictEqual(expectStatus(await server().left.post('/jobs/claim', { types: ['paused'] }), 200), {
+          jobs: [],
+        });
+        expectRefusal(await server().left.post(`/jobs/${id}/claim`), 409, 'paused');
+        expectStatus(await server().head.post(`/${kind}/${name}/resume`), 200);
+        await claimJob(server().left, id);
+      }
+    });
+
+    test('a pool lets as many run as it has room for', async () => {
+      const pool = expectStatus(
+        await server().head.request('PUT', '/pools/gpu', { body: { capacity: 1 } }),
+        200,
+      );
+      deepStrictEqual(pool, { name: 'gpu', capacity: 1, perKey: 1, running: 0, waiting: 0 });
+      await createJob(server().head, { pool: 'gpu', type: 'pooled' });
+      await createJob(server().head, { pool: 'gpu', type: 'pooled' });
+      const { jobs } = expectStatus(
+        await server().left.post<JobList>('/jobs/claim', { types: ['pooled'], max: 2 }),
+        200,
+      );
+      strictEqual(jobs.length, 1);
+      const { pools } = expectStatus(
+        await server().left.get<{ pools: { name: string; running: number }[] }>('/pools'),
+        200,
+      );
+      strictEqual(pools.find(({ name }) => name === 'gpu')?.running, 1);
+      expectRefusal(await server().head.request('DELETE', '/pools/gpu'), 409, 'conflict');
+      expectRefusal(await server().head.request('DELETE', '/pools/none'), 404, 'not_found');
+      expectStatus(await server().head.request('PUT', '/pools/spare', { body: { capacity: 2 } }), 200);
+      expectStatus(await server().head.request('DELETE', '/pools/spare'), 200);
+      expectRefusal(
+        await server().head.request('PUT', '/pools/gpu', { body: { capacity: 0 } }),
+        400,
+        'bad_request',
+        { field: 'capacity' },
+      );
+    });
+
+    test('types are listed and read by name', async () => {
+      await server().head.request('PUT', '/types/review', {
+        body: { label: 'Review', sop: 'Read, then judge.' },
+      });
+      const { types } = expectStatus(await server().left.get<{ types: { name: string }[] }>('/types'), 200);
+      ok(types.some(({ name }) => name === 'review'));
+      strictEqual(expectStatus(await server().right.get('/types/review'), 200)['sop'], 'Read, then judge.');
+      expectRefusal(await server().head.get('/types/none'), 404, 'not_found');
+      expectRefusal(
+        await server().head.request('PUT', '/types/review', { body: { paramsSchema: { type: 'nonsense' } } }),
+        400,
+        'bad_request',
+        { field: 'paramsSchema' },
+      );
+      expectRefusal(await server().head.request('PUT', '/types/a%2Fb', { body: {} }), 400, 'bad_request', {
+        field: 'name',
+      });
+    });
+
+    test('numbers are counted by state and target, and a claw sees its own', async () => {
+      await createJob(server().head, { target: 'counted' });
+      const all = expectStatus(
+        await server().head.get<{ states: { queued: number }; targets: Record<string, { queued?: number }> }>(
+          '/stats',
+        ),
+        200,
+      );
+      ok(all.states.queued >= 1);
+      strictEqual(all.targets['counted']?.queued, 1);
+      const own = expectStatus(await server().left.get<{ targets: object }>('/stats'), 200);
+      ok(!('counted' in own.targets));
+    });
+
+    test('pages follow each other without gap or repetition, in both orders', async () => {
+      const { jobs } = expectStatus(
+        await server().head.post<JobList>('/jobs/batch', {
+          jobs: Array.from({ length: 7 }, () => ({ target: 'paged' })),
+        }),
+        201,
+      );
+      const ids = jobs.map(({ id }) => id);
+      for (const [order, expected] of [
+        ['oldest', ids],
+        ['newest', ids.toReversed()],
+      ] as const) {
+        const seen: string[] = [];
+        let cursor: string | null | undefined;
+        do {
+          const from = cursor ? `&cursor=${cursor}` : '';
+          const page = expectStatus(
+            await server().head.get<JobList>(`/jobs?target=paged&limit=3&order=${order}${from}`),
+            200,
+          );
+          seen.push(...page.jobs.map(({ id }) => id));
+          cursor = page.nextCursor;
+        } while (cursor);
+        deepStrictEqual(seen, expected);
+      }
+    });
+
+    test('the list without pages says when it is not all', async () => {
+      const batch = { jobs: Array.from({ length: 1_000 }, () => ({ target: 'crowd' })) };
+      expectStatus(await server().head.post('/jobs/batch', batch), 201);
+      const exact = expectStatus(
+        await server().head.get<JobList & { truncated?: boolean }>('/jobs?target=crowd'),
+        200,
+      );
+      deepStrictEqual([exact.jobs.length, exact.truncated], [1_000, undefined]);
+      const last = await createJob(server().head, { target: 'crowd' });
+      const more = expectStatus(
+        await server().head.get<JobList & { truncated?: boolean }>('/jobs?target=crowd'),
+        200,
+      );
+      deepStrictEqual([more.jobs.length, more.truncated], [1_000, true]);
+      ok(!more.jobs.some(({ id }) => id === last.id));
+    });
+  });
+}

@@ -1,0 +1,50 @@
+import { deepStrictEqual, ok, strictEqual } from 'node:assert';
+import { suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { JobBody } from '../support/http.ts';
+import type { TestServer } from '../support/server.ts';
+import { readJob, runningJob, sharedServer, type Start } from './spine-cases.ts';
+
+const LEASE_MS = 400;
+const PATIENCE_MS = 15_000;
+
+export function reaperCases(start: Start): void {
+  suite('expired leases', () => {
+    const server = sharedServer(start, { leaseMs: LEASE_MS, reaperIntervalMs: 50 });
+
+    test('[SP-36] a job whose lease expires goes back to the queue', async () => {
+      const claimed = await runningJob(server(), server().left);
+      const job = await untilNotRunning(server(), claimed.id);
+      deepStrictEqual([job.status, job.claimedBy, job.leaseUntil, job.attempts], ['queued', null, null, 1]);
+    });
+
+    test('[SP-36] at the limit it ends as dead', async () => {
+      const claimed = await runningJob(server(), server().left, { maxAttempts: 1 });
+      strictEqual((await untilNotRunning(server(), claimed.id)).status, 'dead');
+    });
+
+    test('[SP-21 SP-36] heartbeats keep a job past its first lease', async () => {
+      const claimed = await runningJob(server(), server().left);
+      const firstEnd = Date.parse(claimed.leaseUntil ?? '');
+      let last = claimed;
+      while (Date.parse(String(last['updatedAt'])) < firstEnd + LEASE_MS) {
+        await sleep(LEASE_MS / 8);
+        const answer = await server().left.post<JobBody>(`/jobs/${claimed.id}/heartbeat`);
+        strictEqual(answer.status, 200, answer.text);
+        last = answer.body;
+      }
+      deepStrictEqual([last.status, last.attempts], ['running', 1]);
+    });
+  });
+}
+
+/** The reaper is another process's loop: there is nothing to wait for but its effect. */
+async function untilNotRunning(server: TestServer, id: string): Promise<JobBody> {
+  const endsAt = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const job = await readJob(server.head, id);
+    if (job.status !== 'running') return job;
+    ok(performance.now() < endsAt, `still running after ${PATIENCE_MS} ms`);
+    await sleep(20);
+  }
+}

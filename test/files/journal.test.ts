@@ -1,0 +1,238 @@
+import { deepStrictEqual, match, ok, strictEqual } from 'node:assert';
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { type Journal, openJournal } from '../../src/files/journal.ts';
+import type { JournalLine } from '../../src/files/journal-line.ts';
+import { readJournal } from '../../src/files/journal-read.ts';
+import { allJobs, type Bench, drain, HEAD, LEFT, makeWork, openBench } from './fixture.ts';
+
+const journalDir = (bench: Bench): string => path.join(bench.dir, 'journal');
+
+function journalOf(
+  bench: Bench,
+  more: { segmentBytes?: number; compactAboveBytes?: number } = {},
+): Promise<Journal> {
+  return openJournal({ dir: journalDir(bench), store: bench.store, clock: bench.clock, ...more });
+}
+
+async function linesOf(bench: Bench): Promise<JournalLine[]> {
+  const lines: JournalLine[] = [];
+  for await (const { line, where } of readJournal(journalDir(bench))) {
+    ok(line, `${where} cannot be read`);
+    lines.push(line);
+  }
+  return lines;
+}
+
+async function places(bench: Bench): Promise<string[]> {
+  return (await linesOf(bench)).flatMap((line) => ('pos' in line ? [`${line.pos}.${line.ordinal}`] : []));
+}
+
+async function feedPlaces(bench: Bench): Promise<string[]> {
+  return (await bench.store.read.feed({ pos: 0, ordinal: 0 }, 100_000)).map(
+    ({ pos, ordinal }) => `${pos}.${ordinal}`,
+  );
+}
+
+test('every committed event has its line in the journal, in the order of the feed', async () => {
+  await using bench = openBench();
+  await makeWork(bench);
+  const journal = await journalOf(bench);
+  ok((await drain(journal)) > 20);
+  deepStrictEqual(await places(bench), await feedPlaces(bench));
+  strictEqual(journal.lagMs(), 0);
+  strictEqual(statSync(path.join(journalDir(bench), '000001.jsonl')).mode & 0o777, 0o600);
+  await journal.close();
+});
+
+test('a journal that was opened again goes on where it stopped, without a line twice', async () => {
+  await using bench = openBench();
+  await makeWork(bench);
+  let journal = await journalOf(bench);
+  await drain(journal);
+  await journal.close();
+  await bench.engine.jobs.create(HEAD, [{ target: 'any' }]);
+  await bench.reopen();
+  journal = await journalOf(bench);
+  strictEqual(journal.setAside, null);
+  strictEqual(await drain(journal), 1);
+  await journal.close();
+  deepStrictEqual(await places(bench), await feedPlaces(bench));
+});
+
+test('a line that a crash cut off is removed and written again, wherever it was cut', async () => {
+  await using bench = openBench();
+  await makeWork(bench);
+  const journal = await journalOf(bench);
+  await drain(journal);
+  await journal.close();
+  const file = path.join(journalDir(bench), '000001.jsonl');
+  const whole = readFileSync(file);
+  const cuts = [
+    0,
+    1,
+    20,
+    whole.lastIndexOf(10, -2) + 1,
+    whole.length - 1,
+    whole.length - 2,
+    Math.floor(whole.length / 2),
+  ];
+  for (const cut of cuts) {
+    writeFileSync(file, whole);
+    truncateSync(file, cut);
+    const again = await journalOf(bench);
+    await drain(again);
+    await again.close();
+    deepStrictEqual(await places(bench), await feedPlaces(bench), `cut at ${cut}`);
+  }
+});
+
+test('zeros at the end, as a power cut may leave them, are no line', async () => {
+  await using bench = openBench();
+  await makeWork(bench);
+  const journal = await journalOf(bench);
+  await drain(journal);
+  await journal.close();
+  appendFileSync(path.join(journalDir(bench), '000001.jsonl'), Buffer.alloc(4096));
+  await bench.engine.jobs.create(HEAD, [{ target: 'any' }]);
+  const again = await journalOf(bench);
+  await drain(again);
+  await again.close();
+  deepStrictEqual(await places(bench), await feedPlaces(bench));
+});
+
+test('a full segment is followed by the next', async () => {
+  await using bench = openBench();
+  const journal = await journalOf(bench, { segmentBytes: 2_000 });
+  for (let i = 0; i < 10; i++) {
+    await bench.engine.jobs.create(HEAD, [{ target: 'any', spec: 'x'.repeat(500) }]);
+    await journal.runOnce();
+  }
+  await journal.close();
+  ok(readdirSync(journalDir(bench)).length >= 3);
+  const again = await journalOf(bench);
+  strictEqual(await drain(again), 0);
+  await again.close();
+  deepStrictEqual(await places(bench), await feedPlaces(bench));
+});
+
+test('rewriting the journal leaves what is alive, in one file, and lines of pruned jobs go', async () => {
+  await using bench = openBench();
+  const journal = await journalOf(bench, { segmentBytes: 20_000, compactAboveBytes: 70_000 });
+  const { jobs } = await bench.engine.jobs.create(
+    HEAD,
+    Array.from({ length: 50 }, () => ({ target: 'left-claw', spec: 'x'.repeat(500) })),
+  );
+  await drain(journal);
+  const gone = jobs.slice(0, 40);
+  await bench.store.transaction(0, async (tx) => tx.deleteJobs(gone.map(({ no }) => no)));
+  journal.prune(gone.map(({ id }) => id));
+  const kept = jobs[45];
+  ok(kept);
+  const { job } = await bench.engine.leases.claim(LEFT, kept.id);
+  for (let i = 0; i < 40; i++) {
+    await bench.engine.leases.heartbeat(LEFT, kept.id, job.leaseToken, { i, text: 'y'.repeat(300) });
+    await journal.runOnce();
+  }
+  await drain(journal);
+  await journal.close();
+  const files = readdirSync(journalDir(bench));
+  ok(
+    files.some((file) => file.endsWith('.base.jsonl')),
+    files.join(),
+  );
+  const bytes = files.reduce((sum, file) => sum + statSync(path.join(journalDir(bench), file)).size, 0);
+  ok(bytes < 70_000, `${bytes} bytes`);
+  const held = new Set(
+    (await linesOf(bench)).flatMap((line) => ('pos' in line && line.fixed ? [line.fixed.id] : [])),
+  );
+  deepStrictEqual(held, new Set((await allJobs(bench.store)).map(({ id }) => id)));
+});
+
+test('a rewrite that was killed at any step changes nothing', async () => {
+  await using bench = openBench();
+  await makeWork(bench);
+  const journal = await journalOf(bench, { segmentBytes: 3_000 });
+  await drain(journal);
+  await journal.close();
+  const dir = journalDir(bench);
+  const expected = await places(bench);
+  // Killed while it was written.
+  writeFileSync(
+    path.join(dir, '000002.base.jsonl.tmp'),
+    '{"spine":1,"identity":"test-identity"}\n{"pos":1,"ordin',
+  );
+  await (await journalOf(bench)).close();
+  deepStrictEqual(
+    readdirSync(dir).filter((file) => file.endsWith('.tmp')),
+    [],
+  );
+  deepStrictEqual(await places(bench), expected);
+  // Killed after the new file was put in place, before the old ones were deleted.
+  const old = path.join(bench.dir, 'old');
+  mkdirSync(old);
+  for (const file of readdirSync(dir)) copyFileSync(path.join(dir, file), path.join(old, file));
+  const again = await journalOf(bench, { compactAboveBytes: 1 });
+  await drain(again);
+  await again.close();
+  const after = new Set(await places(bench));
+  for (const file of readdirSync(old)) copyFileSync(path.join(old, file), path.join(dir, file));
+  deepStrictEqual(new Set(await places(bench)), after);
+  await (await journalOf(bench)).close();
+  ok(!existsSync(path.join(dir, '000001.jsonl')));
+  deepStrictEqual(after, new Set(await feedPlaces(bench)));
+});
+
+test('a database that was restored from a backup gets a new journal, and the old one is kept', async () => {
+  await using bench = openBench();
+  await bench.engine.jobs.create(HEAD, [{ target: 'any' }]);
+  const backup = path.join(bench.dir, 'backup.db');
+  await bench.store.backup(backup);
+  await bench.engine.jobs.create(HEAD, [{ target: 'any' }, { target: 'any' }]);
+  const journal = await journalOf(bench);
+  await drain(journal);
+  await journal.close();
+  await bench.store.close();
+  for (const suffix of ['-wal', '-shm']) rmSync(path.join(bench.dir, `spine.db${suffix}`), { force: true });
+  copyFileSync(backup, path.join(bench.dir, 'spine.db'));
+  await using restored = openBench(bench.dir);
+  await restored.engine.jobs.create(HEAD, [{ target: 'left-claw' }]);
+  const again = await journalOf(restored);
+  match(again.setAside ?? '', /journal\.before-1$/);
+  await drain(again);
+  await again.close();
+  deepStrictEqual(await places(restored), await feedPlaces(restored));
+});
+
+test('a failed write is tried again in a new file', async () => {
+  await using bench = openBench();
+  const journal = await journalOf(bench);
+  await bench.engine.jobs.create(HEAD, [{ target: 'any' }]);
+  await drain(journal);
+  await bench.engine.jobs.create(HEAD, [{ target: 'any' }]);
+  const dir = journalDir(bench);
+  // The next segment cannot be made, as on a disk that fails.
+  rmSync(dir, { recursive: true });
+  writeFileSync(dir, '');
+  await journal.close();
+  let failure: unknown;
+  await journal.runOnce().catch((error: unknown) => (failure = error));
+  ok(failure instanceof Error);
+  rmSync(dir);
+  mkdirSync(dir);
+  strictEqual(await drain(journal), 1);
+  await journal.close();
+  deepStrictEqual(await places(bench), (await feedPlaces(bench)).slice(1));
+});

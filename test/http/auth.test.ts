@@ -1,0 +1,45 @@
+import { deepStrictEqual, strictEqual } from 'node:assert';
+import { suite, test } from 'node:test';
+import { authenticator, credentialsOf } from '../../src/http/auth.ts';
+
+const tokens = { head: ['head-old', 'head-new'], left_claw: ['left'], right_claw: ['right', ''] };
+const authenticate = authenticator(credentialsOf(tokens));
+
+suite('bearer tokens', () => {
+  test('[SP-08 SP-09 SP-10] stand for their roles, who may serve their own targets', () => {
+    deepStrictEqual(authenticate('Bearer head-old'), { name: 'head', role: 'head', targets: null });
+    deepStrictEqual(authenticate('Bearer left'), {
+      name: 'left-claw',
+      role: 'worker',
+      targets: ['left-claw', 'any'],
+    });
+    deepStrictEqual(authenticate('Bearer right'), {
+      name: 'right-claw',
+      role: 'worker',
+      targets: ['right-claw', 'any'],
+    });
+  });
+
+  test('[SP-11] of one role are all accepted', () => {
+    strictEqual(authenticate('Bearer head-new')?.name, 'head');
+    strictEqual(authenticate('bearer  head-new')?.name, 'head');
+  });
+
+  test('[SP-07] are refused when anything is wrong with them', () => {
+    for (const header of [
+      undefined,
+      '',
+      'Bearer',
+      'Bearer ',
+      'Bearer  ',
+      'Bearer head',
+      'Bearer head-old ',
+      'Bearer head-old,left',
+      'Basic left',
+      'left',
+      'Bearer LEFT',
+    ]) {
+      strictEqual(authenticate(header), null, header);
+    }
+  });
+});

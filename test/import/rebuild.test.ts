@@ -1,0 +1,272 @@
+import { deepStrictEqual, ok, strictEqual } from 'node:assert';
+import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { type Job, SETTLED, UNSETTLED } from '../../src/domain/job.ts';
+import { openJournal } from '../../src/files/journal.ts';
+import { readJournal } from '../../src/files/journal-read.ts';
+import { openProjection } from '../../src/files/projection.ts';
+import { rebuild, type RebuildReport } from '../../src/import/rebuild.ts';
+import type { Store } from '../../src/store/store.ts';
+import { allJobs, type Bench, drain, everything, HEAD, LEFT, makeWork, openBench } from '../files/fixture.ts';
+
+function journalOf(bench: Bench, more: object = {}) {
+  return openJournal({
+    dir: path.join(bench.dir, 'journal'),
+    store: bench.store,
+    clock: bench.clock,
+    ...more,
+  });
+}
+
+/** Rebuilds into a second database beside the first. */
+async function rebuilt(bench: Bench): Promise<{ other: Bench; report: RebuildReport }> {
+  const other = openBench(bench.dir, 'spine.db.new');
+  const report = await rebuild({
+    journal: readJournal(path.join(bench.dir, 'journal')),
+    store: other.store,
+    dir: bench.dir,
+    now: bench.clock.now(),
+    defaults: { leaseMs: 60_000, maxAttempts: 3 },
+  });
+  return { other, report };
+}
+
+async function settingsOf({ read }: Store) {
+  const { pauses } = await read.routing();
+  return {
+    types: await read.types(),
+    pools: await read.pools(),
+    pauses,
+    counts: await read.counts(),
+    feed: await read.feed({ pos: 0, ordinal: 0 }, 100_000),
+  };
+}
+
+test('the journal brings back every job as it was, and the database can go on', async () => {
+  await using bench = openBench();
+  await makeWork(bench);
+  const journal = await journalOf(bench);
+  await drain(journal);
+  await journal.close();
+  const { other, report } = await rebuilt(bench);
+  deepStrictEqual(await everything(other.store), await everything(bench.store));
+  deepStrictEqual(await settingsOf(other.store), await settingsOf(bench.store));
+  const jobs = await allJobs(bench.store);
+  deepStrictEqual(
+    { ...report, events: 0 },
+    { from: 'journal', jobs: jobs.length, events: 0, blobs: 0, unreadable: [], uncertain: 0 },
+  );
+  // The holder of a lease goes on with it, and new events get new places.
+  const running = jobs.find(
+    ({ state, title }: Job & { title?: string }) => state === 'running' && title === undefined,
+  );
+  ok(running?.leaseToken);
+  await other.engine.leases.complete(LEFT, running.id, running.leaseToken, 'after the rebuild');
+  await other.engine.jobs.comment(HEAD, running.id, 'and a comment');
+  const made = await other.engine.jobs.create(HEAD, [{ target: 'any' }]);
+  ok((made.jobs[0]?.no ?? 0) > (jobs.at(-1)?.no ?? 0));
+  // Its journal and its files go on as well.
+  const again = await openJournal({
+    dir: path.join(bench.dir, 'journal'),
+    store: other.store,
+    clock: bench.clock,
+  });
+  strictEqual(again.setAside, null);
+  strictEqual(await drain(again), 3);
+  await again.close();
+  await other.store.close();
+});
+
+test('writing the journal in small steps, between restarts, and rewriting it brings back the same', async () => {
+  await using bench = openBench();
+  const journal = await journalOf(bench, { segmentBytes: 3_000, compactAboveBytes: 6_000 });
+  await bench.engine.jobs.create(HEAD, [{ target: 'left-claw', spec: 'early' }]);
+  await journal.runOnce();
+  await makeWork(bench);
+  await journal.runOnce();
+  const jobs = await allJobs(bench.store);
+  for (const job of jobs.filter(({ state }) => state === 'queued'))
+    await bench.engine.jobs.comment(HEAD, job.id, 'one more');
+  await journal.runOnce();
+  const running = jobs.find(({ state }) => state === 'running');
+  await bench.engine.leases.complete(LEFT, running?.id ?? '', running?.leaseToken ?? null, {
+    big: 'x'.repeat(5_000),
+  });
+  await drain(journal);
+  await journal.close();
+  const { other } = await rebuilt(bench);
+  // Without the settling loop a parent that ended is settled by the next start.
+  const settledLater = (all: Awaited<ReturnType<typeof everything>>) =>
+    all.map(({ job, ...rest }) => ({
+      job: { ...job, settled: job.settled === UNSETTLED ? SETTLED : job.settled },
+      ...rest,
+    }));
+  deepStrictEqual(settledLater(await everything(other.store)), settledLater(await everything(bench.store)));
+  await other.store.close();
+});
+
+test('pruned jobs stay away', async () => {
+  await using bench = openBench();
+  const journal = await journalOf(bench);
+  const { jobs } = await bench.engine.jobs.create(HEAD, [{ target: 'any' }, { target: 'any' }]);
+  await drain(journal);
+  const [gone] = jobs;
+  ok(gone);
+  await bench.store.transaction(0, async (tx) => {
+    await tx.deleteJobs([gone.no]);
+    await tx.addCounts('x', [{ target: 'any', state: 'queued', by: -1 }]);
+  });
+  journal.prune([gone.id]);
+  await drain(journal);
+  await journal.close();
+  const { other, report } = await rebuilt(bench);
+  strictEqual(report.jobs, 1);
+  deepStrictEqual(await everything(other.store), await everything(bench.store));
+  deepStrictEqual(await other.store.read.counts(), await bench.store.read.counts());
+  await other.store.close();
+});
+
+test('a journal that ends anywhere gives whole jobs with gap-free histories, and no job it names is missing', async () => {
+  await using bench = openBench();
+  const journal = await journalOf(bench);
+  await makeWork(bench);
+  await drain(journal);
+  await journal.close();
+  const file = path.join(bench.dir, 'journal', '000001.jsonl');
+  const whole = readFileSync(file);
+  const ends = [...whole.keys()].filter((at) => whole[at] === 10);
+  for (const end of ends) {
+    writeFileSync(file, whole);
+    truncateSync(file, end + 1);
+    const { other } = await rebuilt(bench);
+    const named = new Set(
+      whole
+        .toString('utf8', 0, end)
+        .split('\n')
+        .flatMap((line) => /"jobNo":(\d+)/.exec(line)?.[1] ?? []),
+    );
+    const all = await everything(other.store);
+    deepStrictEqual(new Set(all.map(({ job }) => String(job.no))), named);
+    for (const { job, events } of all) {
+      deepStrictEqual(
+        events.map(({ seq }) => seq),
+        Array.from({ length: job.seq }, (_, i) => i + 1),
+      );
+    }
+    strictEqual(
+      (await other.store.read.counts()).reduce((sum, { n }) => sum + n, 0),
+      all.length,
+    );
+    await other.store.close();
+    for (const suffix of ['', '-wal', '-shm'])
+      rmSync(path.join(bench.dir, `spine.db.new${suffix}`), { force: true });
+  }
+});
+
+test('a damaged line is named, and the rest is brought back', async () => {
+  await using bench = openBench();
+  await bench.engine.jobs.create(HEAD, [{ target: 'any' }, { target: 'any' }, { target: 'any' }]);
+  const journal = await journalOf(bench);
+  await drain(journal);
+  await journal.close();
+  const file = path.join(bench.dir, 'journal', '000001.jsonl');
+  const lines = readFileSync(file, 'utf8').split('\n');
+  const second = lines.findIndex((line) => line.includes('"jobNo":2'));
+  lines[second] = `#${lines[second]?.slice(1)}`;
+  writeFileSync(file, lines.join('\n'));
+  const { other, report } = await rebuilt(bench);
+  deepStrictEqual(report.unreadable, [`000001.jsonl:${second + 1}`]);
+  deepStrictEqual(
+    (await allJobs(other.store)).map(({ no }) => no),
+    [1, 3],
+  );
+  await other.store.close();
+});
+
+test("a uniqueKey that changed hands behind the journal's back does not stop the rebuild", async () => {
+  await using bench = openBench();
+  const journal = await journalOf(bench);
+  const { jobs } = await bench.engine.jobs.create(HEAD, [{ target: 'left-claw', uniqueKey: 'k' }]);
+  const [first] = jobs;
+  ok(first);
+  await drain(journal);
+  await bench.engine.jobs.cancel(HEAD, first.id, null);
+  await bench.engine.jobs.create(HEAD, [{ target: 'left-claw', uniqueKey: 'k' }]);
+  await drain(journal);
+  await journal.close();
+  const file = path.join(bench.dir, 'journal', '000001.jsonl');
+  const whole = readFileSync(file, 'utf8');
+  // As if the line of the first one's end were lost.
+  writeFileSync(
+    file,
+    whole
+      .split('\n')
+      .filter((line) => !line.includes('job.cancelled'))
+      .join('\n'),
+  );
+  const { other, report } = await rebuilt(bench);
+  strictEqual(report.uncertain, 1);
+  deepStrictEqual(
+    (await allJobs(other.store)).map(({ state }) => state),
+    ['failed', 'queued'],
+  );
+  await other.store.close();
+});
+
+test('dependents of a job that had ended are admitted again by the settling loop', async () => {
+  await using bench = openBench();
+  const { jobs } = await bench.engine.jobs.create(HEAD, [{ target: 'left-claw' }, { target: 'left-claw' }]);
+  const [a, b] = jobs as [Job, Job];
+  await bench.engine.jobs.create(HEAD, [{ target: 'any', after: [{ job: a.id }, { job: b.id }] }]);
+  const { settle } = await import('../../src/engine/settling.ts');
+  const finish = async (on: Bench, job: Job): Promise<void> => {
+    const { job: held } = await on.engine.leases.claim(LEFT, job.id);
+    await on.engine.leases.complete(LEFT, job.id, held.leaseToken, null);
+    for (const no of await on.store.read.unsettled(10)) await settle(on.engine.core, no);
+  };
+  await finish(bench, a);
+  const journal = await journalOf(bench);
+  await drain(journal);
+  await journal.close();
+  const { other } = await rebuilt(bench);
+  for (const no of await other.store.read.unsettled(10)) await settle(other.engine.core, no);
+  strictEqual((await allJobs(other.store))[2]?.waitingFor, 1);
+  await finish(other, b);
+  strictEqual((await allJobs(other.store))[2]?.state, 'queued');
+  await other.store.close();
+});
+
+test('without a journal the readable files bring the jobs back', async () => {
+  await using bench = openBench();
+  await makeWork(bench);
+  await drain(await openProjection({ dir: bench.dir, store: bench.store, clock: bench.clock }));
+  const { other, report } = await rebuilt(bench);
+  strictEqual(report.from, 'files');
+  const before = await everything(bench.store);
+  const after = await everything(other.store);
+  const comparable = (all: typeof before) =>
+    all.map(({ job, details, events }) => ({
+      id: job.id,
+      no: job.no,
+      state: job.state,
+      target: job.target,
+      attempts: job.attempts,
+      priority: job.priority,
+      type: details?.typeName,
+      input: { ...details?.input, spec: details?.input.spec ?? '""', meta: details?.input.meta ?? '{}' },
+      result: details?.result,
+      error: details?.error,
+      comments: details?.comments,
+      parent: details?.parentId,
+      retryOf: details?.retryOfId,
+      leaseUntil: job.leaseUntil,
+      claimedBy: job.claimedBy,
+      uniqueKey: job.uniqueKey,
+      pool: job.pool,
+      waitingFor: job.waitingFor,
+      kinds: events.map(({ kind }) => kind).filter((kind) => kind !== 'job.imported'),
+    }));
+  deepStrictEqual(comparable(after), comparable(before));
+  await other.store.close();
+});

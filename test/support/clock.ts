@@ -1,0 +1,86 @@
+import type { Clock } from '../../src/domain/ports.ts';
+
+/** A clock that a test moves. */
+export interface TestClock extends Clock {
+  /** Moves time on. Timers run in the order in which they are due, each at its own moment. */
+  advance(ms: number): Promise<void>;
+}
+
+interface Timer {
+  readonly at: number;
+  readonly order: number;
+  readonly task: () => void;
+}
+
+/** Turns of the event loop that let work started by a timer come to rest when nothing waits for real I/O. */
+const TURNS = 12;
+
+export class FakeClock implements TestClock {
+  #now: number;
+  #made = 0;
+  readonly #timers = new Set<Timer>();
+
+  constructor(startsAt = 1_700_000_000_000) {
+    this.#now = startsAt;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  after(delayMs: number, task: () => void): () => void {
+    const timer: Timer = { at: this.#now + Math.max(0, delayMs), order: this.#made++, task };
+    this.#timers.add(timer);
+    return () => void this.#timers.delete(timer);
+  }
+
+  /** How many timers have been set and neither run nor called off. */
+  get pending(): number {
+    return this.#timers.size;
+  }
+
+  async advance(ms: number): Promise<void> {
+    const until = this.#now + ms;
+    for (;;) {
+      const next = this.#nextUntil(until);
+      if (next === null) break;
+      this.#now = next.at;
+      this.#timers.delete(next);
+      next.task();
+      await rest();
+    }
+    this.#now = until;
+    await rest();
+  }
+
+  #nextUntil(until: number): Timer | null {
+    let best: Timer | null = null;
+    for (const timer of this.#timers) {
+      if (timer.at > until) continue;
+      if (best === null || timer.at < best.at || (timer.at === best.at && timer.order < best.order))
+        best = timer;
+    }
+    return best;
+  }
+}
+
+/** Lets everything that is ready to run do so. */
+export async function rest(turns = TURNS): Promise<void> {
+  for (let turn = 0; turn < turns; turn++) await nextTurn();
+}
+
+/** Far above what any condition here takes; a test that never gets there ends with a name instead of hanging. */
+const UNTIL_LIMIT_MS = 20_000;
+
+/** Waits for a condition, turn by turn of the event loop: it is an event that is waited for, never a time. */
+export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+  const startedAt = performance.now();
+  while (!(await condition())) {
+    if (performance.now() - startedAt > UNTIL_LIMIT_MS) throw new Error(`waited in vain until ${what}`);
+    await nextTurn();
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
