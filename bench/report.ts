@@ -30,8 +30,9 @@ export function reportOn(bench: Bench, runs: Runs): Report {
   const rates: Record<string, Record<string, Rate>> = {};
   const problems: string[] = [];
   for (const { name } of bench.entrants) {
-    const measured = runs.get(name) ?? [];
-    for (const { problem } of measured) if (problem !== null) problems.push(`${name}: ${problem}`);
+    const all = runs.get(name) ?? [];
+    const measured = all.filter((run) => run.problem === null);
+    for (const { problem } of all) if (problem !== null) problems.push(`${name}: ${problem}`);
     const measures = new Set(measured.flatMap((run) => Object.keys(run.rates)));
     rates[name] = Object.fromEntries(
       [...measures].map((measure) => [

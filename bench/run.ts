@@ -18,6 +18,7 @@ import { printed, type Report, reportOn } from './report.ts';
 /** Far above the slowest phase. */
 const PHASE_LIMIT_MS = 180_000;
 const QUICK = 8;
+const REASON_CHARS = 2_000;
 
 const execute = promisify(execFile);
 
@@ -97,11 +98,17 @@ async function measure(bench: Bench, entrant: Entrant): Promise<Measured> {
     process.stderr.write(stderr);
     return JSON.parse(stdout) as Measured;
   } catch (error) {
-    return { rates: {}, problem: error instanceof Error ? error.message : String(error) };
+    return { rates: {}, problem: reason(error) };
   } finally {
     await database?.drop();
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** What the process said before it ended; its command line says nothing to a reader. */
+function reason(error: unknown): string {
+  const stderr = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : '';
+  return (stderr || String(error)).slice(0, REASON_CHARS);
 }
 
 function show(report: Report): void {

@@ -1,9 +1,12 @@
 import { type Answer, type HttpClient, httpClient, type JobBody } from '../test/support/http.ts';
 import { startServer, type TestServer } from '../test/support/server.ts';
+import { percentile, rounded } from './measure.ts';
 import { type ProofReport, report } from './report.ts';
 import type { ProofStore } from './stores.ts';
 
 const CLAIMERS = 10;
+/** Servers look for themselves once a second; a claimer for whom there is work must not wait for that. */
+const SERVED_WITHIN_MS = 500;
 
 export interface ContentionOptions {
   readonly rounds: number;
@@ -26,19 +29,23 @@ export async function proveContention(store: ProofStore, options: ContentionOpti
   if (first === undefined) throw new Error('contention needs at least one server');
 
   const violations: string[] = [];
+  const waitsMs: number[] = [];
   for (let round = 0; round < options.rounds; round++) {
     violations.push(...(await raceById(first, claimers)), ...(await raceForNext(first, claimers)));
     violations.push(...(await raceToCreate(servers, round)));
+    violations.push(...(await raceOverTargets(first, claimers.slice(0, CLAIMERS / 2), waitsMs)));
   }
-  // What the creators made must not be in the others' way.
-  await workUntilEmpty(claimers[0] as HttpClient);
+
+  const waitMs = rounded(percentile(waitsMs, 0.9));
+  if (waitMs > SERVED_WITHIN_MS)
+    violations.push(`claimers waited ${waitMs} ms (p90) although there was work`);
   violations.push(...(await shareQueue(first, claimers, options.jobs)));
   return report({
     proof: options.servers === 1 ? 'contention' : `contention-${options.servers}-servers`,
     store: store.kind,
     summary:
       `${options.rounds * 2} races of ${CLAIMERS} claimers and ${options.rounds} of ${CLAIMERS} creators with one key ` +
-      `over ${options.servers} server(s), ` +
+      `over ${options.servers} server(s), waits over two targets p90 ${waitMs} ms, ` +
       `${options.jobs} jobs shared by ${CLAIMERS} workers`,
     counts: { races: options.rounds * 3, jobs: options.jobs, servers: options.servers },
     violations,
@@ -79,6 +86,28 @@ async function raceForNext(server: TestServer, claimers: readonly HttpClient[]):
   return given.length === 1 && given[0] === id
     ? []
     : [`claim next for job ${id} gave ${given.join(' ') || 'nothing'}`];
+}
+
+/** As many jobs as claimers, in two targets that all of them serve: everybody gets one, and soon. */
+async function raceOverTargets(
+  server: TestServer,
+  claimers: readonly HttpClient[],
+  waitsMs: number[],
+): Promise<string[]> {
+  const jobs = claimers.map((_, index) => ({ target: index % 2 === 0 ? 'left-claw' : 'any' }));
+  await server.head.post('/jobs/batch', { jobs });
+  const given = await Promise.all(
+    claimers.map(async (claimer) => {
+      const askedMs = performance.now();
+      const answer = await claimer.post<{ jobs: JobBody[] }>('/jobs/claim', { waitMs: 5_000 });
+      waitsMs.push(performance.now() - askedMs);
+      return answer.body.jobs.map((job) => job.id);
+    }),
+  );
+  const ids = new Set(given.flat());
+  return ids.size === claimers.length
+    ? []
+    : [`${claimers.length} claimers got ${ids.size} jobs of two targets`];
 }
 
 /** Ten callers with one Idempotency-Key, half of them a second time: one job, and everybody is told of it. */

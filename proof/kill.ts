@@ -65,7 +65,7 @@ export async function proveKill(store: ProofStore, options: KillOptions): Promis
     ...restartsMs.filter((ms) => ms >= RESTART_LIMIT_MS).map((ms) => `a restart took ${rounded(ms)} ms`),
   ];
   if (violations.length > 0) keepEvidence(store.kind, seed, calls, finals);
-  const counts = {
+  const counts: Record<string, number> = {
     ...countAll(kills, calls, finals, restartsMs),
     ...(signal === 'SIGTERM' && { stopMaxMs: rounded(Math.max(...stopsMs)) }),
   };

@@ -210,8 +210,8 @@ export async function serve(config: Config, out: Out): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const stop = (): void => {
       // Draining is bounded: what is not done by then is recovered at the next start.
-      setTimeout(() => process.exit(0), config.drainSeconds * 1000).unref();
-      app.close().then(resolve, reject);
+      const giveUp = systemClock().after(config.drainSeconds * 1000, () => process.exit(0));
+      app.close().finally(giveUp).then(resolve, reject);
     };
     process.once('SIGTERM', stop);
     process.once('SIGINT', stop);

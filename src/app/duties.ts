@@ -3,7 +3,7 @@
 import type { Channel } from '../channels/channel.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Core } from '../engine/core.ts';
-import { clockSync, gauge, sequencer, waiterPoll } from '../loops/keepers.ts';
+import { clockSync, gauge, sequencer, tokenWatch, waiterPoll } from '../loops/keepers.ts';
 import { type Duty, Loop, type LoopStatus } from '../loops/loop.ts';
 import { notifier } from '../loops/notifier.ts';
 import { poolSweeper } from '../loops/pools.ts';
@@ -48,6 +48,7 @@ export function startDuties(options: DutyOptions): Duties {
     loop(new Pruner(core, { retentionMs: options.retentionMs, forget: options.forget })),
     loop(gauge(core)),
     loop(waiterPoll(core)),
+    loop(tokenWatch(core)),
     ...(channels.length > 0 ? [loop(notifier(core, channels))] : []),
     ...files,
     ...postgres,

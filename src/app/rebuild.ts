@@ -5,8 +5,8 @@ import type { Out } from '../app.ts';
 import type { Config } from '../config.ts';
 import type { Clock, Ids } from '../domain/ports.ts';
 import { journalIdentity, readJournal } from '../files/journal-read.ts';
-import { rebuild as rebuildFrom } from '../import/rebuild.ts';
-import { openForRebuild } from '../store/datadir.ts';
+import { type RebuildReport, rebuild as rebuildFrom } from '../import/rebuild.ts';
+import { openForRebuild, type Rebuild } from '../store/datadir.ts';
 import { openSqlite } from '../store/sqlite.ts';
 
 class RebuildError extends Error {
@@ -20,14 +20,7 @@ export async function rebuild(config: Config, out: Out, clock: Clock, ids: Ids):
   const identity = await journalIdentity(journalDir);
   const target = openForRebuild(config.dataDir, { random: () => ids.jobId(clock.now()), identity });
   try {
-    const store = openSqlite({ file: target.dbFile, identity: target.identity });
-    const report = await rebuildFrom({
-      journal: readJournal(journalDir),
-      store,
-      dir: config.dataDir,
-      now: clock.now(),
-      defaults: { leaseMs: config.leaseMs, maxAttempts: config.defaultMaxAttempts },
-    }).finally(() => store.close());
+    const report = await fill(config, target, journalDir, clock.now());
     const aside = target.commit();
     const n = (count: number): string => count.toLocaleString('en');
     out.print(
@@ -39,5 +32,20 @@ export async function rebuild(config: Config, out: Out, clock: Clock, ids: Ids):
     if (aside !== null) out.print(`The old database is kept as ${aside}.`);
   } finally {
     target.release();
+  }
+}
+
+async function fill(
+  config: Config,
+  target: Rebuild,
+  journalDir: string,
+  now: number,
+): Promise<RebuildReport> {
+  const store = openSqlite({ file: target.dbFile, identity: target.identity });
+  try {
+    const defaults = { leaseMs: config.leaseMs, maxAttempts: config.defaultMaxAttempts };
+    return await rebuildFrom({ journal: readJournal(journalDir), store, dir: config.dataDir, now, defaults });
+  } finally {
+    await store.close();
   }
 }

@@ -6,9 +6,12 @@ import type { EndingVerb, Job, JobInput, LeasePolicy, RetryMode, State } from '.
 
 export interface Actor {
   readonly name: string;
-  readonly role: 'head' | 'worker' | 'viewer' | 'system';
-  /** The targets a worker may serve; null means all. */
+  /** `run` is the work itself: it may act on its own job and create children, and nothing else. */
+  readonly role: 'head' | 'worker' | 'viewer' | 'run' | 'system';
+  /** The targets an actor may see and serve; null means all. */
   readonly targets: readonly string[] | null;
+  /** The one job that a `run` may touch. */
+  readonly onlyJob?: string;
 }
 
 /** What a claim would start: made before the decision, so that deciding stays pure. */
@@ -154,6 +157,8 @@ export interface ClaimNext {
   readonly max: number;
   /** One offer per job that may be taken. */
   readonly offers: readonly LeaseOffer[];
+  /** Take nothing unless this command of the same flush is accepted: "I am done with that one, give me the next". */
+  readonly onlyIf: JobCommand | null;
 }
 
 export type Command = JobCommand | Create | ClaimNext;

@@ -7,12 +7,12 @@ import { admit } from './admit.ts';
 import { refuse } from './error.ts';
 import type { EventDraft } from './event.ts';
 import { isFinal, type Job } from './job.ts';
-import { holds, serves, startLease } from './lease.ts';
+import { holds, mayTouch, startLease } from './lease.ts';
 import { endBadly, finish } from './retry.ts';
 import { WORDS } from './words.ts';
 
 export function decide(job: Job, command: JobCommand, now: number): Decision {
-  if (!serves(command.actor, job.target)) return unchanged(job, refuse('forbidden', { target: job.target }));
+  if (!mayTouch(command.actor, job)) return unchanged(job, refuse('forbidden', { target: job.target }));
   switch (command.kind) {
     case 'claim':
       return claim(job, command, now);

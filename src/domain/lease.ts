@@ -5,9 +5,14 @@ import { type Refusal, refuse } from './error.ts';
 import type { EndingVerb, Job } from './job.ts';
 import { WORDS } from './words.ts';
 
-/** Whether this actor may see and serve the job at all. */
+/** Whether this actor may see and serve work for the target at all. */
 export function serves(actor: Actor, target: string): boolean {
   return actor.targets === null || actor.targets.includes(target);
+}
+
+/** Whether this actor may see and touch this very job. */
+export function mayTouch(actor: Actor, job: Pick<Job, 'id' | 'target'>): boolean {
+  return serves(actor, job.target) && (actor.onlyJob === undefined || actor.onlyJob === job.id);
 }
 
 export type Hold =

@@ -1,6 +1,6 @@
 /** Hands the ready jobs of a flush to the claimers of that flush, best job first, first claimer first. */
 
-import type { Claim, ClaimedJob, ClaimNext, ClaimNextAnswer } from '../domain/command.ts';
+import type { Claim, ClaimedJob, ClaimNext, ClaimNextAnswer, JobCommand } from '../domain/command.ts';
 import { decide } from '../domain/decide.ts';
 import type { Job } from '../domain/job.ts';
 import { needsSlots } from '../domain/pool.ts';
@@ -18,6 +18,8 @@ interface Heads {
   /** As many came back as were asked for: there may be more behind them. */
   readonly cut: boolean;
 }
+
+const NOTHING: ClaimNextAnswer = { ok: true, jobs: [], more: false };
 
 export class ClaimDesk {
   readonly #tx: Tx;
@@ -45,10 +47,26 @@ export class ClaimDesk {
     );
   }
 
-  async serve(commands: readonly ClaimNext[]): Promise<ClaimNextAnswer[]> {
+  async serve(
+    commands: readonly ClaimNext[],
+    accepted: (command: JobCommand) => boolean,
+  ): Promise<ClaimNextAnswer[]> {
     const answers: ClaimNextAnswer[] = [];
-    for (const command of commands) answers.push(await this.#serveOne(command));
+    for (const command of commands) {
+      const wanted = command.onlyIf === null || accepted(command.onlyIf);
+      answers.push(wanted ? await this.#serveOne(command) : NOTHING);
+    }
+    this.#offerRest();
     return answers;
+  }
+
+  /** What was locked here but not taken was hidden from other lanes and servers: they are told to look again. */
+  #offerRest(): void {
+    const { queued } = this.#ledger.effects;
+    for (const [key, { jobs, next }] of this.#heads) {
+      const { target } = fromHeadKey(key);
+      if (next < jobs.length) queued.set(target, (queued.get(target) ?? 0) + jobs.length - next);
+    }
   }
 
   async #serveOne(command: ClaimNext): Promise<ClaimNextAnswer> {

@@ -6,6 +6,7 @@ import type { Clock, Ids, SchemaChecker } from '../domain/ports.ts';
 import type { JobType, Routing, Store } from '../store/store.ts';
 import { Flusher } from './flusher.ts';
 import type { Effects, OutboxPolicy } from './ledger.ts';
+import { TokenCache } from './token-cache.ts';
 import { Waiters } from './waiters.ts';
 
 export interface EngineSettings {
@@ -40,6 +41,7 @@ export class Core {
   readonly settings: EngineSettings;
   readonly flusher: Flusher;
   readonly waiters: Waiters;
+  readonly tokens: TokenCache;
   readonly hints: Hints = { unsettled: () => undefined, timed: () => undefined, committed: () => undefined };
   readonly #clock: Clock;
   #routing: Promise<Routing> | null = null;
@@ -54,6 +56,7 @@ export class Core {
     this.settings = options.settings;
     this.#clock = options.clock;
     this.waiters = new Waiters(options.clock);
+    this.tokens = new TokenCache(options.store);
     const laneNames = Array.from({ length: options.store.lanes }, () =>
       String(Math.floor(options.ids.fraction() * LANE_NAMES)),
     );

@@ -113,7 +113,7 @@ export class CreationDesk {
     const parent = this.#ledger.find(job.parentId);
     if (parent === null)
       return refuse('bad_request', { field: 'parentId', problem: 'parentId names no job' });
-    if (actor.role === 'worker') {
+    if (actor.role === 'worker' || actor.role === 'run') {
       if (parent.state !== 'running' || parent.claimedBy !== actor.name)
         return refuse('not_owner', { claimedBy: parent.claimedBy });
       if (!serves(actor, job.target)) return refuse('forbidden', { target: job.target });

@@ -4,6 +4,7 @@ import type { Accepted, Actor, ClaimedJob, DependencyOn, LogLine } from '../doma
 import type { JobEvent } from '../domain/event.ts';
 import type { Job, JobDetails, LeasePolicy, RetryMode, State } from '../domain/job.ts';
 import type {
+  Audit,
   Blob,
   FeedEvent,
   FeedPlace,
@@ -13,6 +14,7 @@ import type {
   PoolUse,
   Routing,
   StoredLog,
+  StoredToken,
 } from '../store/store.ts';
 
 /** Every verb answers after its commit, and throws a SpineError when it is refused. */
@@ -23,6 +25,8 @@ export interface Engine {
   readonly routing: RoutingVerbs;
   readonly pools: Pools;
   readonly blobs: BlobRecords;
+  readonly tokens: Tokens;
+  readonly audit: AuditTrail;
   /** Jobs by target and state, from counters: costs the same with ten jobs and ten million. */
   counts(): Promise<{ target: string; state: State; n: number }[]>;
   now(): number;
@@ -85,6 +89,8 @@ export interface JobFilter {
   readonly target?: string;
   readonly type?: string;
   readonly tag?: string;
+  readonly words?: string;
+  readonly retries?: boolean;
   readonly order: 'oldest' | 'newest';
   readonly from?: number;
   readonly limit: number;
@@ -105,6 +111,11 @@ export interface ClaimNextOptions extends ClaimOptions {
   readonly signal?: AbortSignal;
 }
 
+/** How a holder ends one job before it takes the next. */
+export type Ending =
+  | { readonly verb: 'complete'; readonly result: unknown }
+  | { readonly verb: 'fail'; readonly error: unknown; readonly requeue: boolean };
+
 export interface Leases {
   claim(actor: Actor, id: string, options?: ClaimOptions): Promise<Accepted>;
   claimNext(actor: Actor, options: ClaimNextOptions): Promise<readonly ClaimedJob[]>;
@@ -118,6 +129,14 @@ export interface Leases {
     requeue: boolean,
   ): Promise<Accepted>;
   release(actor: Actor, id: string, leaseToken: string | null, reason: string | null): Promise<Accepted>;
+  /** Ends a job and claims the next ones in one transaction; claims nothing when the ending is refused. */
+  endThenClaim(
+    actor: Actor,
+    id: string,
+    leaseToken: string | null,
+    ending: Ending,
+    next: Omit<ClaimNextOptions, 'waitMs' | 'signal'>,
+  ): Promise<{ ended: Accepted; next: readonly ClaimedJob[] }>;
   log(actor: Actor, id: string, leaseToken: string | null, lines: readonly LogLine[]): Promise<Accepted>;
 }
 
@@ -145,7 +164,37 @@ export interface Pools {
   remove(name: string): Promise<void>;
 }
 
+export interface TokenDraft {
+  readonly name: string;
+  readonly role: 'head' | 'worker' | 'viewer';
+  /** Which targets it may see and serve; null means all. */
+  readonly targets: readonly string[] | null;
+}
+export interface Tokens {
+  /** The token is shown this once; only its hash is kept. */
+  add(actor: Actor, draft: TokenDraft): Promise<{ token: string; stored: StoredToken }>;
+  list(): Promise<StoredToken[]>;
+  revoke(actor: Actor, which: string): Promise<void>;
+  /** Who is behind a stored token, or the `run` behind a lease; null when nobody is. */
+  actorBehind(token: string): Promise<Actor | null>;
+  /** Calls back when tokens may have been revoked, so that open streams can be judged again. */
+  onChange(listener: () => void): () => void;
+}
+
+/** The record of administrative acts, newest first. */
+export interface AuditTrail {
+  list(beforeNo: number | null, limit: number): Promise<(Audit & { readonly no: number })[]>;
+}
+
 export interface BlobRecords {
   save(actor: Actor, blob: Omit<Blob, 'createdAt' | 'createdBy' | 'jobNo'>): Promise<Blob>;
   get(id: string): Promise<Blob>;
+  /** An artifact of a running job: its holder, or head, may add one. */
+  attach(
+    actor: Actor,
+    jobId: string,
+    leaseToken: string | null,
+    blob: Omit<Blob, 'createdAt' | 'createdBy' | 'jobNo'>,
+  ): Promise<Blob>;
+  ofJob(actor: Actor, jobId: string): Promise<Blob[]>;
 }

@@ -42,13 +42,14 @@ export async function flush(tx: Tx, commands: readonly Command[], settings: Flus
   const desk = new ClaimDesk(tx, ledger, settings.routing, settings.parking);
   await read(tx, ledger, desk, commands, settings.routing);
 
-  const answers = new Array<Answer>(commands.length);
+  const answers = Array.from<Answer>({ length: commands.length });
   for (const [i, command] of commands.entries()) {
     if (command.kind === 'create' || command.kind === 'claimNext') continue;
     answers[i] = await decideOne(tx, ledger, command, settings.routing);
   }
   await answerGroup(commands, answers, isCreate, (group) => new CreationDesk(tx, ledger).create(group));
-  await answerGroup(commands, answers, isClaimNext, (group) => desk.serve(group));
+  const accepted = (command: JobCommand): boolean => answers[commands.indexOf(command)]?.ok === true;
+  await answerGroup(commands, answers, isClaimNext, (group) => desk.serve(group, accepted));
   await ledger.save(tx, settings.laneKey, settings.outbox);
   return { answers, effects: ledger.effects };
 }

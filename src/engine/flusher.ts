@@ -26,8 +26,9 @@ export type AnswerTo<C extends Command> = C extends Create
     : Accepted | Refusal;
 
 interface Waiting {
-  readonly command: Command;
-  readonly resolve: (answer: Answer) => void;
+  /** Commands that belong into one flush. */
+  readonly commands: readonly Command[];
+  readonly resolve: (answers: readonly Answer[]) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -58,12 +59,19 @@ export class Flusher {
     this.#freeLanes = Array.from({ length: options.store.lanes }, (_, lane) => lane);
   }
 
-  submit<C extends Command>(command: C): Promise<AnswerTo<C>> {
+  async submit<C extends Command>(command: C): Promise<AnswerTo<C>> {
+    const [answer] = await this.submitTogether([command]);
+    return answer as AnswerTo<C>;
+  }
+
+  /** Commands that are decided in one flush, one after another. */
+  submitTogether(commands: readonly Command[]): Promise<readonly Answer[]> {
     if (this.#stopping) return Promise.reject(new SpineError('shutting_down'));
-    if (this.#queue.length >= LIMITS.pendingCommands)
+    if (this.#queue.length >= LIMITS.pendingCommands) {
       return Promise.reject(new SpineError('overloaded', { retryAfterS: 1 }));
+    }
     return new Promise((resolve, reject) => {
-      this.#queue.push({ command, resolve: resolve as (answer: Answer) => void, reject });
+      this.#queue.push({ commands, resolve, reject });
       this.#kick();
     });
   }
@@ -115,9 +123,8 @@ export class Flusher {
     let weight = 0;
     let count = 0;
     while (count < this.#queue.length && weight < FLUSH_WEIGHT) {
-      const { command } = this.#queue[count++] as Waiting;
-      weight +=
-        command.kind === 'create' ? command.jobs.length : command.kind === 'claimNext' ? command.max : 1;
+      const { commands } = this.#queue[count++] as Waiting;
+      for (const command of commands) weight += weightOf(command);
     }
     return this.#queue.splice(0, count);
   }
@@ -125,19 +132,19 @@ export class Flusher {
   async #flush(lane: number, batch: readonly Waiting[]): Promise<void> {
     try {
       const answers = await this.#attempt(lane, batch);
-      for (const [i, waiting] of batch.entries()) waiting.resolve(answers[i] as Answer);
+      let next = 0;
+      for (const { commands, resolve } of batch) resolve(answers.slice(next, (next += commands.length)));
     } catch (error) {
       if (error instanceof SpineError) for (const waiting of batch) waiting.reject(error);
       else for (const waiting of batch) await this.#flushAlone(lane, waiting);
     }
   }
 
-  /** After an unexpected error each command gets a flush to itself, so that only the guilty one fails. */
+  /** After an unexpected error each caller gets a flush to itself, so that only the guilty one fails. */
   async #flushAlone(lane: number, waiting: Waiting): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
-        const [answer] = await this.#attempt(lane, [waiting]);
-        return waiting.resolve(answer as Answer);
+        return waiting.resolve(await this.#attempt(lane, [waiting]));
       } catch (error) {
         if (error instanceof SpineError || tries === TRIES_ALONE) return waiting.reject(error);
       }
@@ -146,7 +153,7 @@ export class Flusher {
 
   async #attempt(lane: number, batch: readonly Waiting[]): Promise<readonly Answer[]> {
     const { store, now, laneKey, outbox } = this.#options;
-    const commands = batch.map((waiting) => waiting.command);
+    const commands = batch.flatMap((waiting) => waiting.commands);
     for (;;) {
       const routing = await this.#options.routing();
       const settings = { now: now(), laneKey: laneKey(lane), routing, outbox, parking: this.#parking };
@@ -172,4 +179,9 @@ export class Flusher {
     this.#options.onEffects(ledger.effects);
     return value;
   }
+}
+
+function weightOf(command: Command): number {
+  if (command.kind === 'create') return command.jobs.length;
+  return command.kind === 'claimNext' ? command.max : 1;
 }

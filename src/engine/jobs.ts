@@ -3,7 +3,7 @@
 import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
 import type { Job } from '../domain/job.ts';
-import { serves } from '../domain/lease.ts';
+import { mayTouch, serves } from '../domain/lease.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { decide } from '../domain/decide.ts';
 import { accepted, type Core } from './core.ts';
@@ -17,7 +17,7 @@ export function jobsOf(core: Core): Jobs {
   const get = async (actor: Actor, id: string): Promise<Job> => {
     const job = /^\d{1,15}$/.test(id) ? await store.read.jobByNo(Number(id)) : await store.read.jobById(id);
     if (job === null) throw new SpineError('not_found', { id });
-    if (!serves(actor, job.target)) throw new SpineError('forbidden', { target: job.target });
+    if (!mayTouch(actor, job)) throw new SpineError('forbidden', { target: job.target });
     return job;
   };
 
@@ -39,6 +39,8 @@ export function jobsOf(core: Core): Jobs {
         targets: targetsOf(actor, filter),
         typeNo: filter.type === undefined ? null : ((await core.types()).get(filter.type)?.no ?? -1),
         tag: filter.tag ?? null,
+        words: filter.words ?? null,
+        retries: filter.retries ?? false,
         order: filter.order,
         from: filter.from ?? null,
         limit: filter.limit,

@@ -1,10 +1,20 @@
 /** Claims and everything their holders do. */
 
-import type { Actor, ClaimedJob, ClaimNext, LeaseOffer } from '../domain/command.ts';
-import { SpineError } from '../domain/error.ts';
+import type {
+  Accepted,
+  Actor,
+  ClaimedJob,
+  ClaimNext,
+  ClaimNextAnswer,
+  Complete,
+  Fail,
+  JobCommand,
+  LeaseOffer,
+} from '../domain/command.ts';
+import { type Refusal, SpineError } from '../domain/error.ts';
 import { LIMITS } from '../domain/limits.ts';
-import type { Core } from './core.ts';
-import type { ClaimNextOptions, ClaimOptions, Leases } from './engine.ts';
+import { accepted, type Core } from './core.ts';
+import type { ClaimNextOptions, ClaimOptions, Ending, Leases } from './engine.ts';
 
 export function leasesOf(core: Core): Leases {
   return {
@@ -20,9 +30,19 @@ export function leasesOf(core: Core): Leases {
         progress: bounded('progress', progress, LIMITS.progressBytes),
       }),
     complete: (actor, id, leaseToken, result) =>
-      core.perform({ kind: 'complete', actor, id, leaseToken, result: json(result) }),
+      core.perform(ending(actor, id, leaseToken, { verb: 'complete', result })),
     fail: (actor, id, leaseToken, error, requeue) =>
-      core.perform({ kind: 'fail', actor, id, leaseToken, error: json(error), requeue }),
+      core.perform(ending(actor, id, leaseToken, { verb: 'fail', error, requeue })),
+    endThenClaim: async (actor, id, leaseToken, how, next) => {
+      const end = ending(actor, id, leaseToken, how);
+      const typeNos = await typeNosOf(core, next.types);
+      const [ended, claimed] = await core.flusher.submitTogether([
+        end,
+        command(core, actor, next, typeNos, end),
+      ]);
+      // The flusher answers in the order of the commands.
+      return { ended: accepted(ended as Accepted | Refusal), next: (claimed as ClaimNextAnswer).jobs };
+    },
     release: (actor, id, leaseToken, reason) =>
       core.perform({ kind: 'release', actor, id, leaseToken, reason }),
     log: (actor, id, leaseToken, lines) => core.perform({ kind: 'log', actor, id, leaseToken, lines }),
@@ -35,27 +55,57 @@ async function claimNext(
   options: ClaimNextOptions,
 ): Promise<readonly ClaimedJob[]> {
   const typeNos = await typeNosOf(core, options.types);
-  if (options.waitMs > 0 && core.waiters.size >= LIMITS.waitingClaims)
-    throw new SpineError('overloaded', { retryAfterS: 1 });
+  if (options.waitMs === 0) return claimNow(core, actor, options, typeNos);
+  if (core.waiters.size >= LIMITS.waitingClaims) throw new SpineError('overloaded', { retryAfterS: 1 });
   const endsAt = core.now() + options.waitMs;
   const ticket = core.waiters.enter(options.targets);
   let found: readonly ClaimedJob[] = [];
   try {
     for (;;) {
       ticket.woken = false;
-      const answer = await core.flusher.submit(command(core, actor, options, typeNos));
-      found = answer.jobs;
+      found = await claimNow(core, actor, options, typeNos);
       const leftMs = endsAt - core.now();
-      if (found.length > 0 || options.signal?.aborted) return found;
-      if (answer.more) continue;
-      if (leftMs <= 0 || core.stopping) return found;
+      if (found.length > 0 && options.signal?.aborted) return await giveBack(core, actor, found);
+      if (found.length > 0 || leftMs <= 0 || core.stopping || options.signal?.aborted) return found;
       await core.waiters.wait(ticket, leftMs, options.signal);
-      if (options.signal?.aborted) return found;
     }
   } finally {
     // A hint that came while this claimer was already being served belongs to the next one.
     core.waiters.leave(ticket, ticket.woken);
   }
+}
+
+/** One look at the queue, repeated while full pools stand between the claimer and work that it could do. */
+async function claimNow(
+  core: Core,
+  actor: Actor,
+  options: Omit<ClaimNextOptions, 'waitMs' | 'signal'>,
+  typeNos: readonly number[] | null,
+): Promise<readonly ClaimedJob[]> {
+  for (;;) {
+    const answer = await core.flusher.submit(command(core, actor, options, typeNos, null));
+    if (answer.jobs.length > 0 || !answer.more) return answer.jobs;
+  }
+}
+
+/** The claimer went away while it was being served: its jobs are ready again at once. */
+async function giveBack(
+  core: Core,
+  actor: Actor,
+  jobs: readonly ClaimedJob[],
+): Promise<readonly ClaimedJob[]> {
+  const reason = 'the claimer went away';
+  await Promise.all(
+    jobs.map(({ job }) =>
+      core.perform({ kind: 'release', actor, id: job.id, leaseToken: job.leaseToken, reason }),
+    ),
+  );
+  return [];
+}
+
+function ending(actor: Actor, id: string, leaseToken: string | null, how: Ending): Complete | Fail {
+  if (how.verb === 'complete') return { kind: 'complete', actor, id, leaseToken, result: json(how.result) };
+  return { kind: 'fail', actor, id, leaseToken, error: json(how.error), requeue: how.requeue };
 }
 
 /** Which types may be taken. With some of them paused, "all" has to be spelled out. */
@@ -69,11 +119,13 @@ async function typeNosOf(core: Core, names: readonly string[] | undefined): Prom
 function command(
   core: Core,
   actor: Actor,
-  options: ClaimNextOptions,
+  options: Omit<ClaimNextOptions, 'waitMs' | 'signal'>,
   typeNos: readonly number[] | null,
+  onlyIf: JobCommand | null,
 ): ClaimNext {
   const offers = Array.from({ length: options.max }, () => offer(core, options));
-  return { kind: 'claimNext', actor, targets: options.targets, typeNos, max: options.max, offers };
+  const { targets, max } = options;
+  return { kind: 'claimNext', actor, targets, typeNos, max, offers, onlyIf };
 }
 
 function offer(core: Core, options: ClaimOptions): LeaseOffer {

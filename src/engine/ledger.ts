@@ -177,7 +177,7 @@ export class Ledger {
   /** Always in the same order, so that two servers that share a lane's name never deadlock. */
   #sortedCounts(): { target: string; state: State; by: number }[] {
     const deltas = [...this.#counts].filter(([, delta]) => delta.by !== 0);
-    return deltas.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, delta]) => delta);
+    return deltas.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, delta]) => delta);
   }
 
   #announce({ before, after }: Entry, outbox: OutboxPolicy): void {

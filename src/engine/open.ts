@@ -1,10 +1,12 @@
 /** Puts the engine together. */
 
-import { blobsOf, poolsOf, routingOf, typesOf } from './routing.ts';
+import { blobsOf } from './blobs.ts';
 import { Core, type EngineOptions } from './core.ts';
 import type { Engine } from './engine.ts';
 import { jobsOf } from './jobs.ts';
 import { leasesOf } from './leases.ts';
+import { poolsOf, routingOf, typesOf } from './routing.ts';
+import { auditOf, tokensOf } from './tokens.ts';
 
 export interface OpenEngine extends Engine {
   /** For the loops, which keep the engine going. */
@@ -21,6 +23,8 @@ export function openEngine(options: EngineOptions): OpenEngine {
     routing: routingOf(core),
     pools: poolsOf(core),
     blobs: blobsOf(core),
+    tokens: tokensOf(core),
+    audit: auditOf(core),
     counts: async () => core.store.read.counts(),
     now: () => core.now(),
   };

@@ -1,9 +1,9 @@
-/** Types, pauses, pools and blob records: what steers the queue from outside. */
+/** Types, pauses and pools: what steers the queue from outside. */
 
 import { SpineError } from '../domain/error.ts';
 import type { PoolUse } from '../store/store.ts';
 import type { Core } from './core.ts';
-import type { BlobRecords, Pools, RoutingVerbs, Types } from './engine.ts';
+import type { Pools, RoutingVerbs, Types } from './engine.ts';
 
 export function typesOf(core: Core): Types {
   const { store, flusher, schemas } = core;
@@ -75,21 +75,6 @@ export function poolsOf(core: Core): Pools {
       if (end === 'missing') throw new SpineError('not_found', { pool: name });
       if (end === 'in_use')
         throw new SpineError('conflict', { pool: name, why: 'unfinished jobs use this pool' });
-    },
-  };
-}
-
-export function blobsOf(core: Core): BlobRecords {
-  return {
-    save: async (actor, blob) => {
-      const saved = { ...blob, jobNo: null, createdAt: core.now(), createdBy: actor.name };
-      await core.flusher.transact(async (tx) => tx.saveBlob(saved));
-      return saved;
-    },
-    get: async (id) => {
-      const blob = await core.store.read.blob(id);
-      if (blob === null) throw new SpineError('not_found', { blob: id });
-      return blob;
     },
   };
 }

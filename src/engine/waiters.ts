@@ -12,20 +12,20 @@ interface Ticket {
 export class Waiters {
   readonly #clock: Clock;
   readonly #byTarget = new Map<string, Set<Ticket>>();
+  #size = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   get size(): number {
-    const tickets = new Set<Ticket>();
-    for (const waiting of this.#byTarget.values()) for (const ticket of waiting) tickets.add(ticket);
-    return tickets.size;
+    return this.#size;
   }
 
   /** Stand in line before looking for work, so that nothing that comes in between is missed. */
   enter(targets: readonly string[]): Ticket {
     const ticket: Ticket = { targets, woken: false, wake: null };
+    this.#size++;
     for (const target of targets) {
       const waiting = this.#byTarget.get(target) ?? new Set();
       waiting.add(ticket);
@@ -36,6 +36,7 @@ export class Waiters {
 
   /** Leave the line. A hint that was not needed goes to the next in line. */
   leave(ticket: Ticket, unusedHint: boolean): void {
+    this.#size--;
     for (const target of ticket.targets) {
       const waiting = this.#byTarget.get(target);
       waiting?.delete(ticket);
@@ -73,10 +74,10 @@ export class Waiters {
 
   /** Polling is the truth: one claimer of each target looks again. */
   wakeOneOfEach(): void {
-    for (const target of [...this.#byTarget.keys()]) this.wake(target, 1);
+    for (const target of this.#byTarget.keys()) this.wake(target, 1);
   }
 
   wakeAll(): void {
-    for (const [target, waiting] of [...this.#byTarget]) this.wake(target, waiting.size);
+    for (const [target, waiting] of this.#byTarget) this.wake(target, waiting.size);
   }
 }

@@ -57,6 +57,7 @@ function plainFields(
     uniqueKey: job.uniqueKey ?? undefined,
     pool: job.pool ?? undefined,
     concurrencyKey: job.concurrencyKey ?? undefined,
+    blockedOn: job.blockedOn ?? undefined,
     cancelRequested: job.cancelRequested || undefined,
     releaseReason: job.reason ?? undefined,
     comments: comments.map(({ at, by, text }) => ({ t: iso(at), by, text })),

@@ -2,7 +2,7 @@
 
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import type { FeedPlace, Store } from '../store/store.ts';
-import { journalText } from './journal-entry.ts';
+import { journalTexts } from './journal-entry.ts';
 import { printLine } from './journal-line.ts';
 import { putBase, segmentFile } from './journal-segments.ts';
 import { settingLines } from './journal-settings.ts';
@@ -35,7 +35,7 @@ export class Compaction {
       if (this.#handle === null) await this.#start();
       const found = await read.feed(this.#place, STEP_EVENTS);
       const events = found.filter((event) => !isAfter(event, this.#end));
-      await this.#write(await journalText(read, events, 'new'));
+      for await (const text of journalTexts(read, events, 'new')) await this.#write(text);
       const last = events.at(-1);
       if (last) this.#place = last;
       return events.length === STEP_EVENTS ? null : await this.#finish();

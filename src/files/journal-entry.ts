@@ -22,7 +22,7 @@ const QUIET: ReadonlySet<EventKind> = new Set([
   'job.cancel_requested',
 ]);
 
-/** What the events of one job in one batch say about it. */
+/** What the events of one job in one pass say about it. */
 interface Seen {
   isNew: boolean;
   ended: boolean;
@@ -30,22 +30,61 @@ interface Seen {
   lastSeq: number;
 }
 
+/** Jobs whose input and result are in memory at once: each may be a megabyte. */
+const DETAILED_AT_ONCE = 128;
+
 /**
- * A job's row stands in the line of its first event of the batch, so that the journal may end after any line
- * and still name every job it mentions. With `rows: 'new'` only jobs that start in the batch get theirs.
+ * A job's row stands in the line of its first event of the pass, so that the journal may end after any line
+ * and still name every job it mentions. With `rows: 'new'` only jobs that start in the pass get theirs.
  */
-export async function journalText(
+export async function* journalTexts(
   read: JournalReads,
   events: readonly FeedEvent[],
   rows: 'all' | 'new',
-): Promise<string> {
+): AsyncGenerator<string> {
   const seen = look(events);
   const wanted = [...seen].filter(([, of]) => rows === 'all' || of.isNew).map(([no]) => no);
   const jobs = new Map((await read.jobsByNo(wanted)).map((job) => [job.no, job]));
-  const detailed = [...jobs.values()].filter((job) => needsDetails(job, seen.get(job.no)));
-  const details = detailed.length === 0 ? new Map<number, JobDetails>() : await read.details(detailed);
-  const newNos = detailed.filter((job) => seen.get(job.no)?.isNew).map((job) => job.no);
-  const after = Map.groupBy(newNos.length === 0 ? [] : await read.dependenciesOf(newNos), (row) => row.jobNo);
+  let from = 0;
+  while (from < events.length) {
+    const to = endOfChunk(events, from, jobs, seen);
+    yield await chunkText(read, events.slice(from, to), jobs, seen);
+    from = to;
+  }
+}
+
+/** The first event that would bring in one detailed job too many. */
+function endOfChunk(
+  events: readonly FeedEvent[],
+  from: number,
+  jobs: ReadonlyMap<number, Job>,
+  seen: ReadonlyMap<number, Seen>,
+): number {
+  const detailed = new Set<number>();
+  for (let i = from; i < events.length; i++) {
+    const no = events[i]?.jobNo ?? 0;
+    if (!needsDetails(jobs.get(no), seen.get(no))) continue;
+    if (detailed.add(no).size > DETAILED_AT_ONCE) return i;
+  }
+  return events.length;
+}
+
+/** Takes the rows it has written out of `jobs`. */
+async function chunkText(
+  read: JournalReads,
+  events: readonly FeedEvent[],
+  jobs: Map<number, Job>,
+  seen: ReadonlyMap<number, Seen>,
+): Promise<string> {
+  const nos = new Set(events.map(({ jobNo }) => jobNo));
+  const here = [...nos].flatMap((no) => jobs.get(no) ?? []);
+  const detailed = here.filter((job) => needsDetails(job, seen.get(job.no)));
+  const details = detailed.length === 0 ? NO_DETAILS : await read.details(detailed);
+  const starting = detailed.filter((job) => seen.get(job.no)?.isNew).map((job) => job.no);
+  const after = Map.groupBy(
+    starting.length === 0 ? [] : await read.dependenciesOf(starting),
+    (row) => row.jobNo,
+  );
   let text = '';
   for (const event of events) {
     const job = jobs.get(event.jobNo);
@@ -56,15 +95,13 @@ export async function journalText(
     }
     jobs.delete(event.jobNo);
     const parents = after.get(job.no)?.map(({ parentNo, on }) => ({ parentNo, on }));
-    text += printLine({
-      ...bare(event),
-      job,
-      ...whatChanged(job, of, details.get(job.no)),
-      ...(parents && { after: parents }),
-    });
+    const changed = whatChanged(job, of, details.get(job.no));
+    text += printLine({ ...bare(event), job, ...changed, ...(parents && { after: parents }) });
   }
   return text;
 }
+
+const NO_DETAILS: ReadonlyMap<number, JobDetails> = new Map();
 
 function bare({ pos, ordinal, jobNo, seq, at, kind, by, facts }: FeedEvent): EventLine {
   return { pos, ordinal, event: { jobNo, seq, at, kind, by, facts } };
@@ -84,8 +121,9 @@ function look(events: readonly FeedEvent[]): Map<number, Seen> {
 }
 
 /** A row that is ahead of these events may have got a result or a comment since. */
-function needsDetails(job: Job, of: Seen | undefined): boolean {
-  return of !== undefined && (of.isNew || of.ended || of.comments > 0 || job.seq > of.lastSeq);
+function needsDetails(job: Job | undefined, of: Seen | undefined): boolean {
+  if (job === undefined || of === undefined) return false;
+  return of.isNew || of.ended || of.comments > 0 || job.seq > of.lastSeq;
 }
 
 function whatChanged(job: Job, of: Seen, details: JobDetails | undefined): Partial<EventLine> {

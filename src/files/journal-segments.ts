@@ -35,7 +35,7 @@ export async function listSegments(dir: string): Promise<Listing> {
   });
   const base = Math.max(0, ...found.filter((segment) => segment.isBase).map((segment) => segment.number));
   const isLive = ({ number, isBase }: Segment): boolean => number > base || (number === base && isBase);
-  const live = found.filter(isLive).sort((a, b) => a.number - b.number);
+  const live = found.filter(isLive).toSorted((a, b) => a.number - b.number);
   const unfinished = names.filter((name) => name.endsWith('.tmp')).map((name) => path.join(dir, name));
   return {
     live,
@@ -79,18 +79,23 @@ export class Segments {
     return this.#size;
   }
 
-  /** Durable when this resolves. After a failure nothing more goes to that file: what reached the disk is unknown. */
-  async append(text: string): Promise<void> {
+  /** Durable when this resolves with the bytes written. After a failure nothing more goes to that file: what reached the disk is unknown. */
+  async append(texts: AsyncIterable<string>): Promise<number> {
+    let written = 0;
     try {
       const handle = this.#handle ?? (await this.startNext());
-      const bytes = Buffer.from(text);
-      await handle.appendFile(bytes);
+      for await (const text of texts) {
+        const bytes = Buffer.from(text);
+        await handle.appendFile(bytes);
+        written += bytes.length;
+      }
       await handle.datasync();
-      this.#size += bytes.length;
     } catch (error) {
       await this.close().catch(() => undefined);
       throw error;
     }
+    this.#size += written;
+    return written;
   }
 
   async startNext(): Promise<FileHandle> {
@@ -147,7 +152,7 @@ export async function readEnd(dir: string): Promise<JournalEnd> {
   let baseBytes = 0;
   let mark: Mark | null = null;
   let identity: string | null = null;
-  for (const { file, isBase } of [...live].reverse()) {
+  for (const { file, isBase } of live.toReversed()) {
     const handle = await open(file, 'r');
     try {
       const { size } = await handle.stat();

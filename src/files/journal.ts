@@ -2,9 +2,9 @@
 
 import { rename } from 'node:fs/promises';
 import type { Clock } from '../domain/ports.ts';
-import type { FeedPlace, Store } from '../store/store.ts';
+import type { FeedEvent, FeedPlace, Store } from '../store/store.ts';
 import { Compaction } from './journal-compact.ts';
-import { journalText } from './journal-entry.ts';
+import { journalTexts } from './journal-entry.ts';
 import { printLine } from './journal-line.ts';
 import { type JournalEnd, readEnd, Segments } from './journal-segments.ts';
 import { Settings } from './journal-settings.ts';
@@ -26,9 +26,7 @@ const COMPACT_ABOVE_BYTES = 256 * 1024 * 1024;
 const COMPACT_FACTOR = 4;
 
 /** Events of one pass, which ends with one sync. */
-const PASS_EVENTS = 2_000;
-/** Events whose jobs are in memory at once: each may bring a megabyte of input. */
-const BATCH_EVENTS = 128;
+const PASS_EVENTS = 1_000;
 
 export interface Journal {
   readonly name: 'journal';
@@ -124,22 +122,26 @@ class FeedJournal implements Journal {
     const { read } = this.#options.store;
     const events = await read.feed(this.watermark(), PASS_EVENTS);
     const pruned = [...this.#pruned];
-    const texts = [await this.#settings.changes(events)];
-    for (let i = 0; i < events.length; i += BATCH_EVENTS) {
-      texts.push(await journalText(read, events.slice(i, i + BATCH_EVENTS), 'all'));
-    }
-    if (pruned.length > 0) texts.push(printLine({ pruned }));
-    const text = texts.join('');
-    if (text === '') return 0;
-    await this.#segments.append(text);
+    const settings = await this.#settings.changes(events);
+    if (events.length === 0 && pruned.length === 0 && settings === '') return 0;
+    this.#bytes += await this.#segments.append(this.#texts(settings, events, pruned));
     this.#settings.written();
     this.#pruned = this.#pruned.slice(pruned.length);
-    this.#bytes += Buffer.byteLength(text);
     const last = events.at(-1);
     if (last) this.#mark = markOf(last);
     if (this.#segments.size >= (this.#options.segmentBytes ?? SEGMENT_BYTES))
       await this.#segments.startNext();
     return events.length;
+  }
+
+  async *#texts(
+    settings: string,
+    events: readonly FeedEvent[],
+    pruned: readonly string[],
+  ): AsyncGenerator<string> {
+    yield settings;
+    yield* journalTexts(this.#options.store.read, events, 'all');
+    if (pruned.length > 0) yield printLine({ pruned });
   }
 
   /** One bounded step; answers whether there is another one. */

@@ -3,7 +3,9 @@
 import { type Job, SETTLED, UNSETTLED } from '../domain/job.ts';
 import { isKeyPool, needsSlots, slotPools } from '../domain/pool.ts';
 import type { JobType, Pool, Routing, Store, Tx } from '../store/store.ts';
-import { count, type JobReplay } from './rebuild-jobs.ts';
+import { count } from './counts.ts';
+import { linkDependencies } from './dependencies.ts';
+import type { JobReplay } from './rebuild-jobs.ts';
 
 const BATCH = 500;
 
@@ -84,37 +86,9 @@ async function record(tx: Tx, before: Job, after: Job, now: number): Promise<voi
   await tx.appendEvents([{ jobNo: before.no, seq, at: now, kind: 'job.imported', by: 'system', facts }], now);
 }
 
-/** Who still waits is counted anew, and parents that have ended are settled once more: that admits their dependents. */
 async function addDependencies(tx: Tx, nos: readonly number[], replay: JobReplay): Promise<void> {
-  for (const child of await tx.lockJobsByNo(nos)) {
-    const edges = replay.after.get(child.no) ?? [];
-    const waits = child.state === 'blocked' && child.blockedOn === null;
-    const rows = [];
-    for (const { parentNo, on } of edges)
-      rows.push({ jobNo: child.no, parentNo, on, met: !(waits && (await willSettle(tx, parentNo))) });
-    await tx.addDependencies(rows);
-    const waitingFor = rows.filter(({ met }) => !met).length;
-    if (!waits || waitingFor === child.waitingFor) continue;
-    const state = waitingFor > 0 ? 'blocked' : 'scheduled';
-    // Without anybody to wait for it passes through its time, which the admission of due jobs looks at next.
-    await tx.updateJobs([{ before: child, after: { ...child, waitingFor, state } }]);
-    if (state !== child.state) {
-      await count(tx, [
-        { target: child.target, state: child.state, by: -1 },
-        { target: child.target, state, by: 1 },
-      ]);
-    }
-  }
-}
-
-/** Makes sure that the parent's end will be noticed; false when there is no such job any more. */
-async function willSettle(tx: Tx, parentNo: number): Promise<boolean> {
-  const [parent] = await tx.lockJobsByNo([parentNo]);
-  if (parent === undefined) return false;
-  const last = (await tx.lastOfLineage(parentNo)) ?? parent;
-  const settled = last.settled === SETTLED && last.retryAt === null ? UNSETTLED : last.settled;
-  await tx.updateJobs([{ before: last, after: { ...last, watched: true, settled } }]);
-  return true;
+  for (const child of await tx.lockJobsByNo(nos))
+    await linkDependencies(tx, child, replay.after.get(child.no) ?? []);
 }
 
 /** Whoever was running holds its slots again. */

@@ -4,6 +4,7 @@ import type { DependencyOn } from '../domain/command.ts';
 import type { JobEvent } from '../domain/event.ts';
 import type { Job, JobComment, JobInput, State } from '../domain/job.ts';
 import type { Change, FeedPlace, Store, Tx } from '../store/store.ts';
+import { count } from './counts.ts';
 
 export interface EventLine extends FeedPlace {
   readonly event: JobEvent;
@@ -114,7 +115,7 @@ export class JobReplay {
   /** Rows that end come first: they may free the key of one that starts. */
   async #write(tx: Tx, works: readonly Work[]): Promise<void> {
     const ended = works.filter(({ after }) => after.finishedAt !== null);
-    const open = works.filter(({ after }) => after.finishedAt === null).sort((a, b) => a.rowAt - b.rowAt);
+    const open = works.filter(({ after }) => after.finishedAt === null).toSorted((a, b) => a.rowAt - b.rowAt);
     await this.#put(tx, ended);
     for (const work of open) {
       await this.#displace(tx, work.after);
@@ -159,11 +160,4 @@ function moves({ before, after }: Work): { target: string; state: State; by: num
   if (before?.state === after.state) return [];
   const left = before === null ? [] : [{ target: before.target, state: before.state, by: -1 }];
   return [...left, { target: after.target, state: after.state, by: 1 }];
-}
-
-export async function count(
-  tx: Tx,
-  deltas: readonly { target: string; state: State; by: number }[],
-): Promise<void> {
-  if (deltas.length > 0) await tx.addCounts('rebuild', deltas);
 }

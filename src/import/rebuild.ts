@@ -61,7 +61,7 @@ export async function rebuild(options: RebuildOptions): Promise<RebuildReport> {
     if (batch.length >= BATCH_LINES) await flush();
   }
   await flush();
-  if (replay.events === 0 && unreadable.length === 0) return fromFiles(options);
+  if (replay.events === 0) return fromFiles(options, unreadable);
   await finishRebuild(store, replay, settings, options.now);
   const blobs = await importBlobs(options.dir, store);
   return {
@@ -80,8 +80,8 @@ function take(settings: Settings, line: Exclude<JournalLine, EventLine | { prune
   if ('pauses' in line) settings.pauses = line.pauses;
 }
 
-async function fromFiles(options: RebuildOptions): Promise<RebuildReport> {
-  const unreadable = await importTypes(options.dir, options.store);
+async function fromFiles(options: RebuildOptions, badLines: readonly string[]): Promise<RebuildReport> {
+  const unreadable = [...badLines, ...(await importTypes(options.dir, options.store))];
   const report: V0Report = (await importV0(options)) ?? {
     jobs: 0,
     already: 0,

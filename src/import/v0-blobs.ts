@@ -13,7 +13,7 @@ const NAME = /^([\w-]{1,64})(\.[A-Za-z0-9]{1,16})?$/;
 export async function importBlobs(dir: string, store: Store): Promise<number> {
   const folder = path.join(dir, 'blobs');
   const names = new Map<string, string>();
-  for (const name of (await readdir(folder).catch(() => [])).sort()) {
+  for (const name of (await readdir(folder).catch(() => [])).toSorted(byText)) {
     const id = NAME.exec(name)?.[1];
     // The longer name comes later and has the ending, which is all that is left of the uploaded name.
     if (id !== undefined && !name.endsWith('.part')) names.set(id, name);
@@ -61,4 +61,8 @@ async function hashOf(file: string): Promise<string> {
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) hash.update(chunk);
   return hash.digest('hex');
+}
+
+function byText(a: string, b: string): number {
+  return a < b ? -1 : 1;
 }

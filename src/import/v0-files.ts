@@ -41,7 +41,7 @@ export async function scanJobs(dir: string): Promise<{ found: FoundFile[]; unrea
     else found.push({ name, createdAt: timeOf(fields['createdAt']) ?? 0, no: wholeOf(fields['no']) ?? 0 });
   }
   found.sort((a, b) => a.createdAt - b.createdAt || a.no - b.no || (a.name < b.name ? -1 : 1));
-  return { found, unreadable: unreadable.sort() };
+  return { found, unreadable: unreadable.toSorted((a, b) => (a < b ? -1 : 1)) };
 }
 
 /** A reason instead of a job when the file cannot be used. */

@@ -1,9 +1,9 @@
 /** How a job of the files becomes a row and a history. */
 
-import type { DependencyOn } from '../domain/command.ts';
 import type { EventKind, JobEvent } from '../domain/event.ts';
 import { isFinal, type Job, type JobInput, OPEN, SETTLED } from '../domain/job.ts';
 import type { NewRow, Tx } from '../store/store.ts';
+import type { Edge } from './dependencies.ts';
 import { type Fields, jsonOrNull, textOf, timeOf, type V0Job, wholeOf } from './v0-files.ts';
 
 export interface Defaults {
@@ -13,11 +13,7 @@ export interface Defaults {
 
 export interface ImportRow {
   readonly row: NewRow;
-  readonly parents: readonly {
-    readonly parentNo: number;
-    readonly on: DependencyOn;
-    readonly met: boolean;
-  }[];
+  readonly edges: readonly Edge[];
 }
 
 /** Everything v0 knew stays, a running job's holder and lease too; v0's clients go on without a lease token. */
@@ -28,7 +24,6 @@ export async function rowOf(tx: Tx, job: V0Job, seq: number, defaults: Defaults)
   const family = await familyOf(tx, job);
   const attempts = wholeOf(fields['attempts']) ?? 0;
   const typeNo = await typeOf(tx, fields, job.createdAt);
-  const waitingFor = family.parents.filter((parent) => !parent.met).length;
   const uniqueKey = await freeKey(tx, typeNo, textOf(fields['uniqueKey']), ended);
   const row: Omit<Job, 'no'> = {
     id: job.id,
@@ -49,7 +44,7 @@ export async function rowOf(tx: Tx, job: V0Job, seq: number, defaults: Defaults)
     uniqueKey,
     pool: textOf(fields['pool']),
     concurrencyKey: textOf(fields['concurrencyKey']),
-    state: state === 'blocked' && waitingFor === 0 ? 'queued' : state,
+    state,
     updatedAt: job.updatedAt,
     attempts,
     fence: attempts,
@@ -72,13 +67,13 @@ export async function rowOf(tx: Tx, job: V0Job, seq: number, defaults: Defaults)
     runAt: timeOf(fields['runAt']) ?? job.createdAt,
     maxAttempts: wholeOf(fields['maxAttempts']) ?? defaults.maxAttempts,
     cancelRequested: fields['cancelRequested'] === true,
-    blockedOn: null,
-    waitingFor,
+    blockedOn: textOf(fields['blockedOn']),
+    waitingFor: 0,
     watched: false,
     retryAt: timeOf(fields['retryAt']),
     comments: job.comments.length,
   };
-  return { row: { job: row, input: inputOf(fields) }, parents: family.parents };
+  return { row: { job: row, input: inputOf(fields) }, edges: family.edges };
 }
 
 function inputOf(fields: Fields): JobInput {
@@ -112,23 +107,23 @@ async function freeKey(tx: Tx, typeNo: number, key: string | null, ended: boolea
 interface Family {
   readonly retryOf: Job | null;
   readonly parent: Job | null;
-  readonly parents: ImportRow['parents'];
+  readonly edges: readonly Edge[];
 }
 
 /** The jobs that this one names: they are older, so they are in the database by now. */
-async function familyOf(tx: Tx, { fields, state }: V0Job): Promise<Family> {
+async function familyOf(tx: Tx, { fields }: V0Job): Promise<Family> {
   const retryOf = textOf(fields['retryOf']);
   const parentId = textOf(fields['parentId']);
   const after = Array.isArray(fields['after']) ? (fields['after'] as readonly Fields[]) : [];
   const ids = [retryOf, parentId, ...after.map(({ id }) => textOf(id))].filter((id) => id !== null);
   const known = new Map(ids.length === 0 ? [] : (await tx.lockJobs(ids)).map((job) => [job.id, job]));
-  const parents = after.flatMap(({ id, on }) => {
+  const edges = after.flatMap(({ id, on }): Edge[] => {
     const parent = known.get(String(id));
-    if (parent === undefined) return [];
-    const wanted: DependencyOn = on === 'failure' || on === 'complete' ? on : 'success';
-    return [{ parentNo: parent.no, on: wanted, met: state !== 'blocked' || isFinal(parent.state) }];
+    return parent === undefined
+      ? []
+      : [{ parentNo: parent.no, on: on === 'failure' || on === 'complete' ? on : 'success' }];
   });
-  return { retryOf: known.get(retryOf ?? '') ?? null, parent: known.get(parentId ?? '') ?? null, parents };
+  return { retryOf: known.get(retryOf ?? '') ?? null, parent: known.get(parentId ?? '') ?? null, edges };
 }
 
 /** The log's lines in their order, then the import itself. Kinds that Spine does not know stay as they are. */

@@ -1,6 +1,9 @@
 /** Takes over a data dir that Spine v0 wrote. Nothing of it is deleted: its files become the readable ones. */
 
+import type { JobEvent } from '../domain/event.ts';
 import type { Store, Tx } from '../store/store.ts';
+import { count } from './counts.ts';
+import { linkDependencies } from './dependencies.ts';
 import { importBlobs } from './v0-blobs.ts';
 import { type FoundFile, readJobFile, scanJobs, type V0Job } from './v0-files.ts';
 import { type Defaults, eventsOf, rowOf } from './v0-rows.ts';
@@ -48,14 +51,14 @@ export async function importV0(options: V0Options): Promise<V0Report | null> {
 
 /** One line for people, e.g. "imported 1,203 jobs, 2 files were not readable: a.json, b.json". */
 export function importSummary({ jobs, already, unreadable }: V0Report): string {
-  const before = already > 0 ? ` (${count(already, 'job')} had been imported before)` : '';
-  const imported = `imported ${count(jobs, 'job')}${before}`;
+  const before = already > 0 ? ` (${amount(already, 'job')} had been imported before)` : '';
+  const imported = `imported ${amount(jobs, 'job')}${before}`;
   if (unreadable.length === 0) return imported;
   const shown = unreadable.slice(0, 10).join(', ') + (unreadable.length > 10 ? ', …' : '');
-  return `${imported}, ${count(unreadable.length, 'file')} ${unreadable.length === 1 ? 'was' : 'were'} not readable: ${shown}`;
+  return `${imported}, ${amount(unreadable.length, 'file')} ${unreadable.length === 1 ? 'was' : 'were'} not readable: ${shown}`;
 }
 
-function count(n: number, noun: string): string {
+function amount(n: number, noun: string): string {
   return `${n.toLocaleString('en-US')} ${noun}${n === 1 ? '' : 's'}`;
 }
 
@@ -76,27 +79,27 @@ async function insertBatch(
   options: V0Options,
 ): Promise<{ jobs: number; events: number }> {
   const there = new Set((await tx.lockJobs(batch.map(({ id }) => id))).map(({ id }) => id));
-  const fresh = [...new Map(batch.filter(({ id }) => !there.has(id)).map((job) => [job.id, job])).values()];
-  const histories = fresh.map((job) => eventsOf(job, options.now));
-  const rows = [];
-  for (const [i, job] of fresh.entries())
-    rows.push(await rowOf(tx, job, histories[i]?.length ?? 0, options.defaults));
-  const nos = await tx.insertJobs(rows.map(({ row }) => row));
-  const events = histories.flatMap((history, i) =>
-    history.map((event) => ({ ...event, jobNo: nos[i] ?? 0 })),
-  );
-  for (const [i, job] of fresh.entries()) {
-    const jobNo = nos[i] ?? 0;
-    if (job.result !== null || job.error !== null)
-      await tx.saveOutcomes([{ jobNo, result: job.result, error: job.error }]);
-    await tx.addComments(job.comments.map((comment, at) => ({ jobNo, seq: at + 1, ...comment })));
-    const { parents } = rows[i] ?? { parents: [] };
-    await tx.addDependencies(parents.map((parent) => ({ jobNo, ...parent })));
+  const events: JobEvent[] = [];
+  let jobs = 0;
+  for (const job of batch) {
+    if (there.has(job.id)) continue;
+    there.add(job.id);
+    events.push(...(await insertJob(tx, job, options)));
+    jobs++;
   }
   if (events.length > 0) await tx.insertEventsRaw(events);
-  await tx.addCounts(
-    'import',
-    rows.map(({ row }) => ({ target: row.job.target, state: row.job.state, by: 1 })),
-  );
-  return { jobs: fresh.length, events: events.length };
+  return { jobs, events: events.length };
+}
+
+/** One after another: a job may name an older one of the same batch. */
+async function insertJob(tx: Tx, job: V0Job, { now, defaults }: V0Options): Promise<JobEvent[]> {
+  const history = eventsOf(job, now);
+  const { row, edges } = await rowOf(tx, job, history.length, defaults);
+  const [jobNo = 0] = await tx.insertJobs([row]);
+  await count(tx, [{ target: row.job.target, state: row.job.state, by: 1 }]);
+  if (job.result !== null || job.error !== null)
+    await tx.saveOutcomes([{ jobNo, result: job.result, error: job.error }]);
+  await tx.addComments(job.comments.map((comment, at) => ({ jobNo, seq: at + 1, ...comment })));
+  await linkDependencies(tx, { ...row.job, no: jobNo }, edges);
+  return history.map((event) => ({ ...event, jobNo }));
 }

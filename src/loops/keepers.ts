@@ -43,6 +43,18 @@ export function waiterPoll(core: Core): Duty {
   };
 }
 
+/** Tokens that another server revoked stop working here too. */
+export function tokenWatch(core: Core): Duty {
+  return {
+    name: 'tokens',
+    everyMs: 1_000,
+    runOnce: async () => {
+      await core.tokens.refresh();
+      return { done: 0, more: false };
+    },
+  };
+}
+
 /** Servers of one installation agree on the database's clock. */
 export function clockSync(core: Core): Duty {
   return {

@@ -17,7 +17,6 @@ export function checkDatabase(names: Names, known: string | null): string | null
     throw new DataDirError(
       `${names.db} is not a plain file. Move the whole data dir instead of linking to it (SPINE_DATA_DIR).`,
     );
-  checkLog(names);
   const short = checkHeader(names);
   const found = lookInside(names, short || file.size <= FULL_CHECK_BYTES);
   if (found === 'unborn')
@@ -45,8 +44,13 @@ function onNothing(names: Names, known: string | null, file: Stats | null): null
 }
 
 /** A killed server always leaves the log behind; without it the last commits would be gone without a word. */
-function checkLog(names: Names): void {
-  if (lstatIfThere(names.open) === null || lstatIfThere(`${names.db}-wal`) !== null) return;
+function checkLog(names: Names, usesLog: boolean): void {
+  if (!usesLog && hasLog(names)) {
+    throw new DataDirError(
+      `${names.db} is a backup, but ${names.db}-wal beside it belongs to the database before. Move ${names.db}-wal and ${names.db}-shm away.`,
+    );
+  }
+  if (!usesLog || lstatIfThere(names.open) === null || lstatIfThere(`${names.db}-wal`) !== null) return;
   throw new DataDirError(
     `${names.db}-wal is missing, but the last server did not stop in good order: its last writes were there. Put it back, run \`spine rebuild\`, or delete ${names.open} to start without them.`,
   );
@@ -58,6 +62,8 @@ function checkHeader(names: Names): boolean {
   const size = readStart(names.db, header);
   if (size < 100 || header.toString('latin1', 0, 16) !== 'SQLite format 3\0')
     return refuse(names, 'is not a SQLite database');
+  // A running server keeps a log, a backup needs none; SQLite would apply any log it finds to any file.
+  checkLog(names, header[18] === 2);
   const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
   // The count is only kept up by writers that also copied the change counter.
   const counted = header.readUInt32BE(24) === header.readUInt32BE(92);

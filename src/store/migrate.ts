@@ -1,7 +1,7 @@
 /** Brings a database to this program's schema, one step at a time, each in its own transaction. */
 
 import { createHash } from 'node:crypto';
-import type pg from 'pg';
+import type { ClientBase } from 'pg';
 import { MIGRATIONS } from './migrations/index.ts';
 import type { Migration } from './migrations/migration.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
@@ -56,7 +56,7 @@ export function migrateSqlite(
 }
 
 export async function migratePostgres(
-  client: pg.ClientBase,
+  client: ClientBase,
   migrations: readonly Migration[] = MIGRATIONS,
 ): Promise<void> {
   for (;;) {

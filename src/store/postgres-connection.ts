@@ -1,19 +1,27 @@
 /** One PostgreSQL connection that speaks the stores' common SQL, with prepared statements and arrays for batches. */
 
-import pg from 'pg';
+import {
+  type CustomTypesConfig,
+  type QueryArrayConfig,
+  type QueryArrayResult,
+  types as driverTypes,
+} from 'pg';
 import type { ColumnType, KeyQuery, Row, Shape, Sql, Value } from './sql/driver.ts';
 
 /** Whole numbers arrive as numbers: ours are milliseconds and counts, far below 2^53. */
 const NUMERIC_OIDS = new Set([20, 21, 23, 1700]);
-export const types: pg.CustomTypesConfig = {
-  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
-    NUMERIC_OIDS.has(oid) && format !== 'binary'
-      ? Number
-      : pg.types.getTypeParser(oid, format)) as pg.CustomTypesConfig['getTypeParser'],
+export const types: CustomTypesConfig = {
+  // The cast is needed because the driver's type asks for one signature per format.
+  getTypeParser: parserFor as CustomTypesConfig['getTypeParser'],
 };
 
+function parserFor(oid: number, format?: 'text' | 'binary'): (text: string) => unknown {
+  if (NUMERIC_OIDS.has(oid) && format !== 'binary') return Number;
+  return driverTypes.getTypeParser(oid, format) as (text: string) => unknown;
+}
+
 export interface Queryable {
-  query(config: pg.QueryArrayConfig): Promise<pg.QueryArrayResult>;
+  query(config: QueryArrayConfig): Promise<QueryArrayResult>;
 }
 
 export class PostgresConnection implements Sql {
@@ -57,7 +65,7 @@ export class PostgresConnection implements Sql {
     if (rows.length > 0) await this.#query(updateText(shape), columnsOf(shape, rows));
   }
 
-  #query(text: string, values: readonly Value[]): Promise<pg.QueryArrayResult> {
+  #query(text: string, values: readonly Value[]): Promise<QueryArrayResult> {
     return this.#db.query({ text, name: nameOf(text), values: values as Value[], rowMode: 'array' });
   }
 }

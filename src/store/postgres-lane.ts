@@ -1,13 +1,13 @@
 /** A lane: one connection that runs one transaction after another, and is made anew when it breaks. */
 
-import pg from 'pg';
+import { Client } from 'pg';
 import { PostgresConnection, types } from './postgres-connection.ts';
 import { unavailable } from './postgres-errors.ts';
 import { transactionOver } from './sql/tx.ts';
 import type { MaybePromise, Tx } from './store.ts';
 
 interface Line {
-  readonly client: pg.Client;
+  readonly client: Client;
   readonly tx: Tx;
   /** Writes that were sent and not waited for yet. */
   readonly deferred: MaybePromise<unknown>[];
@@ -88,7 +88,7 @@ const SESSION = {
 const PIPELINED = { pipeline: true } as object;
 
 async function connect(url: string, onLost: () => void): Promise<Line> {
-  const client = new pg.Client({
+  const client = new Client({
     connectionString: url,
     types,
     application_name: 'spine',

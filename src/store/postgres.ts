@@ -1,6 +1,6 @@
 /** The store for more than one machine. Any number of servers share it; no leader is needed. */
 
-import pg from 'pg';
+import { Client, Pool, type QueryArrayConfig, type QueryArrayResult } from 'pg';
 import type { Clock } from '../domain/ports.ts';
 import { migratePostgres } from './migrate.ts';
 import { PostgresConnection, types } from './postgres-connection.ts';
@@ -20,15 +20,15 @@ export interface PostgresOptions {
 const RELISTEN_MS = 1_000;
 
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
-  const client = new pg.Client({ connectionString: options.url, types, connectionTimeoutMillis: 5_000 });
+  const client = new Client({ connectionString: options.url, types, connectionTimeoutMillis: 5_000 });
   await client.connect();
   try {
     await migratePostgres(client);
     await client.query("insert into meta (name, value) values ('identity', $1) on conflict do nothing", [
       options.identity,
     ]);
-    const { rows } = await client.query("select value from meta where name = 'identity'");
-    const store = new PostgresStore(options, String(rows[0]?.value));
+    const known = await client.query<{ value: string }>("select value from meta where name = 'identity'");
+    const store = new PostgresStore(options, known.rows[0]?.value ?? options.identity);
     await store.syncClock();
     return store;
   } finally {
@@ -43,8 +43,8 @@ class PostgresStore implements Store {
   readonly read: Reads;
   readonly #options: PostgresOptions;
   readonly #lanes: PostgresLane[];
-  readonly #pool: pg.Pool;
-  #listener: pg.Client | null = null;
+  readonly #pool: Pool;
+  #listener: Client | null = null;
   #offsetMs = 0;
   #closed = false;
 
@@ -53,7 +53,7 @@ class PostgresStore implements Store {
     this.identity = identity;
     this.lanes = options.lanes;
     this.#lanes = Array.from({ length: options.lanes }, () => new PostgresLane(options.url));
-    this.#pool = new pg.Pool({
+    this.#pool = new Pool({
       connectionString: options.url,
       types,
       max: options.pool,
@@ -73,11 +73,11 @@ class PostgresStore implements Store {
   /** Servers agree on the database's clock. Half of the round trip is how wrong this can be. */
   async syncClock(): Promise<void> {
     const before = this.#options.clock.now();
-    const result = await this.#pool.query(
+    const result = await this.#pool.query<{ now: number }>(
       'select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now',
     );
     const after = this.#options.clock.now();
-    this.#offsetMs = Number(result.rows[0].now) - Math.round((before + after) / 2);
+    this.#offsetMs = (result.rows[0]?.now ?? before) - Math.round((before + after) / 2);
   }
 
   async transaction<T>(lane: number, work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -90,7 +90,7 @@ class PostgresStore implements Store {
 
   async listen(wake: (targets: string[]) => void): Promise<void> {
     if (this.#closed) return;
-    const client = new pg.Client({
+    const client = new Client({
       connectionString: this.#options.url,
       connectionTimeoutMillis: 5_000,
       application_name: 'spine listen',
@@ -122,7 +122,7 @@ class PostgresStore implements Store {
     ]);
   }
 
-  async #query(config: pg.QueryArrayConfig): Promise<pg.QueryArrayResult> {
+  async #query(config: QueryArrayConfig): Promise<QueryArrayResult> {
     try {
       return await this.#pool.query(config);
     } catch (error) {

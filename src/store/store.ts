@@ -108,6 +108,12 @@ export interface Tx {
   routingRevision(): MaybePromise<number>;
   saveType(type: NewType, at: number): MaybePromise<JobType>;
 
+  // Tokens and the record of administrative acts
+  addToken(token: StoredToken): MaybePromise<void>;
+  revokeToken(which: string, at: number, by: string): MaybePromise<boolean>;
+  addAudit(entry: Audit): MaybePromise<void>;
+  dropOldAudit(before: number, limit: number): MaybePromise<number>;
+
   // Housekeeping
   beat(name: string, at: number): MaybePromise<number | null>;
   setMeta(name: string, value: string): MaybePromise<void>;
@@ -158,6 +164,10 @@ export interface Reads {
   prunable(state: State, before: number, afterNo: number, limit: number): MaybePromise<PrunableWindow>;
 
   routing(): MaybePromise<Routing>;
+  tokens(): MaybePromise<StoredToken[]>;
+  /** Rises with every change of the tokens. */
+  tokenRevision(): MaybePromise<number>;
+  audit(beforeNo: number | null, limit: number): MaybePromise<(Audit & { readonly no: number })[]>;
   types(): MaybePromise<JobType[]>;
   pools(): MaybePromise<PoolUse[]>;
   aliveAt(name: string): MaybePromise<number | null>;
@@ -181,10 +191,34 @@ export interface ListFilter {
   readonly targets: readonly string[] | null;
   readonly typeNo: number | null;
   readonly tag: string | null;
+  /** Words of the title or description. */
+  readonly words?: string | null;
+  /** Only members of a retry lineage after its first. */
+  readonly retries?: boolean;
   readonly order: 'oldest' | 'newest';
   /** Only jobs after (oldest) or before (newest) this number. */
   readonly from: number | null;
   readonly limit: number;
+}
+
+export interface StoredToken {
+  readonly id: string;
+  readonly name: string;
+  readonly role: 'head' | 'worker' | 'viewer';
+  readonly targets: readonly string[] | null;
+  /** SHA-256 of the token; the token itself is known to its owner alone. */
+  readonly hash: string;
+  readonly createdAt: number;
+  readonly createdBy: string;
+  readonly revokedAt: number | null;
+}
+
+export interface Audit {
+  readonly at: number;
+  readonly by: string;
+  readonly action: string;
+  readonly subject: string;
+  readonly facts: Readonly<Record<string, unknown>> | null;
 }
 
 export type PauseKind = 'target' | 'type';

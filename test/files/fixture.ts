@@ -6,6 +6,7 @@ import type { JobEvent } from '../../src/domain/event.ts';
 import { type Job, type JobDetails, STATES } from '../../src/domain/job.ts';
 import type { Clock } from '../../src/domain/ports.ts';
 import { type OpenEngine, openEngine } from '../../src/engine/open.ts';
+import { settle } from '../../src/engine/settling.ts';
 import { systemIds } from '../../src/runtime/ids.ts';
 import { schemaChecker } from '../../src/runtime/schemas.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
@@ -115,8 +116,8 @@ export async function makeWork({ engine, clock, store }: Bench): Promise<void> {
   await engine.routing.pause(HEAD, 'target', 'right-claw');
 }
 
-async function settleAll(engine: OpenEngine, store: Store): Promise<void> {
-  const { settle } = await import('../../src/engine/settling.ts');
+/** What the settling loop does. */
+export async function settleAll(engine: OpenEngine, store: Store): Promise<void> {
   for (let nos = await store.read.unsettled(100); nos.length > 0; nos = await store.read.unsettled(100)) {
     for (const no of nos) await settle(engine.core, no);
   }

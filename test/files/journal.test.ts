@@ -16,6 +16,7 @@ import { test } from 'node:test';
 import { type Journal, openJournal } from '../../src/files/journal.ts';
 import type { JournalLine } from '../../src/files/journal-line.ts';
 import { readJournal } from '../../src/files/journal-read.ts';
+import { copyDatabase } from '../../src/store/sqlite-copy.ts';
 import { allJobs, type Bench, drain, HEAD, LEFT, makeWork, openBench } from './fixture.ts';
 
 const journalDir = (bench: Bench): string => path.join(bench.dir, 'journal');
@@ -199,7 +200,7 @@ test('a database that was restored from a backup gets a new journal, and the old
   await using bench = openBench();
   await bench.engine.jobs.create(HEAD, [{ target: 'any' }]);
   const backup = path.join(bench.dir, 'backup.db');
-  await bench.store.backup(backup);
+  await copyDatabase(path.join(bench.dir, 'spine.db'), backup);
   await bench.engine.jobs.create(HEAD, [{ target: 'any' }, { target: 'any' }]);
   const journal = await journalOf(bench);
   await drain(journal);

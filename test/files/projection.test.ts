@@ -15,6 +15,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { fileNameOf } from '../../src/files/file-name.ts';
 import { openProjection, type Projection } from '../../src/files/projection.ts';
+import { copyDatabase } from '../../src/store/sqlite-copy.ts';
 import { allJobs, type Bench, drain, HEAD, LEFT, makeWork, openBench } from './fixture.ts';
 
 function projectionOf(
@@ -163,7 +164,7 @@ test('a database from a backup gets its own histories, not those of the lost tim
   await using bench = openBench();
   const { jobs } = await bench.engine.jobs.create(HEAD, [{ target: 'left-claw' }]);
   const id = jobs[0]?.id ?? '';
-  await bench.store.backup(path.join(bench.dir, 'backup.db'));
+  await copyDatabase(path.join(bench.dir, 'spine.db'), path.join(bench.dir, 'backup.db'));
   await bench.engine.jobs.comment(HEAD, id, 'in the lost time');
   await bench.engine.jobs.comment(HEAD, id, 'and again');
   await drain(await projectionOf(bench));

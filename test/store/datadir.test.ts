@@ -22,6 +22,7 @@ import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type DataDir, DataDirError, openDataDir, openForRebuild } from '../../src/store/datadir.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
+import { copyDatabase } from '../../src/store/sqlite-copy.ts';
 
 const MODULE = fileURLToPath(new URL('../../src/store/datadir.ts', import.meta.url));
 const STORE = fileURLToPath(new URL('../../src/store/sqlite.ts', import.meta.url));
@@ -161,6 +162,13 @@ test('after a kill the log is needed: without it the start is refused, with it n
   rmSync(log);
   refused(dir, /spine\.db-wal is missing, but the last server did not stop in good order/);
   writeFileSync(log, bytes);
+  // A backup over the database that the log belongs to must not get that log's pages.
+  const database = path.join(dir, 'spine.db');
+  await copyDatabase(database, `${database}.backup`);
+  const killed = readFileSync(database);
+  copyFileSync(`${database}.backup`, database);
+  refused(dir, /spine\.db is a backup, but .*spine\.db-wal beside it belongs to the database before/);
+  writeFileSync(database, killed);
   const data = openDataDir(dir, { random });
   const store = openSqlite({ file: data.dbFile, identity: data.identity });
   strictEqual(await store.read.meta('last'), 'write');

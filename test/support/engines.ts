@@ -171,8 +171,8 @@ export function engineOn(store: Store, clock: TestClock, options: OpenOptions = 
   });
 }
 
-type Body = (spine: Opened) => Promise<void>;
-type Each = (name: string, body: Body, options?: OpenOptions) => void;
+export type Body = (spine: Opened) => Promise<void>;
+export type Each = (name: string, body: Body, options?: OpenOptions) => void;
 
 /** Declares the same tests for every kind of store; each test gets an engine on an empty database. */
 export function onEvery(kinds: readonly EngineKind[], declare: (each: Each, kind: EngineKind) => void): void {

@@ -1,6 +1,6 @@
 /** Files at the Spine door: streamed in with a limit, streamed out as attachments. */
 
-import multipart from '@fastify/multipart';
+import multipart, { type MultipartFile } from '@fastify/multipart';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { BlobStore } from '../../blobs/blobs.ts';
 import { contentDisposition, displayName } from '../../blobs/filename.ts';
@@ -31,10 +31,11 @@ export function blobDoor(door: BlobDoor): (app: FastifyInstance) => Promise<void
       parts: 8,
       fieldNameSize: 100,
       headerPairs: 32,
+      headerSize: 16_384,
     };
     await app.register(multipart, { limits, throwFileSizeLimit: false });
-    app.post('/blobs', { onRequest: admit(['head', 'worker'], door.authenticate) }, (request) =>
-      upload(door, request),
+    app.post('/blobs', { onRequest: admit(['head', 'worker'], door.authenticate) }, (request, reply) =>
+      upload(door, request, reply),
     );
     app.get<{ Params: { id: string } }>(
       '/blobs/:id',
@@ -44,15 +45,26 @@ export function blobDoor(door: BlobDoor): (app: FastifyInstance) => Promise<void
   };
 }
 
-async function upload(
+async function upload(door: BlobDoor, request: FastifyRequest, reply: FastifyReply): Promise<object> {
+  try {
+    return await store(door, request);
+  } catch (error) {
+    // The rest of a refused upload is read past, or the caller would never get to read why;
+    // then the connection ends, because nobody knows where its next request would begin.
+    request.raw.unpipe();
+    request.raw.resume();
+    reply.header('connection', 'close');
+    throw error;
+  }
+}
+
+async function store(
   { engine, blobStore, blobLimitBytes }: BlobDoor,
   request: FastifyRequest,
 ): Promise<object> {
-  const part = await request.file();
-  if (part?.fieldname !== 'file') throw new SpineError('missing_file');
-  const stored = await blobStore.put(part.file, blobLimitBytes);
+  const part = await filePartOf(request);
+  const { id, size, sha256, path } = await blobStore.put(readPart(part.file), blobLimitBytes);
   const filename = displayName(part.filename);
-  const { id, size, sha256, path } = stored;
   try {
     await engine.blobs.save(request.actor, {
       id,
@@ -66,6 +78,33 @@ async function upload(
     throw error;
   }
   return { id, filename, size, path, sha256 };
+}
+
+async function filePartOf(request: FastifyRequest): Promise<MultipartFile> {
+  let part: MultipartFile | undefined;
+  try {
+    part = await request.file();
+  } catch (error) {
+    throw asCallersFault(error);
+  }
+  if (part?.fieldname !== 'file') throw new SpineError('missing_file');
+  return part;
+}
+
+/** Keeps what is wrong with the upload apart from what may be wrong with our disk. */
+async function* readPart(file: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* file;
+  } catch (error) {
+    throw asCallersFault(error);
+  }
+}
+
+/** The plugin's own errors have a code; the parser below it throws plain ones. */
+function asCallersFault(error: unknown): unknown {
+  if ((error as { code?: string }).code?.startsWith('FST_')) return error;
+  const message = `The upload cannot be read: ${(error as Error).message}.`;
+  return new SpineError('bad_request', {}, { cause: error, message });
 }
 
 const UNKNOWN_TYPE = 'application/octet-stream';

@@ -1,4 +1,5 @@
 import { jobs } from './0001_jobs.ts';
+import { tokensAuditSearch } from './0002_tokens_audit_search.ts';
 import type { Migration } from './migration.ts';
 
-export const MIGRATIONS: readonly Migration[] = [jobs];
+export const MIGRATIONS: readonly Migration[] = [jobs, tokensAuditSearch];

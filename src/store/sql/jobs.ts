@@ -16,6 +16,7 @@ import {
   rarelyChanged,
   rarelyRow,
 } from './job-row.ts';
+import { deleteWords, insertWords } from './search.ts';
 import { insertTags } from './tags.ts';
 import { INPUT, INPUT_COLUMNS, inputFrom, inputRow } from './texts.ts';
 
@@ -80,6 +81,10 @@ export async function insertJobs(sql: Sql, rows: readonly NewRow[]): Promise<num
   await sql.insert(
     INPUT,
     rows.map((row, i) => inputRow(nos[i] ?? 0, row.input)),
+  );
+  await insertWords(
+    sql,
+    rows.map((row, i) => ({ jobNo: nos[i] ?? 0, input: row.input })),
   );
   await insertTags(
     sql,
@@ -209,6 +214,7 @@ const belongings = [
 /** Removes jobs with everything that hangs on them. */
 export async function deleteJobs(sql: Sql, nos: readonly number[]): Promise<void> {
   for (const table of belongings) await deleteByKeys(sql, table, 'job_no', nos);
+  await deleteWords(sql, nos);
   await deleteByKeys(sql, 'job', 'no', nos);
 }
 

@@ -7,6 +7,7 @@ import type { Row, Shape, Sql } from './driver.ts';
 import { EVENT, eventRow } from './event-row.ts';
 import { appendEvents } from './events.ts';
 import { JOB_RAW, rawRow } from './job-row.ts';
+import { insertWords } from './search.ts';
 import { insertTags } from './tags.ts';
 import { INPUT, inputRow, TYPE_COLUMNS } from './texts.ts';
 
@@ -18,6 +19,10 @@ export async function insertJobsRaw(sql: Sql, rows: readonly { job: Job; input: 
   await sql.insert(
     INPUT,
     rows.map(({ job, input }) => inputRow(job.no, input)),
+  );
+  await insertWords(
+    sql,
+    rows.map(({ job, input }) => ({ jobNo: job.no, input })),
   );
   await insertTags(
     sql,

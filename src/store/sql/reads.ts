@@ -18,7 +18,9 @@ import { detailsOf } from './details.ts';
 import type { KeyQuery, Row, Sql, Value } from './driver.ts';
 import { EVENT_COLUMNS, eventFrom } from './event-row.ts';
 import { JOB_COLUMNS, jobFrom } from './job-row.ts';
+import { wordsCondition, wordsQuery } from './search.ts';
 import { TYPE_COLUMNS, typeFrom } from './texts.ts';
+import { AUDIT_COLUMNS, auditFrom, TOKEN_COLUMNS, tokenFrom } from './tokens.ts';
 
 const byNo: KeyQuery = {
   one: `select ${JOB_COLUMNS} from job where no = $1`,
@@ -120,6 +122,17 @@ export function readsOver(sql: Sql): Reads {
     prunable: (state, before, afterNo, limit) => prunable(sql, state, before, afterNo, limit),
 
     routing: () => routing(sql),
+    tokens: async () =>
+      (await sql.all(`select ${TOKEN_COLUMNS} from token order by created_at, id`, [])).map(tokenFrom),
+    tokenRevision: async () =>
+      (await first("select value from revision where name = 'tokens'", []))?.[0] as number,
+    audit: async (beforeNo, limit) =>
+      (
+        await sql.all(`select ${AUDIT_COLUMNS} from audit where no < $1 order by no desc limit $2`, [
+          beforeNo ?? Number.MAX_SAFE_INTEGER,
+          limit,
+        ])
+      ).map(auditFrom),
     types: async () =>
       (await sql.all(`select ${TYPE_COLUMNS} from job_type order by name`, [])).map(typeFrom),
     pools: () => pools(sql),
@@ -146,7 +159,7 @@ async function list(sql: Sql, filter: ListFilter): Promise<Job[]> {
   const sign = newest ? -1 : 1;
   return pages
     .flat()
-    .sort((a, b) => sign * (a.no - b.no))
+    .toSorted((a, b) => sign * (a.no - b.no))
     .slice(0, filter.limit);
 }
 
@@ -156,6 +169,8 @@ async function page(sql: Sql, filter: ListFilter, state: State, newest: boolean)
   const where = [`state = ${put(state)}`];
   if (filter.from !== null) where.push(`no ${newest ? '<' : '>'} ${put(filter.from)}`);
   if (filter.targets !== null) where.push(`target in (${filter.targets.map(put).join(', ')})`);
+  if (filter.retries) where.push('retry_count > 0');
+  if (filter.words) where.push(wordsCondition(sql, put(wordsQuery(sql, filter.words))));
   if (filter.typeNo !== null) where.push(`type_no = ${put(filter.typeNo)}`);
   if (filter.tag !== null)
     where.push(

@@ -6,6 +6,7 @@ import * as events from './events.ts';
 import * as jobs from './jobs.ts';
 import * as pools from './pools.ts';
 import * as raw from './raw.ts';
+import * as tokens from './tokens.ts';
 import * as upkeep from './upkeep.ts';
 
 /** The verbs that belong to a database alone. */
@@ -47,6 +48,10 @@ export function transactionOver(sql: Sql, own: OwnVerbs): Tx {
     setPaused: (kind, name, paused, at, by) => upkeep.setPaused(sql, kind, name, paused, at, by),
     routingRevision: () => upkeep.routingRevision(sql),
     saveType: (type, at) => upkeep.saveType(sql, type, at),
+    addToken: (token) => tokens.addToken(sql, token),
+    revokeToken: (which, at, by) => tokens.revokeToken(sql, which, at, by),
+    addAudit: (entry) => tokens.addAudit(sql, entry),
+    dropOldAudit: (before, limit) => tokens.dropOldAudit(sql, before, limit),
     beat: (name, at) => upkeep.beat(sql, name, at),
     setMeta: (name, value) => upkeep.setMeta(sql, name, value),
     claimOutbox: (now, limit, leaseMs) => events.claimOutbox(sql, now, limit, leaseMs),

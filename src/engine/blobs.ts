@@ -1,0 +1,40 @@
+/** The records of blobs; their bytes lie elsewhere. */
+
+import { refuse, SpineError } from '../domain/error.ts';
+import { holds, mayTouch } from '../domain/lease.ts';
+import { accepted, type Core } from './core.ts';
+import type { BlobRecords } from './engine.ts';
+
+export function blobsOf(core: Core): BlobRecords {
+  return {
+    save: async (actor, blob) => {
+      const saved = { ...blob, jobNo: null, createdAt: core.now(), createdBy: actor.name };
+      await core.flusher.transact(async (tx) => tx.saveBlob(saved));
+      return saved;
+    },
+    get: async (id) => {
+      const blob = await core.store.read.blob(id);
+      if (blob === null) throw new SpineError('not_found', { blob: id });
+      return blob;
+    },
+    attach: async (actor, jobId, leaseToken, blob) => {
+      const answer = await core.flusher.transact(async (tx, ledger) => {
+        const [job] = await tx.lockJobs([jobId]);
+        if (job === undefined) return refuse('not_found', { id: jobId });
+        if (!mayTouch(actor, job)) return refuse('forbidden', { target: job.target });
+        const hold = holds(job, actor, leaseToken);
+        if (!hold.held && actor.role !== 'head') return hold.refusal;
+        const saved = { ...blob, jobNo: job.no, createdAt: ledger.now, createdBy: actor.name };
+        await tx.saveBlob(saved);
+        return { ok: true as const, saved };
+      });
+      return accepted(answer).saved;
+    },
+    ofJob: async (actor, jobId) => {
+      const job = await core.store.read.jobById(jobId);
+      if (job === null) throw new SpineError('not_found', { id: jobId });
+      if (!mayTouch(actor, job)) throw new SpineError('forbidden', { target: job.target });
+      return core.store.read.blobsOf(job.no);
+    },
+  };
+}

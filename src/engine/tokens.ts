@@ -1,0 +1,81 @@
+/** Tokens beyond the environment's: stored hashed, looked up in memory, revoked at once. */
+
+import { hash } from 'node:crypto';
+import type { Actor } from '../domain/command.ts';
+import { SpineError } from '../domain/error.ts';
+import type { StoredToken } from '../store/store.ts';
+import type { Core } from './core.ts';
+import type { AuditTrail, Tokens } from './engine.ts';
+
+/** A token that stands for one attempt: `run.<job id>.<lease token>`. It ends when the lease does. */
+const RUN = /^run\.([\w-]{1,64})\.([\w-]{16,64})$/;
+
+export function tokensOf(core: Core): Tokens {
+  return {
+    add: async (actor, draft) => {
+      // Two lease tokens' worth of randomness.
+      const token = `spn_${core.ids.leaseToken()}${core.ids.leaseToken()}`;
+      const stored: StoredToken = {
+        ...draft,
+        id: core.ids.jobId(core.now()),
+        hash: hashOf(token),
+        createdAt: core.now(),
+        createdBy: actor.name,
+        revokedAt: null,
+      };
+      await refuseTaken(core, draft.name);
+      const facts = { role: draft.role, targets: draft.targets };
+      await core.flusher.transact(async (tx, ledger) => {
+        await tx.addToken(stored);
+        await tx.addAudit({
+          at: ledger.now,
+          by: actor.name,
+          action: 'token.add',
+          subject: draft.name,
+          facts,
+        });
+      });
+      await core.tokens.refresh();
+      return { token, stored };
+    },
+    list: async () => core.store.read.tokens(),
+    revoke: async (actor, which) => {
+      const found = await core.flusher.transact(async (tx, ledger) => {
+        const by = actor.name;
+        const revoked = await tx.revokeToken(which, ledger.now, by);
+        if (revoked) {
+          await tx.addAudit({ at: ledger.now, by, action: 'token.revoke', subject: which, facts: null });
+        }
+        return revoked;
+      });
+      if (!found) throw new SpineError('not_found', { token: which });
+      await core.tokens.refresh();
+    },
+    actorBehind: async (token) => {
+      const run = RUN.exec(token);
+      return run === null ? core.tokens.actorOf(hashOf(token)) : runBehind(core, run[1] ?? '', run[2] ?? '');
+    },
+    onChange: (listener) => core.tokens.onChange(listener),
+  };
+}
+
+export function auditOf(core: Core): AuditTrail {
+  return { list: async (beforeNo, limit) => core.store.read.audit(beforeNo, limit) };
+}
+
+async function refuseTaken(core: Core, name: string): Promise<void> {
+  const tokens = await core.store.read.tokens();
+  if (tokens.some((token) => token.name === name && token.revokedAt === null)) {
+    throw new SpineError('conflict', { name, why: 'a token of that name exists' });
+  }
+}
+
+async function runBehind(core: Core, jobId: string, leaseToken: string): Promise<Actor | null> {
+  const job = await core.store.read.jobById(jobId);
+  if (job?.state !== 'running' || job.leaseToken !== leaseToken || job.claimedBy === null) return null;
+  return { name: job.claimedBy, role: 'run', targets: [job.target], onlyJob: job.id };
+}
+
+function hashOf(token: string): string {
+  return hash('sha256', token, 'hex');
+}

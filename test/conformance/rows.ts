@@ -1,0 +1,127 @@
+import { OPEN, type Job, type JobInput } from '../../src/domain/job.ts';
+import type { NewRow, Store } from '../../src/store/store.ts';
+
+export const EMPTY_INPUT: JobInput = {
+  title: null,
+  description: null,
+  spec: null,
+  meta: null,
+  params: null,
+  tags: [],
+  budget: null,
+};
+
+let made = 0;
+
+/** A queued row as creation makes it, for tests below the engine. */
+export function row(change: Partial<Omit<Job, 'no'>> = {}, input: Partial<JobInput> = {}): NewRow {
+  made += 1;
+  return {
+    job: {
+      id: `row-${process.pid}-${made}`,
+      typeNo: 0,
+      target: 'any',
+      createdAt: 1_000,
+      createdBy: 'test',
+      leaseMs: 60_000,
+      timeoutMs: null,
+      retryMode: 'requeue',
+      retryMax: 0,
+      backoffMs: 0,
+      retryCount: 0,
+      retryOf: null,
+      rootNo: null,
+      parentNo: null,
+      scheduleId: null,
+      uniqueKey: null,
+      pool: null,
+      concurrencyKey: null,
+      state: 'queued',
+      updatedAt: 1_000,
+      attempts: 0,
+      fence: 0,
+      leaseToken: null,
+      leaseUntil: null,
+      leasePolicy: 'own',
+      claimedBy: null,
+      claimId: null,
+      tokenUsed: false,
+      timeoutAt: null,
+      endedToken: null,
+      endedVerb: null,
+      endedState: null,
+      settled: OPEN,
+      finishedAt: null,
+      reason: null,
+      progress: null,
+      seq: 1,
+      priority: 0,
+      runAt: 1_000,
+      maxAttempts: 5,
+      cancelRequested: false,
+      blockedOn: null,
+      waitingFor: 0,
+      watched: false,
+      retryAt: null,
+      comments: 0,
+      ...change,
+    },
+    input: { ...EMPTY_INPUT, ...input },
+  };
+}
+
+/** Inserts rows in one transaction and reads them back. */
+export async function insert(store: Store, rows: readonly NewRow[]): Promise<Job[]> {
+  const nos = await store.transaction(0, async (tx) => tx.insertJobs(rows));
+  return store.read.jobsByNo(nos);
+}
+
+/** Every field another value than `row` gives it, at the edge of what it may hold. */
+export const BIG = Number.MAX_SAFE_INTEGER;
+export const EXTREME: Partial<Omit<Job, 'no' | 'id'>> = {
+  typeNo: BIG,
+  target: 'über/“ziel”\\ {a,b} "c" \' 👩‍🚀',
+  createdAt: BIG - 1,
+  createdBy: '',
+  leaseMs: BIG,
+  timeoutMs: 0,
+  retryMode: 'lineage',
+  retryMax: BIG,
+  backoffMs: BIG,
+  retryCount: 7,
+  retryOf: BIG - 5,
+  rootNo: 41,
+  parentNo: 42,
+  scheduleId: 'NULL',
+  uniqueKey: '{}',
+  pool: '"',
+  concurrencyKey: '\\',
+  state: 'running',
+  updatedAt: 0,
+  attempts: BIG,
+  fence: BIG,
+  leaseToken: 'null',
+  leaseUntil: BIG,
+  leasePolicy: 'presence',
+  claimedBy: 'a\nb\tc\r',
+  claimId: ' ',
+  tokenUsed: true,
+  timeoutAt: 1,
+  endedToken: ',',
+  endedVerb: 'snooze',
+  endedState: 'awaiting_approval',
+  settled: 2,
+  finishedAt: BIG,
+  reason: '',
+  progress: '{"a":[1,2,{"b":"\\u0000"}]}',
+  seq: BIG,
+  priority: -1_000_000,
+  runAt: BIG,
+  maxAttempts: 1,
+  cancelRequested: true,
+  blockedOn: 'gpu/ключ',
+  waitingFor: 3,
+  watched: true,
+  retryAt: BIG,
+  comments: 9,
+};

@@ -1,0 +1,29 @@
+import { onEvery, type EngineKind } from '../support/engines.ts';
+import { dependencyTopics } from './dependencies.ts';
+import { eventTopics } from './events.ts';
+import { jobTopics } from './jobs.ts';
+import { keyTopics } from './keys.ts';
+import { leaseTopics } from './leases.ts';
+import { listTopics } from './lists.ts';
+import { migrationTopics } from './migrations.ts';
+import { poolTopics } from './pools.ts';
+import { pruneTopics } from './prune.ts';
+import { transactionTopics } from './transactions.ts';
+import { upkeepTopics } from './upkeep.ts';
+
+/** What every store must do. A bug found in one store becomes a test here before it is fixed. */
+export function storeConformance(kind: EngineKind): void {
+  onEvery([kind], (each) => {
+    jobTopics(each);
+    keyTopics(each);
+    leaseTopics(each);
+    eventTopics(each);
+    transactionTopics(each);
+    poolTopics(each);
+    dependencyTopics(each);
+    listTopics(each);
+    pruneTopics(each);
+    upkeepTopics(each);
+    migrationTopics(each);
+  });
+}

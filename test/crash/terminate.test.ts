@@ -1,0 +1,7 @@
+import { proofTest } from '../../proof/as-test.ts';
+import { proveKill } from '../../proof/kill.ts';
+import { freshSeed } from '../../proof/random.ts';
+
+proofTest('stops in good order under load, within ten seconds [SP-36]', (store) =>
+  proveKill(store, { kills: 3, seed: freshSeed(), signal: 'SIGTERM' }),
+);

@@ -1,0 +1,115 @@
+import type { Actor, Claim, JobCommand, LeaseOffer } from '../../src/domain/command.ts';
+import { isFinal, type Job, OPEN, SETTLED, type State } from '../../src/domain/job.ts';
+
+export const NOW = 1_700_000_000_000;
+export const LEASE_MS = 60_000;
+export const TOKEN = 'token-of-the-holder';
+
+export const HEAD: Actor = { name: 'head', role: 'head', targets: null };
+export const SYSTEM: Actor = { name: 'system', role: 'system', targets: null };
+export const HOLDER: Actor = { name: 'left-claw', role: 'worker', targets: ['left-claw', 'any'] };
+export const STRANGER: Actor = { name: 'other', role: 'worker', targets: ['left-claw', 'any'] };
+export const OUTSIDER: Actor = { name: 'right-claw', role: 'worker', targets: ['right-claw'] };
+
+/** A job in a state, with the fields that every job in that state has. */
+export function jobIn(state: State, change: Partial<Job> = {}): Job {
+  const job: Job = { ...FRESH, state };
+  if (state === 'running') Object.assign(job, RUNNING);
+  if (isFinal(state)) Object.assign(job, { finishedAt: NOW - 1_000, settled: SETTLED, attempts: 1, fence: 1 });
+  if (state === 'scheduled') job.runAt = NOW + 5_000;
+  if (state === 'blocked') job.waitingFor = 1;
+  return { ...job, ...change };
+}
+
+const FRESH: Job = {
+  no: 1,
+  id: 'job-1',
+  typeNo: 0,
+  target: 'any',
+  createdAt: NOW - 10_000,
+  createdBy: 'head',
+  leaseMs: LEASE_MS,
+  timeoutMs: null,
+  retryMode: 'requeue',
+  retryMax: 0,
+  backoffMs: 0,
+  retryCount: 0,
+  retryOf: null,
+  rootNo: null,
+  parentNo: null,
+  scheduleId: null,
+  uniqueKey: null,
+  pool: null,
+  concurrencyKey: null,
+  state: 'queued',
+  updatedAt: NOW - 10_000,
+  attempts: 0,
+  fence: 0,
+  leaseToken: null,
+  leaseUntil: null,
+  leasePolicy: 'own',
+  claimedBy: null,
+  claimId: null,
+  tokenUsed: false,
+  timeoutAt: null,
+  endedToken: null,
+  endedVerb: null,
+  endedState: null,
+  settled: OPEN,
+  finishedAt: null,
+  reason: null,
+  progress: null,
+  seq: 1,
+  priority: 0,
+  runAt: NOW - 10_000,
+  maxAttempts: 5,
+  cancelRequested: false,
+  blockedOn: null,
+  waitingFor: 0,
+  watched: false,
+  retryAt: null,
+  comments: 0,
+};
+
+const RUNNING: Partial<Job> = {
+  attempts: 1,
+  fence: 1,
+  leaseToken: TOKEN,
+  leaseUntil: NOW + LEASE_MS,
+  claimedBy: HOLDER.name,
+};
+
+export function offer(change: Partial<LeaseOffer> = {}): LeaseOffer {
+  return { token: 'token-of-the-offer', leaseMs: null, policy: 'own', claimId: null, ...change };
+}
+
+export function claimBy(actor: Actor, change: Partial<LeaseOffer> = {}): Claim {
+  return { kind: 'claim', id: 'job-1', actor, offer: offer(change) };
+}
+
+const BODIES: { readonly [K in JobCommand['kind']]: Omit<Extract<JobCommand, { kind: K }>, 'id' | 'actor' | 'leaseToken'> } = {
+  claim: { kind: 'claim', offer: offer() },
+  heartbeat: { kind: 'heartbeat', progress: null },
+  complete: { kind: 'complete', result: '{"ok":true}' },
+  fail: { kind: 'fail', error: '"broken"', requeue: true },
+  release: { kind: 'release', reason: 'lunch' },
+  snooze: { kind: 'snooze', untilAt: NOW + 9_000 },
+  log: { kind: 'log', lines: [{ at: NOW, level: 'info', text: 'hello' }] },
+  comment: { kind: 'comment', text: 'well done' },
+  cancel: { kind: 'cancel', reason: 'no need' },
+  retry: { kind: 'retry' },
+  redrive: { kind: 'redrive' },
+  expire: { kind: 'expire' },
+  timeout: { kind: 'timeout' },
+  admit: { kind: 'admit' },
+};
+
+export const KINDS = Object.keys(BODIES) as JobCommand['kind'][];
+const BY_HOLDER: readonly JobCommand['kind'][] = ['heartbeat', 'complete', 'fail', 'release', 'snooze', 'log'];
+
+/** A plain command of each kind; those of a holder carry the token unless told otherwise. */
+export function command(kind: JobCommand['kind'], actor: Actor, leaseToken: string | null = TOKEN): JobCommand {
+  const held = BY_HOLDER.includes(kind) ? { leaseToken } : {};
+  // The table above has a row for every kind, so body and kind belong together.
+  return { ...BODIES[kind], ...held, id: 'job-1', actor } as JobCommand;
+}
