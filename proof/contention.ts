@@ -117,7 +117,7 @@ async function raceToCreate(servers: readonly TestServer[], round: number): Prom
     const server = servers[index % servers.length] as TestServer;
     return server.head.post<JobBody>(
       '/jobs',
-      { target: 'left-claw' },
+      { target: 'nobody-serves' },
       { headers: { 'idempotency-key': key } },
     );
   };

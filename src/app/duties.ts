@@ -37,7 +37,8 @@ export function startDuties(options: DutyOptions): Duties {
   const settling = loop(settler(core));
   const timing = loop(timers(core));
   const files = options.files.map(loop);
-  const postgres = core.store.dialect === 'postgres' ? [loop(sequencer(core)), loop(clockSync(core))] : [];
+  const sequencing = loop(sequencer(core));
+  const postgres = core.store.dialect === 'postgres' ? [sequencing, loop(clockSync(core))] : [];
   const loops = [
     // The pulse comes first: it tells the reaper how long nobody was there.
     loop(reaper.pulse()),
@@ -55,6 +56,7 @@ export function startDuties(options: DutyOptions): Duties {
   ];
   core.hints.unsettled = () => settling.wake();
   core.hints.timed = () => timing.wake();
+  core.hints.committed = () => sequencing.wake();
   for (const each of loops) each.start();
   return {
     start: () => loops.forEach((each) => each.start()),

@@ -12,6 +12,8 @@ export interface Actor {
   readonly targets: readonly string[] | null;
   /** The one job that a `run` may touch. */
   readonly onlyJob?: string;
+  /** The lease by which a `run` was recognised. */
+  readonly leaseToken?: string;
 }
 
 /** What a claim would start: made before the decision, so that deciding stays pure. */

@@ -6,6 +6,7 @@ import type { Clock, Ids, SchemaChecker } from '../domain/ports.ts';
 import type { JobType, Routing, Store } from '../store/store.ts';
 import { Flusher } from './flusher.ts';
 import type { Effects, OutboxPolicy } from './ledger.ts';
+import { FeedWatch } from './feed-watch.ts';
 import { TokenCache } from './token-cache.ts';
 import { Waiters } from './waiters.ts';
 
@@ -42,6 +43,7 @@ export class Core {
   readonly flusher: Flusher;
   readonly waiters: Waiters;
   readonly tokens: TokenCache;
+  readonly feed = new FeedWatch();
   readonly hints: Hints = { unsettled: () => undefined, timed: () => undefined, committed: () => undefined };
   readonly #clock: Clock;
   #routing: Promise<Routing> | null = null;
@@ -119,7 +121,9 @@ export class Core {
     for (const [target, count] of effects.queued) this.waiters.wake(target, count);
     if (effects.unsettled) this.hints.unsettled();
     if (effects.timed) this.hints.timed();
-    this.hints.committed();
+    // On PostgreSQL events come into the feed when the sequencer has numbered them.
+    if (this.store.dialect === 'sqlite') this.feed.announce();
+    else if (this.feed.watched) this.hints.committed();
   }
 }
 

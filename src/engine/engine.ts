@@ -30,6 +30,8 @@ export interface Engine {
   /** Jobs by target and state, from counters: costs the same with ten jobs and ten million. */
   counts(): Promise<{ target: string; state: State; n: number }[]>;
   now(): number;
+  /** Calls back, now and then, when there may be new events in the feed. A hint: reading the feed is the truth. */
+  onNewEvents(listener: () => void): () => void;
 }
 
 /** A job as a caller describes it; what is left out gets the installation's default. */

@@ -27,5 +27,6 @@ export function openEngine(options: EngineOptions): OpenEngine {
     audit: auditOf(core),
     counts: async () => core.store.read.counts(),
     now: () => core.now(),
+    onNewEvents: (listener) => core.feed.watch(listener),
   };
 }

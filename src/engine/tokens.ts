@@ -73,7 +73,7 @@ async function refuseTaken(core: Core, name: string): Promise<void> {
 async function runBehind(core: Core, jobId: string, leaseToken: string): Promise<Actor | null> {
   const job = await core.store.read.jobById(jobId);
   if (job?.state !== 'running' || job.leaseToken !== leaseToken || job.claimedBy === null) return null;
-  return { name: job.claimedBy, role: 'run', targets: [job.target], onlyJob: job.id };
+  return { name: job.claimedBy, role: 'run', targets: [job.target], onlyJob: job.id, leaseToken };
 }
 
 function hashOf(token: string): string {

@@ -105,7 +105,8 @@ class FeedJournal implements Journal {
   }
 
   watermark(): FeedPlace {
-    return this.#mark ?? START;
+    const { pos, ordinal } = this.#mark ?? START;
+    return { pos, ordinal };
   }
 
   lagMs(): number {

@@ -91,7 +91,8 @@ class FileProjection implements Projection {
   }
 
   watermark(): FeedPlace {
-    return this.#watermark.mark ?? START;
+    const { pos, ordinal } = this.#watermark.mark ?? START;
+    return { pos, ordinal };
   }
 
   lagMs(): number {

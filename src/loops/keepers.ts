@@ -5,6 +5,8 @@ import type { Core } from '../engine/core.ts';
 import type { Duty } from './loop.ts';
 
 const FLUSHES_A_PASS = 5_000;
+/** How often to number while somebody follows the feed. */
+const WATCHED_MS = 50;
 
 /** Looks at the counters: the queue's limit is judged by them. */
 export function gauge(core: Core): Duty {
@@ -26,7 +28,10 @@ export function sequencer(core: Core): Duty {
     everyMs: 500,
     runOnce: async () => {
       const done = await core.flusher.transact(async (tx) => tx.numberFlushes(FLUSHES_A_PASS));
-      return { done, more: done === FLUSHES_A_PASS };
+      // Another server may have numbered what somebody here waits for, so watchers look after every pass.
+      core.feed.announce();
+      const nextAt = core.feed.watched ? core.now() + WATCHED_MS : null;
+      return { done, more: done === FLUSHES_A_PASS, nextAt };
     },
   };
 }

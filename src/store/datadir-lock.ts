@@ -4,15 +4,17 @@ import { chmodSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { DataDirError, readTextIfThere, writePrivately } from './datadir-files.ts';
 
+// Node closes a database that nobody refers to any more, and its lock would go with it.
+const held = new Set<DatabaseSync>();
+
 export function takeLock(lockFile: string, pidFile: string): { release: () => void } {
   const database = hold(lockFile, pidFile);
   chmodSync(lockFile, 0o600);
   writePrivately(pidFile, `${process.pid}\n`);
-  let held = true;
+  held.add(database);
   return {
     release() {
-      if (!held) return;
-      held = false;
+      if (!held.delete(database)) return;
       rmSync(pidFile, { force: true });
       database.close();
     },
@@ -23,7 +25,8 @@ function hold(lockFile: string, pidFile: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(lockFile, { timeout: 0 });
-    database.exec('begin exclusive');
+    // Nothing is ever written to it, so it needs no journal beside it.
+    database.exec('pragma journal_mode = memory; begin exclusive');
     return database;
   } catch (error) {
     database?.close();

@@ -181,9 +181,11 @@ test("a second server on the same data dir is refused and told the first one's p
   const script = `
     import { openDataDir } from ${JSON.stringify(MODULE)};
     openDataDir(process.argv[1], { random: () => 'first' });
+    // A lock that only a forgotten object holds would go with it.
+    globalThis.gc();
     console.log('held');
     setInterval(() => {}, 1000);`;
-  const holder = spawn(process.execPath, ['--input-type=module', '-e', script, dir], {
+  const holder = spawn(process.execPath, ['--expose-gc', '--input-type=module', '-e', script, dir], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   t.after(() => holder.kill('SIGKILL'));

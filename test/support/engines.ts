@@ -275,7 +275,9 @@ export async function eventKinds(spine: Pick<Opened, 'engine'>, job: Pick<Job, '
 /** Runs the settling loop until nothing is left to settle. */
 export async function settleAll(spine: Pick<Opened, 'engine'>): Promise<void> {
   const duty = settler(spine.engine.core);
-  while ((await duty.runOnce()).done > 0);
+  for (let pass = 0; (await duty.runOnce()).done > 0; pass++) {
+    if (pass > 100) throw new Error('settling never comes to an end');
+  }
 }
 
 /** Lets delayed jobs become ready and overdue attempts end, as of now. */

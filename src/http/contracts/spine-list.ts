@@ -21,13 +21,9 @@ export async function listJobs(engine: Engine, actor: Actor, query: Query): Prom
 async function onePage(engine: Engine, actor: Actor, query: Query): Promise<string> {
   const { order = 'oldest', limit = DEFAULT_PAGE, cursor } = query;
   const from = cursor === undefined ? {} : { from: cursor };
-  const jobs = await engine.jobs.list(actor, {
-    ...filterOf(query),
-    states: statesOf(query),
-    order,
-    limit,
-    ...from,
-  });
+  const states = statesOf(query);
+  const filter = { ...filterOf(query), states, order, limit, ...from };
+  const jobs = states.length === 0 ? [] : await engine.jobs.list(actor, filter);
   const last = jobs.length === limit ? jobs.at(-1) : undefined;
   return `{"jobs":[${await printed(engine, jobs)}],"nextCursor":${last ? `"${last.no}"` : 'null'}}`;
 }

@@ -166,8 +166,7 @@ async function list(sql: Sql, filter: ListFilter): Promise<Job[]> {
 async function page(sql: Sql, filter: ListFilter, state: State, newest: boolean): Promise<Job[]> {
   const params: Value[] = [];
   const put = (value: Value): string => `$${params.push(value)}`;
-  const where = [`state = ${put(state)}`];
-  if (filter.from !== null) where.push(`no ${newest ? '<' : '>'} ${put(filter.from)}`);
+  const where = [place(sql, put(state), newest, filter.from === null ? null : put(filter.from))];
   if (filter.targets !== null) where.push(`target in (${filter.targets.map(put).join(', ')})`);
   if (filter.retries) where.push('retry_count > 0');
   if (filter.words) where.push(wordsCondition(sql, put(wordsQuery(sql, filter.words))));
@@ -176,9 +175,20 @@ async function page(sql: Sql, filter: ListFilter, state: State, newest: boolean)
     where.push(
       `exists (select 1 from job_tag where job_tag.tag = ${put(filter.tag)} and job_tag.job_no = job.no)`,
     );
-  const order = newest ? 'desc' : 'asc';
-  const text = `select ${JOB_COLUMNS} from job where ${where.join(' and ')} order by no ${order} limit ${put(filter.limit)}`;
+  const order = newest ? 'state desc, no desc' : 'state, no';
+  const text = `select ${JOB_COLUMNS} from job where ${where.join(' and ')} order by ${order} limit ${put(filter.limit)}`;
   return (await sql.all(text, params)).map(jobFrom);
+}
+
+/**
+ * One state, from a job on. PostgreSQL must not see that the state is one value: it would then expect its rows
+ * everywhere and walk along all numbers, over a million finished jobs, to find the first queued one.
+ */
+function place(sql: Sql, state: string, newest: boolean, from: string | null): string {
+  const after = newest ? '<' : '>';
+  if (sql.dialect === 'sqlite') return `state = ${state}${from === null ? '' : ` and no ${after} ${from}`}`;
+  const start = from ?? (newest ? Number.MAX_SAFE_INTEGER : 0);
+  return `(state, no) ${after} (${state}, ${start}) and state ${newest ? '>=' : '<='} ${state}`;
 }
 
 async function feed(sql: Sql, after: FeedPlace, limit: number): Promise<FeedEvent[]> {

@@ -1,0 +1,82 @@
+/** What can go wrong with a call: the server said no, or it could not be asked. */
+
+export interface ApiErrorFacts {
+  readonly code: string;
+  readonly status: number;
+  readonly message: string;
+  readonly hint: string | null;
+  readonly retryable: boolean;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly requestId: string | null;
+  readonly retryAfterMs: number | null;
+}
+
+/** The server answered, and refused. */
+export class SpineApiError extends Error {
+  /** As in the table of errors, for example `lease_lost`; `http_502` and the like when the answer was not Spine's. */
+  readonly code: string;
+  readonly status: number;
+  readonly hint: string | null;
+  /** Whether the same call may succeed later without being changed. */
+  readonly retryable: boolean;
+  /** Further facts of the answer, for example `claimedBy` or `field`. */
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly requestId: string | null;
+  /** How long the server asked to wait, when it did. */
+  readonly retryAfterMs: number | null;
+
+  constructor(facts: ApiErrorFacts) {
+    super(facts.message);
+    this.name = 'SpineApiError';
+    this.code = facts.code;
+    this.status = facts.status;
+    this.hint = facts.hint;
+    this.retryable = facts.retryable;
+    this.details = facts.details;
+    this.requestId = facts.requestId;
+    this.retryAfterMs = facts.retryAfterMs;
+  }
+}
+
+/** No usable answer came. */
+export class SpineConnectionError extends Error {
+  /** The system's code, for example `ECONNREFUSED`; `TIMEOUT` when the answer took too long. */
+  readonly code: string;
+  /** False only when the request certainly did not reach the server. */
+  readonly mayHaveArrived: boolean;
+
+  constructor(message: string, options: { code: string; mayHaveArrived: boolean; cause?: unknown }) {
+    super(message, { cause: options.cause });
+    this.name = 'SpineConnectionError';
+    this.code = options.code;
+    this.mayHaveArrived = options.mayHaveArrived;
+  }
+}
+
+/** A handler throws this when another attempt could not succeed either. */
+export class NonRetryableError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'NonRetryableError';
+  }
+}
+
+export type Interruption = 'cancelled' | 'lease_lost' | 'timeout' | 'shutdown';
+
+const INTERRUPTIONS: Readonly<Record<Interruption, string>> = {
+  cancelled: 'Somebody cancelled this job.',
+  lease_lost: 'The lease on this job was lost or could not be renewed in time; somebody else may have it.',
+  timeout: 'This job took longer than its timeoutMs.',
+  shutdown: 'This worker is shutting down.',
+};
+
+/** The reason of a handler's signal. */
+export class JobInterrupted extends Error {
+  readonly why: Interruption;
+
+  constructor(why: Interruption) {
+    super(INTERRUPTIONS[why]);
+    this.name = 'JobInterrupted';
+    this.why = why;
+  }
+}

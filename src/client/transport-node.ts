@@ -1,0 +1,104 @@
+/** The transport of Node: its own HTTP client with connections that are kept. */
+
+import http from 'node:http';
+import https from 'node:https';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { SpineConnectionError } from './errors.ts';
+import { reasonOf } from './platform.ts';
+import type { Transport, TransportRequest, TransportResponse } from './transport.ts';
+
+export interface NodeTransportOptions {
+  /** Connections to one server at a time. */
+  readonly maxSockets?: number;
+}
+
+const MAX_SOCKETS = 256;
+
+export function nodeTransport({ maxSockets = MAX_SOCKETS }: NodeTransportOptions = {}): Transport {
+  const options = { keepAlive: true, maxSockets };
+  const plain = new http.Agent(options);
+  const secure = new https.Agent(options);
+  return {
+    send: (request) =>
+      request.url.startsWith('https:')
+        ? exchange(request, (url, given) => https.request(url, { ...given, agent: secure }))
+        : exchange(request, (url, given) => http.request(url, { ...given, agent: plain })),
+    close: () => {
+      plain.destroy();
+      secure.destroy();
+    },
+  };
+}
+
+type Open = (url: string, options: http.RequestOptions) => http.ClientRequest;
+
+function exchange(request: TransportRequest, open: Open): Promise<TransportResponse> {
+  const { method, url, body, signal } = request;
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(reasonOf(signal));
+    const isWhole = typeof body === 'string' || body instanceof Uint8Array;
+    const length = isWhole ? { 'content-length': String(Buffer.byteLength(body)) } : {};
+    const outgoing = open(url, { method, headers: { ...request.headers, ...length } });
+    const abort = (): void => void outgoing.destroy(reasonOf(signal));
+    const done = (): void => signal.removeEventListener('abort', abort);
+    signal.addEventListener('abort', abort);
+    outgoing.once('close', done);
+    outgoing.once('error', (cause) => reject(named(request, cause)));
+    outgoing.once('response', (incoming) => resolve(answerOf(request, incoming)));
+    if (body === undefined || isWhole) outgoing.end(body);
+    // An upload that the server refuses halfway ends with its answer; without one, the request's own error tells.
+    else pipeline(Readable.from(body), outgoing).catch((cause: Error) => outgoing.destroy(cause));
+  });
+}
+
+function answerOf(request: TransportRequest, incoming: http.IncomingMessage): TransportResponse {
+  return {
+    status: incoming.statusCode ?? 0,
+    header: (name) => {
+      const value = incoming.headers[name];
+      return (Array.isArray(value) ? value.join(', ') : value) ?? null;
+    },
+    text: async () => {
+      try {
+        return await text(incoming);
+      } catch (cause) {
+        throw named(request, cause as Error);
+      }
+    },
+    body: chunksOf(request, incoming),
+  };
+}
+
+async function* chunksOf(
+  request: TransportRequest,
+  incoming: http.IncomingMessage,
+): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const chunk of incoming) yield chunk as Uint8Array;
+  } catch (cause) {
+    throw named(request, cause as Error);
+  }
+}
+
+/** With these the connection was never made. */
+const NEVER_SENT = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EADDRNOTAVAIL',
+]);
+
+function named({ method, url, signal }: TransportRequest, cause: Error & { code?: string }): Error {
+  if (signal.aborted) return reasonOf(signal);
+  const code = cause.code ?? 'UNKNOWN';
+  const message = cause.message === '' ? code : cause.message;
+  return new SpineConnectionError(`${method} ${url}: ${message}`, {
+    code,
+    mayHaveArrived: !NEVER_SENT.has(code),
+    cause,
+  });
+}

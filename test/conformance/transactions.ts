@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import type { Job } from '../../src/domain/job.ts';
+import type { Tx } from '../../src/store/store.ts';
+import { claimed, claimNext, create, createMany, type Each, eventKinds, HEAD, read, stateOf, worker } from '../support/engines.ts';
+import { everyJob } from './events.ts';
+import { insert, row } from './rows.ts';
+
+export function transactionTopics(each: Each): void {
+  each('leaves nothing of a transaction that threw', async (spine) => {
+    const { store } = spine;
+    const [job] = (await insert(store, [row()])) as [Job];
+    const before = await dump(spine, job);
+    const work = store.transaction(0, async (tx) => {
+      await writeEverywhere(tx, job);
+      throw new Error('after all of it');
+    });
+    await assert.rejects(work, /after all of it/);
+    assert.deepEqual(await dump(spine, job), before);
+  });
+
+  each('leaves nothing when the database refuses one of the writes', async (spine) => {
+    const { store } = spine;
+    const [job] = (await insert(store, [row()])) as [Job];
+    const before = await dump(spine, job);
+    const work = store.transaction(0, async (tx) => {
+      await writeEverywhere(tx, job);
+      await tx.insertJobs([row({ id: job.id })]);
+    });
+    await assert.rejects(work);
+    assert.deepEqual(await dump(spine, job), before);
+  });
+
+  each('leaves nothing when a write that nobody waited for fails', async (spine) => {
+    const { store } = spine;
+    const [job] = (await insert(store, [row()])) as [Job];
+    const before = await dump(spine, job);
+    const comment = { jobNo: job.no, seq: 1, at: 1, by: 'x', text: 'twice the same number' };
+    const work = store.transaction(0, async (tx) => {
+      tx.defer(tx.updateJobs([{ before: job, after: { ...job, reason: 'often', priority: 7, runAt: 7, waitingFor: 7 } }]));
+      tx.defer(rejectedLater(() => tx.addComments([comment, comment])));
+    });
+    await assert.rejects(work);
+    assert.deepEqual(await dump(spine, job), before);
+  });
+
+  each('has both halves of a row in the same commit', async (spine) => {
+    const { store } = spine;
+    const [job] = (await insert(store, [row()])) as [Job];
+    const seen = new Set<string>();
+    let writing = true;
+    const reader = (async () => {
+      while (writing) {
+        const now = await store.read.jobByNo(job.no);
+        seen.add(String(now?.attempts === now?.priority));
+      }
+    })();
+    let before = job;
+    for (let n = 1; n <= 60; n++) {
+      const after = { ...before, attempts: n, priority: n };
+      await store.transaction(0, async (tx) => tx.defer(tx.updateJobs([{ before, after }])));
+      before = after;
+    }
+    writing = false;
+    await reader;
+    assert.deepEqual([...seen], ['true']);
+  });
+
+  each('works on after a transaction that failed', async (spine) => {
+    await assert.rejects(spine.store.transaction(0, () => Promise.reject(new Error('no'))), /no/);
+    const job = await create(spine);
+    assert.equal(await stateOf(spine, job), 'queued');
+  });
+
+  each('fails a command that throws alone, while the others of its flush succeed', async (spine) => {
+    const jobs = await createMany(spine, 3);
+    const ends = await Promise.allSettled([
+      spine.engine.leases.claim(worker('w'), jobs[0]?.id ?? ''),
+      create(spine, { title: 'good' }),
+      create(spine, { priority: Number.NaN }),
+      spine.engine.jobs.comment(HEAD, jobs[1]?.id ?? '', 'hello'),
+      claimNext(spine, { max: 1 }),
+      create(spine, { title: 'good too' }),
+    ]);
+    assert.deepEqual(ends.map((end) => end.status), ['fulfilled', 'fulfilled', 'rejected', 'fulfilled', 'fulfilled', 'fulfilled']);
+    assert.equal((await everyJob(spine)).length, 5);
+    assert.deepEqual(await eventKinds(spine, jobs[0] as Job), ['job.created', 'job.claimed']);
+    assert.deepEqual(await counts(spine), { queued: 3, running: 2 });
+  });
+
+  each('lets commands on one job in one flush see each other, in the order of asking', async (spine) => {
+    const job = await create(spine);
+    const [claim, second, complete, comment] = await Promise.allSettled([
+      spine.engine.leases.claim(worker('w'), job.id),
+      spine.engine.leases.claim(worker('v'), job.id),
+      spine.engine.leases.complete(HEAD, job.id, null, 'ok'),
+      spine.engine.jobs.comment(HEAD, job.id, 'after the end'),
+    ]);
+    assert.deepEqual([claim, second, complete, comment].map((end) => end?.status), ['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
+    assert.deepEqual(await eventKinds(spine, job), ['job.created', 'job.claimed', 'job.completed', 'job.comment']);
+    assert.equal(await stateOf(spine, job), 'done');
+  });
+
+  each('writes the time it is told, not the time it is', async (spine) => {
+    const { engine, clock } = spine;
+    await clock.advance(86_400_000);
+    const now = engine.now();
+    const job = await create(spine);
+    assert.equal(job.createdAt, now);
+    await clock.advance(3_600_000);
+    const held = await claimed(spine, job);
+    assert.equal(held.updatedAt, now + 3_600_000);
+    const events = await engine.jobs.events(HEAD, job.id, 0, 10);
+    assert.deepEqual(events.map((event) => event.at), [now, now + 3_600_000]);
+    assert.deepEqual(await engine.jobs.events(HEAD, job.id, 1, 10), events.slice(1));
+    assert.deepEqual(await read(spine, job), held);
+  });
+
+  each('answers no command after it was told to stop, and finishes those before', async (spine) => {
+    const early = create(spine);
+    const stopped = spine.engine.core.flusher.stop();
+    await assert.rejects(create(spine), { code: 'shutting_down' });
+    assert.equal((await early).state, 'queued');
+    await stopped;
+    assert.equal((await everyJob(spine)).length, 1);
+  });
+}
+
+/** Runs after the caller has gone on, as a pipelined write does. */
+async function rejectedLater(write: () => unknown): Promise<void> {
+  await write();
+}
+
+async function writeEverywhere(tx: Tx, job: Job): Promise<void> {
+  const [no = 0] = await tx.insertJobs([row({}, { tags: ['t'], title: 'x' })]);
+  await tx.updateJobs([{ before: job, after: { ...job, state: 'running', priority: 99, leaseToken: 'x' } }]);
+  await tx.saveOutcomes([{ jobNo: job.no, result: '1', error: null }]);
+  await tx.addComments([{ jobNo: job.no, seq: 1, at: 1, by: 'x', text: 'x' }]);
+  await tx.addLogs([{ jobNo: job.no, attempt: 1, line: { at: 1, level: 'info', text: 'x' } }]);
+  await tx.appendEvents([{ jobNo: job.no, seq: 1, at: 1, kind: 'job.comment', by: 'x', facts: null }], 1);
+  await tx.addCounts('9', [{ target: 'any', state: 'queued', by: 5 }]);
+  await tx.addOutbox([{ channel: 'c', kind: 'k', jobNo: null, body: '{}', at: 1 }]);
+  await tx.rememberIdempotent([{ principal: 'p', key: 'k', bodyHash: 'h', jobIds: [], at: 1 }]);
+  await tx.addDependencies([{ jobNo: no, parentNo: job.no, on: 'success', met: false }]);
+  await tx.savePool({ name: 'pool', capacity: 2, perKey: 1 }, 1);
+  await tx.setPaused('target', 'any', true, 1, 'x');
+  await tx.saveType({ name: 'type', label: 'x', sop: null, paramsSchema: null, onlyIfMissing: false }, 1);
+  await tx.beat('server', 5);
+  await tx.setMeta('m', 'v');
+}
+
+/** Everything that `writeEverywhere` could leave behind. */
+async function dump({ store }: { store: import('../../src/store/store.ts').Store }, job: Job): Promise<unknown> {
+  const { read } = store;
+  return {
+    jobs: await read.list({ states: ['queued', 'running'], targets: null, typeNo: null, tag: null, order: 'oldest', from: null, limit: 100 }),
+    details: [...(await read.details([job]))],
+    comments: await read.commentsOf(job.no),
+    logs: await read.logsOf(job.no, 0, 10),
+    events: await read.eventsOf(job.no, 0, 10),
+    counts: await read.counts(),
+    outbox: await read.outboxSize(),
+    pools: await read.pools(),
+    pauses: (await read.routing()).pauses,
+    revision: (await read.routing()).revision,
+    types: await read.types(),
+    alive: await read.aliveAt('server'),
+    meta: await read.meta('m'),
+    key: await store.transaction(0, async (tx) => tx.findIdempotent({ principal: 'p', key: 'k' })),
+  };
+}
+
+async function counts({ engine }: { engine: import('../../src/engine/engine.ts').Engine }): Promise<Record<string, number>> {
+  return Object.fromEntries((await engine.counts()).map(({ state, n }) => [state, n]));
+}

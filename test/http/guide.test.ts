@@ -1,0 +1,122 @@
+import { deepStrictEqual, ok, strictEqual } from 'node:assert';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { startServer, type TestServer } from '../support/server.ts';
+
+const guide = readFileSync(new URL('../../docs/guides/http-api.md', import.meta.url), 'utf8');
+const skill = readFileSync(new URL('../../SKILL.md', import.meta.url), 'utf8');
+
+interface Block {
+  readonly language: string;
+  readonly text: string;
+}
+
+suite('the guide to the HTTP API', () => {
+  test('prints what it says, command by command', async () => {
+    await using server = await startServer();
+    const blocks = blocksOf(guide);
+    const commands = blocks.filter(({ language }) => language === 'bash');
+    ok(commands.length > 8);
+    for (const [index, block] of blocks.entries()) {
+      if (block.language !== 'bash') continue;
+      const next = blocks[index + 1];
+      const printed = run(server, block.text);
+      if (next?.language === 'json' || next?.language === 'text')
+        strictEqual(withoutChance(printed), withoutChance(next.text), block.text);
+    }
+  });
+
+  test('names every route', async () => {
+    const { spineRows } = await import('../../src/http/contracts/spine.ts');
+    const named = new Set([...guide.matchAll(/`([^`]*)`/g)].flatMap(([, code = '']) => code.split(/[, ]+/)));
+    const missing = spineRows.filter(
+      ({ path }) => !named.has(path) && !named.has(path.split('/').at(-1) ?? ''),
+    );
+    deepStrictEqual(
+      missing.map(({ method, path }) => `${method} ${path}`),
+      [],
+    );
+  });
+});
+
+suite('SKILL.md', () => {
+  test('[SP-04] holds commands that work, from claim to files', async () => {
+    await using server = await startServer();
+    const { body: job } = await server.head.post<{ id: string }>('/jobs', { spec: 'teach' });
+    const { body: held } = await server.left.post<{ leaseToken: string }>(`/jobs/${job.id}/claim`);
+    const statuses: number[] = [];
+    for (const { text } of blocksOf(skill)) {
+      // One command of several lines each; every one must reach a route and be understood there.
+      for (const command of text.split(/\n(?=curl|#)/).filter((line) => line.startsWith('curl'))) {
+        const isHead = command.includes('/comment') || command.includes('"target"');
+        const asked = command
+          .replace('curl -s', `printf 'x' > report.pdf; curl -s -w '\\n%{http_code}'`)
+          .replace('"waitMs":30000', '"waitMs":0');
+        const env = {
+          SPINE_TOKEN: isHead ? server.tokens.head : server.tokens.left,
+          ID: job.id,
+          LEASE_TOKEN: held.leaseToken,
+          BLOB_ID: 'none',
+        };
+        statuses.push(Number(run(server, asked, env).split('\n').at(-1)));
+      }
+    }
+    const [
+      claimNext,
+      list,
+      claim,
+      heartbeat,
+      complete,
+      fail,
+      release,
+      create,
+      read,
+      comment,
+      upload,
+      download,
+    ] = statuses;
+    deepStrictEqual(
+      [claimNext, list, heartbeat, complete, create, read, comment, upload],
+      [200, 200, 200, 200, 201, 200, 200, 200],
+    );
+    // Held already; ended already; no such blob.
+    deepStrictEqual([claim, fail, release, download], [409, 409, 409, 404]);
+  });
+});
+
+function blocksOf(page: string): Block[] {
+  return [...page.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language = '', text = '']) => ({
+    language,
+    text,
+  }));
+}
+
+function run(server: TestServer, script: string, env: Readonly<Record<string, string>> = {}): string {
+  const cwd = mkdtempSync(join(tmpdir(), 'spine-guide-'));
+  try {
+    const tokens = { HEAD_TOKEN: server.tokens.head, LEFT_CLAW_TOKEN: server.tokens.left };
+    const { status, stdout, stderr } = spawnSync('bash', ['-euo', 'pipefail', '-c', script], {
+      cwd,
+      encoding: 'utf8',
+      env: { PATH: process.env['PATH'] ?? '', SPINE_BASE_URL: server.url, ...tokens, ...env },
+    });
+    strictEqual(status, 0, `${script}\n${stderr}`);
+    return stdout;
+  } finally {
+    rmSync(cwd, { recursive: true });
+  }
+}
+
+/** What differs from run to run reads the same. */
+function withoutChance(text: string): string {
+  return text
+    .replace(/[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/g, '<id>')
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
+    .replace(/"leaseToken":"[\w-]+"/g, '"leaseToken":"<token>"')
+    .replace(/"path":"[^"]+"/g, '"path":"<path>"')
+    .replace(/"version":"[^"]+"/g, '"version":"<version>"')
+    .trim();
+}

@@ -1,0 +1,195 @@
+import { deepStrictEqual, ok, strictEqual } from 'node:assert';
+import { suite, test } from 'node:test';
+import { type Job, STATES } from '../../src/domain/job.ts';
+import { eventView, forHolder, jobJson, onlyInput, outcomeOf } from '../../src/http/contracts/spine-view.ts';
+
+const INPUT = {
+  title: null,
+  description: null,
+  spec: null,
+  meta: null,
+  params: null,
+  tags: [],
+  budget: null,
+};
+const JOB: Job = {
+  no: 7,
+  id: 'a-job',
+  typeNo: 0,
+  target: 'any',
+  createdAt: 1_000,
+  createdBy: 'head',
+  leaseMs: 300_000,
+  timeoutMs: null,
+  retryMode: 'requeue',
+  retryMax: 0,
+  backoffMs: 0,
+  retryCount: 0,
+  retryOf: null,
+  rootNo: null,
+  parentNo: null,
+  scheduleId: null,
+  uniqueKey: null,
+  pool: null,
+  concurrencyKey: null,
+  state: 'queued',
+  updatedAt: 2_000,
+  attempts: 0,
+  fence: 0,
+  leaseToken: null,
+  leaseUntil: null,
+  leasePolicy: 'own',
+  claimedBy: null,
+  claimId: null,
+  tokenUsed: false,
+  timeoutAt: null,
+  endedToken: null,
+  endedVerb: null,
+  endedState: null,
+  settled: 0,
+  finishedAt: null,
+  reason: null,
+  progress: null,
+  seq: 1,
+  priority: 0,
+  runAt: 1_000,
+  maxAttempts: 5,
+  cancelRequested: false,
+  blockedOn: null,
+  waitingFor: 0,
+  watched: false,
+  retryAt: null,
+  comments: 0,
+};
+
+const shown = (job: Partial<Job>, extra?: object): Record<string, unknown> =>
+  JSON.parse(jobJson({ ...JOB, ...job }, onlyInput(INPUT, null), extra)) as Record<string, unknown>;
+
+suite('a job as it is shown', () => {
+  test('has the fields of v0 and leaves out what is not set', () => {
+    deepStrictEqual(shown({}), {
+      id: 'a-job',
+      no: 7,
+      target: 'any',
+      status: 'queued',
+      state: 'queued',
+      createdAt: '1970-01-01T00:00:01.000Z',
+      updatedAt: '1970-01-01T00:00:02.000Z',
+      createdBy: 'head',
+      claimedBy: null,
+      leaseUntil: null,
+      attempts: 0,
+      maxAttempts: 5,
+      comments: [],
+      priority: 0,
+      leaseMs: 300_000,
+      tags: [],
+      spec: '',
+      meta: {},
+      result: null,
+      error: null,
+    });
+  });
+
+  test('[SP-29] speaks of every state in the words of v0', () => {
+    const words = STATES.map((state) => `${state}: ${String(shown({ state })['status'])}`);
+    deepStrictEqual(words, [
+      'scheduled: queued',
+      'blocked: queued',
+      'awaiting_approval: queued',
+      'queued: queued',
+      'running: running',
+      'done: done',
+      'failed: failed',
+      'dead: dead',
+      'cancelled: failed',
+      'skipped: dead',
+    ]);
+  });
+
+  test('shows its lease token to the holder alone, and its other secrets to nobody', () => {
+    const running: Partial<Job> = {
+      state: 'running',
+      leaseToken: 'secret-1',
+      endedToken: 'secret-2',
+      claimId: 'secret-3',
+      attempts: 2,
+    };
+    ok(!JSON.stringify(shown(running)).includes('secret'));
+    const { leaseToken, attempt } = shown(running, forHolder({ ...JOB, ...running }));
+    deepStrictEqual([leaseToken, attempt], ['secret-1', 2]);
+  });
+
+  test('pastes stored JSON as it is', () => {
+    const details = {
+      ...onlyInput(
+        {
+          ...INPUT,
+          spec: '{"a":[1,2]}',
+          meta: 'null',
+          params: '"p"',
+          budget: '5',
+          tags: ['x'],
+          title: 'A "title"',
+        },
+        'build',
+      ),
+      result: '{"ok":true}',
+      error: '"why"',
+      comments: [{ at: 0, by: 'head', text: 'hi' }],
+      retryOfId: 'first',
+      parentId: 'parent',
+    };
+    const job = JSON.parse(jobJson({ ...JOB, progress: '{"at":"50%"}' }, details)) as Record<string, unknown>;
+    const {
+      spec,
+      meta,
+      params,
+      budget,
+      tags,
+      title,
+      type,
+      result,
+      error,
+      comments,
+      retryOf,
+      parentId,
+      progress,
+    } = job;
+    deepStrictEqual(
+      [spec, meta, params, budget, tags, title, type],
+      [{ a: [1, 2] }, null, 'p', 5, ['x'], 'A "title"', 'build'],
+    );
+    deepStrictEqual(
+      [result, error, retryOf, parentId, progress],
+      [{ ok: true }, 'why', 'first', 'parent', { at: '50%' }],
+    );
+    deepStrictEqual(comments, [{ t: '1970-01-01T00:00:00.000Z', by: 'head', text: 'hi' }]);
+  });
+
+  test('says why it was released, but calls the reason of a cancel only a reason', () => {
+    strictEqual(shown({ reason: 'not now' })['releaseReason'], 'not now');
+    const cancelled = shown({ reason: 'no need', state: 'cancelled' });
+    deepStrictEqual([cancelled['reason'], cancelled['releaseReason']], ['no need', undefined]);
+  });
+
+  test('tells a repeated call how the first one ended', () => {
+    strictEqual(outcomeOf({ ok: true, job: JOB }), undefined);
+    deepStrictEqual(outcomeOf({ ok: true, job: JOB, repeated: { verb: 'fail', state: 'dead' } }), {
+      outcome: { verb: 'fail', status: 'dead' },
+    });
+  });
+
+  test('has events whose facts cannot hide what happened, with times as ISO', () => {
+    const facts = { runAt: 0, leaseUntil: 0, type: 'build', attempts: 1 };
+    deepStrictEqual(eventView({ jobNo: 7, seq: 3, at: 0, kind: 'job.snoozed', by: 'head', facts }), {
+      seq: 3,
+      t: '1970-01-01T00:00:00.000Z',
+      type: 'job.snoozed',
+      by: 'head',
+      runAt: '1970-01-01T00:00:00.000Z',
+      leaseUntil: '1970-01-01T00:00:00.000Z',
+      attempts: 1,
+    });
+  });
+});
