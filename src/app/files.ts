@@ -55,9 +55,16 @@ export async function openFiles(config: Config, storage: Storage, clock: Clock, 
       files: { ...projection.watermark(), lagMs: projection.lagMs() },
     }),
     close: async () => {
-      for (let pass = 0; pass < CLOSING_PASSES && (await journal.runOnce()).more; pass++);
-      for (let pass = 0; pass < CLOSING_PASSES && (await projection.runOnce()).more; pass++);
+      await catchUp(journal);
+      await catchUp(projection);
       await journal.close();
     },
   };
+}
+
+async function catchUp(duty: Duty): Promise<void> {
+  for (let pass = 0; pass < CLOSING_PASSES; pass++) {
+    const { more, nextAt } = await duty.runOnce();
+    if (!more && (nextAt ?? null) === null) return;
+  }
 }

@@ -55,41 +55,36 @@ export class Caller {
 
   /** The parsed answer. Its shape is the server's promise, as the types of each call write it down. */
   async json<T>(call: Call): Promise<T> {
-    const text = await this.#withRetries(call, async (signal) => {
+    const { result, release } = await this.#withRetries(call, async (signal) => {
       const response = await this.#send(call, signal);
-      const answer = await response.text();
-      if (response.status >= 300) throw apiError(response, answer);
-      return parsed(call, answer);
+      const text = await response.text();
+      if (response.status >= 300) throw apiError(response, text);
+      return parsed(call, text);
     });
-    return text as T;
+    release();
+    return result as T;
   }
 
-  /** The answer as it comes in. The time limit is for its beginning only. */
+  /** The answer as it comes in. The time limit is for its beginning only, the caller's signal for all of it. */
   async stream(call: Call): Promise<TransportResponse> {
-    return await this.#withRetries(
-      call,
-      async (signal) => {
-        const response = await this.#send(call, signal);
-        if (response.status >= 300) throw apiError(response, await response.text());
-        return response;
-      },
-      'streams',
-    );
+    const { result, release } = await this.#withRetries(call, async (signal) => {
+      const response = await this.#send(call, signal);
+      if (response.status >= 300) throw apiError(response, await response.text());
+      return response;
+    });
+    const { status, header, text, body } = result;
+    return { status, header, text, body: releasedAfter(body, release) };
   }
 
   async close(): Promise<void> {
     (await this.#transport)?.close?.();
   }
 
-  async #withRetries<T>(
-    call: Call,
-    attempt: (signal: AbortSignal) => Promise<T>,
-    streams?: 'streams',
-  ): Promise<T> {
+  async #withRetries<T>(call: Call, attempt: Attempt<T>): Promise<Limited<T>> {
     const { retries = this.#settings.retries, signal } = call.options ?? {};
     for (let failures = 0; ; failures++) {
       try {
-        return await this.#limited(call, attempt, streams);
+        return await this.#limited(call, attempt);
       } catch (error) {
         if (failures >= retries || signal?.aborted || !mayRetry(error, call.repeatable)) throw error;
         await sleep(this.platform, delayMs(this.platform, failures, error), signal);
@@ -98,27 +93,22 @@ export class Caller {
   }
 
   /** One try, ended by the caller's signal or the time limit, whichever is first. */
-  async #limited<T>(
-    call: Call,
-    attempt: (signal: AbortSignal) => Promise<T>,
-    streams?: 'streams',
-  ): Promise<T> {
+  async #limited<T>(call: Call, attempt: Attempt<T>): Promise<Limited<T>> {
     const { signal, timeoutMs = this.#settings.timeoutMs } = call.options ?? {};
     if (signal?.aborted) throw reasonOf(signal);
     const ending = new AbortController();
     const abort = (): void => ending.abort(reasonOf(signal));
+    const release = (): void => signal?.removeEventListener('abort', abort);
     const limitMs = timeoutMs + (call.waitMs ?? 0);
     const cancel = this.platform.after(limitMs, () => ending.abort(tooLate(call, limitMs)));
     signal?.addEventListener('abort', abort, { once: true });
-    let done = false;
     try {
-      const result = await attempt(ending.signal);
-      done = true;
-      return result;
+      return { result: await attempt(ending.signal), release };
+    } catch (error) {
+      release();
+      throw error;
     } finally {
       cancel();
-      // A stream goes on after its beginning, and so does the caller's right to end it.
-      if (!(done && streams)) signal?.removeEventListener('abort', abort);
     }
   }
 
@@ -134,6 +124,25 @@ export class Caller {
       ...(body !== undefined && { body }),
       signal,
     });
+  }
+}
+
+type Attempt<T> = (signal: AbortSignal) => Promise<T>;
+
+interface Limited<T> {
+  readonly result: T;
+  /** Stops listening to the caller's signal. */
+  readonly release: () => void;
+}
+
+async function* releasedAfter(
+  body: AsyncIterable<Uint8Array>,
+  release: () => void,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } finally {
+    release();
   }
 }
 

@@ -223,14 +223,11 @@ function upToJobs(events: readonly FeedEvent[], jobs: number): readonly FeedEven
 
 /** The jobs that each of these waits or waited for, by their public ids. */
 async function parentsOf(read: Reads, jobs: readonly Job[]): Promise<Map<number, Parent[]>> {
-  const rows = await read.dependenciesOf(jobs.map(({ no }) => no));
-  const parents =
-    rows.length === 0 ? [] : await read.jobsByNo([...new Set(rows.map(({ parentNo }) => parentNo))]);
-  const ids = new Map(parents.map(({ no, id }) => [no, id]));
   const after = new Map<number, Parent[]>();
-  for (const { jobNo, parentNo, on } of rows) {
-    const id = ids.get(parentNo);
-    if (id !== undefined) after.set(jobNo, [...(after.get(jobNo) ?? []), { id, on }]);
+  for (const { jobNo, parentId, on } of await read.dependenciesOf(jobs.map(({ no }) => no))) {
+    const parents = after.get(jobNo) ?? [];
+    parents.push({ id: parentId, on });
+    after.set(jobNo, parents);
   }
   return after;
 }

@@ -6,7 +6,7 @@ import { LIMITS } from '../domain/limits.ts';
 import { SPINE_STATUSES } from '../domain/words.ts';
 
 const closed = { additionalProperties: false } as const;
-export const fields = <T extends TProperties>(properties: T) => Type.Object(properties, closed);
+const fields = <T extends TProperties>(properties: T) => Type.Object(properties, closed);
 const optional = Type.Optional;
 
 const text = (max: number, min = 1) => Type.String({ minLength: min, maxLength: max });

@@ -11,7 +11,7 @@ const IDEMPOTENCY_MS = 24 * 3_600_000;
 export interface PrunerOptions {
   /** 0 keeps everything for ever. */
   readonly retentionMs: number;
-  /** Called with the ids after their rows are gone, e.g. to remove their files. */
+  /** Called with the ids before their rows go, e.g. to remove their files. */
   readonly forget: (ids: readonly string[]) => Promise<void>;
 }
 
@@ -55,11 +55,12 @@ export class Pruner implements Duty {
   }
 
   async #remove(jobs: readonly { no: number; id: string }[]): Promise<void> {
+    // Files go first: after a crash in between the rows come up again, while orphaned files never would.
+    await this.#options.forget(jobs.map((job) => job.id));
     await this.#core.flusher.transact(async (tx, ledger) => {
       const rows = await tx.lockJobsByNo(jobs.map((job) => job.no));
       for (const job of rows) ledger.forget(job);
       await tx.deleteJobs(rows.map((job: Job) => job.no));
     });
-    await this.#options.forget(jobs.map((job) => job.id));
   }
 }

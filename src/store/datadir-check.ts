@@ -4,8 +4,8 @@ import { closeSync, fstatSync, lstatSync, openSync, readSync, type Stats } from 
 import { DatabaseSync } from 'node:sqlite';
 import { DataDirError, type Names } from './datadir-files.ts';
 
-/** SQLite checks about 1 GB a second; a larger file is checked as far as it costs nothing. */
-const FULL_CHECK_BYTES = 512 * 1024 * 1024;
+/** SQLite checks about 1 GB a second, a cold disk less; a larger file is checked as far as it costs nothing. */
+const FULL_CHECK_BYTES = 128 * 1024 * 1024;
 
 const REMEDY = 'Restore it from a backup (spine backup), or run `spine rebuild`.';
 

@@ -151,7 +151,7 @@ suite('the door under attack', () => {
     ok(!answer.text.includes('secret') && !answer.text.includes('.ts'));
     const [line] = door.logged;
     strictEqual(line?.facts['requestId'], answer.body['requestId']);
-    strictEqual((line?.facts['error'] as Error).message, 'secret cause');
+    match(String(line?.facts['error']), /secret cause/);
     ok(!JSON.stringify(door.logged).includes(door.tokens.head));
   });
 

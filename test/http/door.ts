@@ -46,7 +46,7 @@ export async function openDoor(
   const blobStore: BlobStore = await openDiskBlobs({
     folder: blobsFolder,
     newId: randomUUID,
-    now: clock.now,
+    now: () => clock.now(),
   });
   const tokens = { head: secret('head'), left: secret('left'), right: secret('right') };
   const logged: Door['logged'] = [];

@@ -165,14 +165,11 @@ function atMost(value: unknown, field: string, limit: number): unknown {
 async function claimNext(call: Call<ClaimNext>): Promise<string> {
   const { engine, actor, body, reply } = call;
   const { max = 1, waitMs = 0, leaseMs, claimId, types } = body;
-  const gone = new AbortController();
-  // The request's own "close" comes as soon as its body was read; the reply's comes with the connection's end.
-  if (waitMs > 0) reply.raw.once('close', () => gone.abort());
   const claimed = await engine.leases.claimNext(actor, {
     targets: targetsOf(call),
     max,
     waitMs,
-    signal: gone.signal,
+    ...(waitMs > 0 && { signal: goneSignal(reply) }),
     ...(types && { types }),
     ...(leaseMs !== undefined && { leaseMs }),
     ...(claimId !== undefined && { claimId }),
@@ -180,6 +177,13 @@ async function claimNext(call: Call<ClaimNext>): Promise<string> {
   // Whoever named the claim can ask for it again; anybody else's jobs would wait for their lease to end.
   if (reply.raw.destroyed && claimId === undefined) await giveBack(call, claimed);
   return `{"jobs":[${(await claimedJson(engine, claimed)).join(',')}]}`;
+}
+
+/** The request's own "close" comes as soon as its body was read; the reply's comes with the connection's end. */
+function goneSignal(reply: Call['reply']): AbortSignal {
+  const gone = new AbortController();
+  reply.raw.once('close', () => gone.abort());
+  return gone.signal;
 }
 
 interface ClaimNext {

@@ -191,11 +191,12 @@ function place(sql: Sql, state: string, newest: boolean, from: string | null): s
   return `(state, no) ${after} (${state}, ${start}) and state ${newest ? '>=' : '<='} ${state}`;
 }
 
+// The cross joins hold SQLite to this order: it would scan every event and sort them.
 async function feed(sql: Sql, after: FeedPlace, limit: number): Promise<FeedEvent[]> {
   const text = `
     select event.job_no, event.seq, event.at, event.kind, event.actor, event.facts, flush.pos, event.ordinal, job.id
-    from flush join event on event.flush_no = flush.no join job on job.no = event.job_no
-    where flush.pos >= $1 and (flush.pos > $1 or event.ordinal > $2)
+    from flush cross join event cross join job
+    where event.flush_no = flush.no and job.no = event.job_no and flush.pos >= $1 and (flush.pos > $1 or event.ordinal > $2)
     order by flush.pos, event.ordinal limit $3`;
   return (await sql.all(text, [after.pos, after.ordinal, limit])).map((row) => ({
     ...eventFrom(row),

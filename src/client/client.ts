@@ -1,0 +1,68 @@
+/** The client: one address, one token, and the calls grouped by what they are about. */
+
+import { Pauses, Pools, Types } from './admin.ts';
+import { Blobs } from './blobs.ts';
+import { Caller, type CallOptions } from './caller.ts';
+import { type EventsOptions, feed } from './events.ts';
+import { Jobs } from './jobs.ts';
+import { type Platform, systemPlatform } from './platform.ts';
+import type { Transport } from './transport.ts';
+import type { FeedEvent, Health, Stats } from './types.ts';
+
+export interface SpineClientOptions {
+  /** For example `http://127.0.0.1:36725`. */
+  readonly baseUrl: string;
+  readonly token?: string | undefined;
+  /** What carries the requests: connections of Node's own, or fetch where there is no Node. */
+  readonly transport?: Transport;
+  /** How often a call is tried again, where that is safe; 5 unless said. */
+  readonly retries?: number;
+  /** How long one try may take; 30,000 unless said. */
+  readonly timeoutMs?: number;
+  /** Clock, timers and randomness, for tests. */
+  readonly platform?: Platform;
+}
+
+const RETRIES = 5;
+const TIMEOUT_MS = 30_000;
+
+export class SpineClient {
+  readonly jobs: Jobs;
+  readonly types: Types;
+  readonly pools: Pools;
+  readonly pauses: Pauses;
+  readonly blobs: Blobs;
+  readonly platform: Platform;
+  readonly #caller: Caller;
+
+  constructor(options: SpineClientOptions) {
+    const { retries = RETRIES, timeoutMs = TIMEOUT_MS, platform = systemPlatform } = options;
+    this.#caller = new Caller({ ...options, retries, timeoutMs, platform });
+    this.platform = platform;
+    this.jobs = new Jobs(this.#caller);
+    this.types = new Types(this.#caller);
+    this.pools = new Pools(this.#caller);
+    this.pauses = new Pauses(this.#caller);
+    this.blobs = new Blobs(this.#caller);
+  }
+
+  /** How many jobs are in which state. */
+  stats(options?: CallOptions): Promise<Stats> {
+    return this.#caller.json({ method: 'GET', path: '/stats', repeatable: true, options });
+  }
+
+  /** Needs no token. */
+  health(options?: CallOptions): Promise<Health> {
+    return this.#caller.json({ method: 'GET', path: '/health', repeatable: true, options });
+  }
+
+  /** What happens, as it happens, until the signal aborts or the loop is left. */
+  events(options: EventsOptions = {}): AsyncGenerator<FeedEvent, void> {
+    return feed(this.#caller, options);
+  }
+
+  /** Closes the kept connections. A client that is dropped without it holds up nothing. */
+  close(): Promise<void> {
+    return this.#caller.close();
+  }
+}

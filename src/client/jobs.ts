@@ -1,0 +1,260 @@
+/** Everything about jobs. Calls that the server does once however often they come are repeated after trouble. */
+
+import type { Call, Caller, CallOptions } from './caller.ts';
+import type {
+  BatchItem,
+  BatchOutcome,
+  BlobInfo,
+  ClaimedJob,
+  ClaimNextOptions,
+  ClaimOptions,
+  EndedAndNext,
+  EndedJob,
+  Held,
+  Job,
+  JobEvent,
+  JobFilter,
+  JobPage,
+  LogLine,
+  NewJob,
+  NewLogLine,
+  NextClaim,
+  Time,
+} from './types.ts';
+
+export interface CreateOptions extends CallOptions {
+  /** Made anew for every call when not given. Give one that you have stored, to be safe across your own restarts. */
+  readonly idempotencyKey?: string;
+}
+
+export interface PageFrom {
+  /** Only what comes after this number. */
+  readonly after?: number;
+}
+
+const PAGE = 1_000;
+
+export class Jobs {
+  readonly #caller: Caller;
+
+  constructor(caller: Caller) {
+    this.#caller = caller;
+  }
+
+  /** A create that had to be sent twice makes one job. */
+  create(job: NewJob, options: CreateOptions = {}): Promise<Job> {
+    return this.#caller.json(this.#creation('/jobs', job, options));
+  }
+
+  /** All of them or none. */
+  async createBatch(jobs: readonly NewJob[], options: CreateOptions = {}): Promise<readonly Job[]> {
+    const answer = await this.#caller.json<{ jobs: Job[] }>(this.#creation('/jobs/batch', { jobs }, options));
+    return answer.jobs;
+  }
+
+  get(id: string, options?: CallOptions): Promise<Job> {
+    return this.#caller.json({ method: 'GET', path: pathOf(id), repeatable: true, options });
+  }
+
+  /** All jobs that fit, page after page. */
+  async *list(filter: JobFilter = {}, options?: CallOptions): AsyncGenerator<Job, void> {
+    let cursor: string | undefined;
+    do {
+      const page = await this.listPage(filter, cursor, options);
+      yield* page.jobs;
+      cursor = page.nextCursor ?? undefined;
+    } while (cursor !== undefined);
+  }
+
+  listPage(filter: JobFilter = {}, cursor?: string, options?: CallOptions): Promise<JobPage> {
+    const query = { limit: 100, ...filter, cursor };
+    return this.#caller.json({ method: 'GET', path: '/jobs', query, repeatable: true, options });
+  }
+
+  claim(id: string, claim: ClaimOptions = {}, options?: CallOptions): Promise<ClaimedJob> {
+    return this.#caller.json({
+      method: 'POST',
+      path: `${pathOf(id)}/claim`,
+      json: { claimId: this.#caller.platform.randomId(), ...claim },
+      repeatable: true,
+      options,
+    });
+  }
+
+  /** The best ready jobs; none when the wait ended without one. */
+  async claimNext(claim: ClaimNextOptions = {}, options?: CallOptions): Promise<readonly ClaimedJob[]> {
+    const answer = await this.#caller.json<{ jobs: ClaimedJob[] }>({
+      method: 'POST',
+      path: '/jobs/claim',
+      json: { claimId: this.#caller.platform.randomId(), ...claim },
+      repeatable: true,
+      waitMs: claim.waitMs,
+      options,
+    });
+    return answer.jobs;
+  }
+
+  /** Renews the lease. The answer says whether somebody asked for the job to stop. */
+  heartbeat(held: Held, beat: { readonly progress?: unknown } = {}, options?: CallOptions): Promise<Job> {
+    return this.#holder(held, 'heartbeat', beat, options);
+  }
+
+  /** With `next` the same call claims further jobs, in the same transaction. */
+  complete(
+    held: Held,
+    end: { readonly result?: unknown; readonly next: NextClaim },
+    options?: CallOptions,
+  ): Promise<EndedAndNext>;
+  complete(held: Held, end?: { readonly result?: unknown }, options?: CallOptions): Promise<EndedJob>;
+  complete(
+    held: Held,
+    end: { readonly result?: unknown; readonly next?: NextClaim } = {},
+    options?: CallOptions,
+  ): Promise<EndedJob | EndedAndNext> {
+    return this.#holder(held, 'complete', this.#named(end), options);
+  }
+
+  /** Each item is judged by itself, and the answer says how. */
+  async completeBatch(items: readonly BatchItem[], options?: CallOptions): Promise<readonly BatchOutcome[]> {
+    const answer = await this.#caller.json<{ results: BatchOutcome[] }>({
+      method: 'POST',
+      path: '/jobs/complete-batch',
+      json: { jobs: items },
+      repeatable: items.every(({ leaseToken }) => leaseToken !== undefined),
+      options,
+    });
+    return answer.results;
+  }
+
+  /** Queued again while attempts are left, unless `requeue` is false. */
+  fail(
+    held: Held,
+    end: { readonly error?: unknown; readonly requeue?: boolean; readonly next: NextClaim },
+    options?: CallOptions,
+  ): Promise<EndedAndNext>;
+  fail(
+    held: Held,
+    end?: { readonly error?: unknown; readonly requeue?: boolean },
+    options?: CallOptions,
+  ): Promise<EndedJob>;
+  fail(
+    held: Held,
+    end: { readonly error?: unknown; readonly requeue?: boolean; readonly next?: NextClaim } = {},
+    options?: CallOptions,
+  ): Promise<EndedJob | EndedAndNext> {
+    return this.#holder(held, 'fail', this.#named(end), options);
+  }
+
+  /** Gives the job back for somebody else. */
+  release(held: Held, end: { readonly reason?: string } = {}, options?: CallOptions): Promise<EndedJob> {
+    return this.#holder(held, 'release', end, options);
+  }
+
+  snooze(held: Held, untilAt: Time, options?: CallOptions): Promise<EndedJob> {
+    return this.#holder(held, 'snooze', { untilAt }, options);
+  }
+
+  comment(id: string, text: string, options?: CallOptions): Promise<Job> {
+    return this.#caller.json(post(id, 'comment', { text }, { repeatable: false, options }));
+  }
+
+  /** A waiting job ends at once; a running one is asked to stop. */
+  cancel(id: string, end: { readonly reason?: string } = {}, options?: CallOptions): Promise<Job> {
+    return this.#caller.json(post(id, 'cancel', end, { repeatable: true, options }));
+  }
+
+  /** Opens an ended job again. */
+  retry(id: string, options?: CallOptions): Promise<Job> {
+    return this.#caller.json(post(id, 'retry', {}, { repeatable: false, options }));
+  }
+
+  /** Gives a dead job all its attempts again. */
+  redrive(id: string, options?: CallOptions): Promise<Job> {
+    return this.#caller.json(post(id, 'redrive', {}, { repeatable: false, options }));
+  }
+
+  /** Adds lines to the job's log. A call that is sent twice adds them twice, so it is not repeated. */
+  log(held: Held, lines: readonly NewLogLine[], options?: CallOptions): Promise<{ accepted: number }> {
+    return this.#caller.json(
+      post(held.id, 'logs', { lines, leaseToken: held.leaseToken }, { repeatable: false, options }),
+    );
+  }
+
+  /** The log so far, oldest first. */
+  async *logs(
+    id: string,
+    { after = 0 }: PageFrom = {},
+    options?: CallOptions,
+  ): AsyncGenerator<LogLine, void> {
+    for (let from = after; ; ) {
+      const { logs } = await this.#page<{ logs: LogLine[] }>(id, 'logs', from, options);
+      yield* logs;
+      const last = logs.at(-1);
+      if (last === undefined || logs.length < PAGE) return;
+      from = last.no;
+    }
+  }
+
+  /** What happened to the job so far, oldest first. */
+  async *events(
+    id: string,
+    { after = 0 }: PageFrom = {},
+    options?: CallOptions,
+  ): AsyncGenerator<JobEvent, void> {
+    for (let from = after; ; ) {
+      const { events } = await this.#page<{ events: JobEvent[] }>(id, 'events', from, options);
+      yield* events;
+      const last = events.at(-1);
+      if (last === undefined || events.length < PAGE) return;
+      from = last.seq;
+    }
+  }
+
+  /** The files that belong to the job. */
+  async blobs(id: string, options?: CallOptions): Promise<readonly BlobInfo[]> {
+    const path = `${pathOf(id)}/blobs`;
+    const answer = await this.#caller.json<{ blobs: BlobInfo[] }>({
+      method: 'GET',
+      path,
+      repeatable: true,
+      options,
+    });
+    return answer.blobs;
+  }
+
+  #creation(path: string, json: unknown, { idempotencyKey, ...options }: CreateOptions): Call {
+    const headers = { 'idempotency-key': idempotencyKey ?? this.#caller.platform.randomId() };
+    return { method: 'POST', path, json, headers, repeatable: true, options };
+  }
+
+  /** A claim that can be asked for again, when the answer to the first call is lost. */
+  #named<E extends { readonly next?: NextClaim }>(end: E): E {
+    return end.next ? { ...end, next: { claimId: this.#caller.platform.randomId(), ...end.next } } : end;
+  }
+
+  /** With its lease token such a call is done once; without one, as v0 does it, nobody can tell. */
+  #holder<T>(held: Held, verb: string, fields: object, options?: CallOptions): Promise<T> {
+    const { id, leaseToken } = held;
+    const repeatable = leaseToken !== undefined;
+    return this.#caller.json(post(id, verb, { ...fields, leaseToken }, { repeatable, options }));
+  }
+
+  #page<T>(id: string, what: string, after: number, options?: CallOptions): Promise<T> {
+    const path = `${pathOf(id)}/${what}`;
+    return this.#caller.json({
+      method: 'GET',
+      path,
+      query: { after, limit: PAGE },
+      repeatable: true,
+      options,
+    });
+  }
+}
+
+function pathOf(id: string): string {
+  return `/jobs/${encodeURIComponent(id)}`;
+}
+
+function post(id: string, verb: string, json: object, how: Pick<Call, 'repeatable' | 'options'>): Call {
+  return { method: 'POST', path: `${pathOf(id)}/${verb}`, json, ...how };
+}
