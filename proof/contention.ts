@@ -19,10 +19,11 @@ export interface ContentionOptions {
 export async function proveContention(store: ProofStore, options: ContentionOptions): Promise<ProofReport> {
   const startedMs = performance.now();
   await using stack = new AsyncDisposableStack();
-  const servers: TestServer[] = [];
-  for (let index = 0; index < options.servers; index++) {
-    servers.push(stack.use(await startServer({ ...store.server, leaseMs: 60_000 })));
-  }
+  // All at once: on an empty database only one of them may make the tables.
+  const starts = Array.from({ length: options.servers }, () =>
+    startServer({ ...store.server, leaseMs: 60_000 }),
+  );
+  const servers = (await Promise.all(starts)).map((server) => stack.use(server));
   const claimers = Array.from({ length: CLAIMERS }, (_, index) => claimerOf(servers, index));
   stack.defer(() => claimers.forEach((claimer) => claimer.close()));
   const [first] = servers;

@@ -64,7 +64,7 @@ export async function openFiles(config: Config, storage: Storage, clock: Clock, 
 
 async function catchUp(duty: Duty): Promise<void> {
   for (let pass = 0; pass < CLOSING_PASSES; pass++) {
-    const { more, nextAt } = await duty.runOnce();
-    if (!more && (nextAt ?? null) === null) return;
+    const { more, nextInMs } = await duty.runOnce();
+    if (!more && (nextInMs ?? null) === null) return;
   }
 }

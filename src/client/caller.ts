@@ -72,8 +72,12 @@ export class Caller {
       if (response.status >= 300) throw apiError(response, await response.text());
       return response;
     });
-    const { status, header, text, body } = result;
-    return { status, header, text, body: releasedAfter(body, release) };
+    return {
+      status: result.status,
+      header: (name) => result.header(name),
+      text: () => result.text(),
+      body: releasedAfter(result.body, release),
+    };
   }
 
   async close(): Promise<void> {
@@ -158,7 +162,7 @@ function baseOf(baseUrl: string): string {
 function queryOf(query: Call['query'] = {}): string {
   const pairs = Object.entries(query).filter(([, value]) => value !== undefined);
   if (pairs.length === 0) return '';
-  return `?${new URLSearchParams(pairs.map(([name, value]) => [name, String(value)])).toString()}`;
+  return `?${new URLSearchParams(pairs.map(([name, value]): [string, string] => [name, String(value)])).toString()}`;
 }
 
 function tooLate({ method, path }: Call, limitMs: number): SpineConnectionError {

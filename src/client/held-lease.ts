@@ -5,7 +5,7 @@
 
 import { JobInterrupted, type Interruption, SpineApiError } from './errors.ts';
 import type { Jobs } from './jobs.ts';
-import type { Platform } from './platform.ts';
+import { type Platform, sleep } from './platform.ts';
 import { backoffMs } from './retry.ts';
 import type { ClaimedJob, Job } from './types.ts';
 
@@ -20,8 +20,7 @@ const MARGIN_SHARE = 0.1;
 const LONGEST_MARGIN_MS = 5_000;
 /** Progress that is reported more often is sent with the next beat. */
 const PROGRESS_EVERY_MS = 1_000;
-/** A lease that the answer does not explain is taken to be this short. */
-const SHORTEST_LEASE_MS = 100;
+const SHORTEST_BEAT_LIMIT_MS = 50;
 
 export class HeldLease {
   readonly #host: LeaseHost;
@@ -35,6 +34,7 @@ export class HeldLease {
   #sending = false;
   #settling = false;
   #stopped = false;
+  #beatsEnded = false;
   #cancelFence = (): void => {};
   #cancelBeat = (): void => {};
   #cancelTimeout = (): void => {};
@@ -74,13 +74,17 @@ export class HeldLease {
    * goes before the work; false means that the job is not ours any more.
    */
   async begin(): Promise<boolean> {
+    const { platform } = this.#host;
+    if (platform.nowMs() >= this.#beatAt()) {
+      // The lease began before this moment, so it cannot last longer than this.
+      this.#renewedAt = platform.nowMs();
+      this.#grantedMs = Math.max(this.#grantedMs, this.#job.leaseMs);
+      this.#armFence();
+      if (!(await this.#confirm())) return false;
+    }
     this.#armFence();
-    const isDue = this.#host.platform.nowMs() >= this.#beatAt();
-    while (isDue && this.isUnconfirmed() && !this.#over.signal.aborted) await this.#confirm();
-    if (this.#over.signal.aborted) return false;
     const { timeoutMs } = this.#job;
-    if (timeoutMs !== undefined)
-      this.#cancelTimeout = this.#host.platform.after(timeoutMs, () => this.#lose('timeout'));
+    if (timeoutMs !== undefined) this.#cancelTimeout = platform.after(timeoutMs, () => this.#lose('timeout'));
     this.#planBeat();
     return true;
   }
@@ -88,8 +92,8 @@ export class HeldLease {
   progress(value: unknown): void {
     if (value === undefined || this.#stopped || this.#settling) return;
     this.#progress = value;
-    const beatInMs = this.#renewedAt + PROGRESS_EVERY_MS - this.#host.platform.nowMs();
-    if (!this.#sending && this.#failures === 0) this.#planBeat(Math.max(0, beatInMs));
+    // A beat that is on its way, or tried again soon, takes it along or is followed by one that does.
+    if (!this.#sending && this.#failures === 0) this.#planBeat();
   }
 
   /** From here on the answer to the ending call decides, not what a heartbeat hears after it. */
@@ -109,4 +113,114 @@ export class HeldLease {
     this.#cancelBeat();
     this.#cancelTimeout();
   }
+
+  /** True when the server says that the job is ours; tried until it cannot be any more. */
+  async #confirm(): Promise<boolean> {
+    while (!this.#over.signal.aborted) {
+      if (await this.#beat()) return true;
+      await sleep(this.#host.platform, this.#retryInMs(), this.#over.signal).catch(() => {});
+    }
+    return false;
+  }
+
+  /** True when the lease was renewed. */
+  async #beat(): Promise<boolean> {
+    const { platform, jobs } = this.#host;
+    const sentAt = platform.nowMs();
+    const progress = this.#progress;
+    this.#sending = true;
+    try {
+      const job = await jobs.heartbeat(this.#job, progress === undefined ? {} : { progress }, {
+        signal: this.#over.signal,
+        retries: 0,
+        timeoutMs: Math.max(this.#grantedMs / 3, SHORTEST_BEAT_LIMIT_MS),
+      });
+      if (this.#progress === progress) this.#progress = undefined;
+      this.#renewed(job, sentAt);
+      return true;
+    } catch (error) {
+      this.#judge(error, progress);
+      return false;
+    } finally {
+      this.#sending = false;
+    }
+  }
+
+  #renewed(job: Job, sentAt: number): void {
+    this.#failures = 0;
+    if (this.#stopped) return;
+    this.#renewedAt = sentAt;
+    this.#grantedMs = grantedMs(job);
+    this.#armFence();
+    if (job.cancelRequested) this.interrupt('cancelled');
+  }
+
+  #judge(error: unknown, progress: unknown): void {
+    if (this.#stopped || this.#over.signal.aborted) return;
+    const status = error instanceof SpineApiError ? error.status : 0;
+    if (NOT_OURS.includes(status)) {
+      if (this.#settling) this.#stopBeating();
+      else this.#lose('lease_lost');
+      return;
+    }
+    // What the server does not take as progress must not cost the lease.
+    if (UNFIT.includes(status) && this.#progress === progress) this.#progress = undefined;
+    if (this.#failures === 0) this.#host.report(error, this.#job);
+    this.#failures += 1;
+  }
+
+  #planBeat(): void {
+    this.#cancelBeat();
+    if (this.#stopped || this.#beatsEnded || this.#over.signal.aborted) return;
+    const { platform } = this.#host;
+    const inMs = this.#failures > 0 ? this.#retryInMs() : this.#beatAt() - platform.nowMs();
+    this.#cancelBeat = platform.after(Math.max(0, inMs), () => {
+      void this.#beat().then(() => this.#planBeat());
+    });
+  }
+
+  #stopBeating(): void {
+    this.#beatsEnded = true;
+    this.#cancelBeat();
+  }
+
+  #retryInMs(): number {
+    return backoffMs(this.#host.platform, this.#failures, this.#grantedMs / 6);
+  }
+
+  #beatAt(): number {
+    const everyMs = this.#grantedMs / 3;
+    return this.#renewedAt + (this.#progress === undefined ? everyMs : Math.min(everyMs, PROGRESS_EVERY_MS));
+  }
+
+  #fenceAt(): number {
+    return this.#renewedAt + this.#grantedMs - Math.min(this.#grantedMs * MARGIN_SHARE, LONGEST_MARGIN_MS);
+  }
+
+  #armFence(): void {
+    this.#cancelFence();
+    const { platform } = this.#host;
+    this.#cancelFence = platform.after(this.#fenceAt() - platform.nowMs(), () => {
+      // A very long lease outlasts the longest timer.
+      if (this.isHeld()) this.#armFence();
+    });
+  }
+
+  #lose(why: 'lease_lost' | 'timeout'): void {
+    if (this.#over.signal.aborted) return;
+    this.stop();
+    this.interrupt(why);
+    this.#over.abort(new JobInterrupted(why));
+    this.#host.report(new JobInterrupted(why), this.#job);
+  }
+}
+
+/** Another holder, no such job, or not running: whatever it is, it is not our lease any more. */
+const NOT_OURS: readonly number[] = [403, 404, 409];
+const UNFIT: readonly number[] = [400, 413];
+
+/** Both times are the server's, so its clock may be wrong and the difference still right. */
+function grantedMs({ leaseUntil, updatedAt }: Job): number {
+  const ms = Date.parse(leaseUntil ?? '') - Date.parse(updatedAt);
+  return Number.isNaN(ms) ? 0 : Math.max(0, ms);
 }

@@ -25,9 +25,9 @@ export function fetchTransport(fetching: typeof fetch = globalThis.fetch): Trans
 /** Browsers cannot stream a request over HTTP/1.1, so a stream is collected first. */
 async function sendable(body: RequestBody): Promise<string | Blob> {
   if (typeof body === 'string') return body;
-  if (body instanceof Uint8Array) return new Blob([body as Uint8Array<ArrayBuffer>]);
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
-  for await (const chunk of body) chunks.push(chunk as Uint8Array<ArrayBuffer>);
+  if (body instanceof Uint8Array) return new Blob([body]);
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
   return new Blob(chunks);
 }
 

@@ -3,7 +3,6 @@
 import http from 'node:http';
 import https from 'node:https';
 import { Readable } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { SpineConnectionError } from './errors.ts';
 import { reasonOf } from './platform.ts';
@@ -45,7 +44,7 @@ function exchange(request: TransportRequest, open: Open): Promise<TransportRespo
     const done = (): void => signal.removeEventListener('abort', abort);
     signal.addEventListener('abort', abort);
     outgoing.once('close', done);
-    outgoing.once('error', (cause) => reject(named(request, cause)));
+    outgoing.on('error', (cause) => reject(named(request, cause)));
     outgoing.once('response', (incoming) => resolve(answerOf(request, incoming)));
     if (body === undefined || isWhole) outgoing.end(body);
     // An upload that the server refuses halfway ends with its answer; without one, the request's own error tells.
@@ -60,15 +59,18 @@ function answerOf(request: TransportRequest, incoming: http.IncomingMessage): Tr
       const value = incoming.headers[name];
       return (Array.isArray(value) ? value.join(', ') : value) ?? null;
     },
-    text: async () => {
-      try {
-        return await text(incoming);
-      } catch (cause) {
-        throw named(request, cause as Error);
-      }
-    },
+    text: () => textOf(request, incoming),
     body: chunksOf(request, incoming),
   };
+}
+
+function textOf(request: TransportRequest, incoming: http.IncomingMessage): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+    incoming.once('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
+    incoming.on('error', (cause) => reject(named(request, cause)));
+  });
 }
 
 async function* chunksOf(

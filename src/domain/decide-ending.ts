@@ -2,7 +2,7 @@
 
 import type { Complete, Decision, Fail, Release, SideWrites, Snooze } from './command.ts';
 import type { EventDraft } from './event.ts';
-import type { Job, State } from './job.ts';
+import { isFinal, type Job, type State } from './job.ts';
 import { alreadyEndedBy, holds, notRunning } from './lease.ts';
 import { endBadly, finish, requeueAfter } from './retry.ts';
 
@@ -53,19 +53,20 @@ function complete(next: Job, command: Complete, now: number): End {
   const writesOutcome = command.result !== null || next.attempts > 1;
   finish(next, 'done', now);
   return {
-    events: [{ kind: 'job.completed', by: command.actor.name }],
+    events: [{ kind: 'job.completed', by: command.actor.name, facts: { status: 'done' } }],
     ...(writesOutcome && { writes: { outcome: { result: command.result, error: null } } }),
   };
 }
 
 function fail(next: Job, command: Fail, now: number): End {
-  const attempts = next.attempts;
+  const attempt = next.attempts;
   const state = endBadly(next, command.requeue, now);
   const by = command.actor.name;
-  const events: EventDraft[] = [
-    { kind: 'job.failed', by, facts: { requeue: command.requeue, attempts, state } },
-  ];
-  if (state === 'dead') events.push({ kind: 'job.dead', by, facts: { reason: 'max_attempts_reached' } });
+  const requeued = !isFinal(state);
+  const error: unknown = command.error === null ? null : JSON.parse(command.error);
+  const events: EventDraft[] = [{ kind: 'job.failed', by, facts: { requeued, attempt, error, state } }];
+  if (state === 'dead')
+    events.push({ kind: 'job.dead', by, facts: { reason: 'max_attempts_reached', attempts: attempt } });
   if (state === 'cancelled') events.push({ kind: 'job.cancelled', by });
   return { events, writes: { outcome: { result: null, error: command.error } } };
 }

@@ -62,7 +62,7 @@ function claim(job: Job, command: Claim, now: number): Decision {
     return unchanged(job, refuse('not_ready', { state: job.state, runAt: job.runAt }));
   if (job.attempts >= job.maxAttempts) return overTheLimit(job, actor.name, now);
   const next = startLease(job, actor, offer, now);
-  const facts = { attempts: next.attempts, leaseUntil: next.leaseUntil };
+  const facts = { attempt: next.attempts, leaseUntil: next.leaseUntil };
   return {
     job: next,
     events: [{ kind: 'job.claimed', by: actor.name, facts }],
@@ -92,7 +92,10 @@ function heartbeat(job: Job, command: Heartbeat, now: number): Decision {
   const event: EventDraft = {
     kind: 'job.heartbeat',
     by: command.actor.name,
-    facts: { leaseUntil: next.leaseUntil },
+    facts: {
+      leaseUntil: next.leaseUntil,
+      ...(command.progress !== null && { progress: JSON.parse(command.progress) as unknown }),
+    },
   };
   return { job: next, events: [event], answer: { ok: true, job: next } };
 }
@@ -110,7 +113,11 @@ function expire(job: Job, command: Expire, now: number): Decision {
   const facts = { claimedBy: job.claimedBy, leaseUntil: job.leaseUntil, attempts: job.attempts, state };
   const events: EventDraft[] = [{ kind: 'job.expired', by: command.actor.name, facts }];
   if (state === 'dead')
-    events.push({ kind: 'job.dead', by: command.actor.name, facts: { reason: 'lease_expired' } });
+    events.push({
+      kind: 'job.dead',
+      by: command.actor.name,
+      facts: { reason: 'lease_expired_max_attempts', attempts: job.attempts },
+    });
   if (state === 'cancelled') events.push({ kind: 'job.cancelled', by: command.actor.name });
   const error = JSON.stringify('The lease expired: the worker was not heard from in time.');
   return { job: next, events, answer: { ok: true, job: next }, writes: { outcome: { result: null, error } } };

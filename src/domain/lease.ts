@@ -28,12 +28,14 @@ export function holds(job: Job, actor: Actor, leaseToken: string | null): Hold {
     if (job.state === 'running' && job.leaseToken === leaseToken) return { held: true, withToken: true };
     return { held: false, refusal: leaseLost(job) };
   }
-  if (job.state !== 'running') return { held: false, refusal: notRunning(job) };
-  if (actor.role === 'head' || actor.role === 'system') return { held: true, withToken: false };
-  if (job.claimedBy !== actor.name)
+  const mayOverride = actor.role === 'head' || actor.role === 'system';
+  if (!mayOverride && job.claimedBy !== actor.name) {
     return { held: false, refusal: refuse('not_owner', { claimedBy: job.claimedBy }) };
-  if (job.tokenUsed)
+  }
+  if (job.state !== 'running') return { held: false, refusal: notRunning(job) };
+  if (!mayOverride && job.tokenUsed) {
     return { held: false, refusal: refuse('lease_token_required', { claimedBy: job.claimedBy }) };
+  }
   return { held: true, withToken: false };
 }
 
@@ -75,11 +77,10 @@ export function startLease(job: Job, actor: Actor, offer: LeaseOffer, now: numbe
   };
 }
 
-/** Ends a lease on a row that is already a copy. */
+/** Ends a lease on a row that is already a copy. Who held it last stays, as v0 shows it on ended jobs. */
 export function dropLease(job: Job): void {
   job.leaseToken = null;
   job.leaseUntil = null;
-  job.claimedBy = null;
   job.claimId = null;
   job.tokenUsed = false;
   job.timeoutAt = null;

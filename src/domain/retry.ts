@@ -30,6 +30,7 @@ export function endBadly(job: Job, requeue: boolean, now: number): State {
 
 export function requeueAfter(job: Job, delayMs: number, now: number): State {
   dropLease(job);
+  job.claimedBy = null;
   job.state = delayMs > 0 ? 'scheduled' : 'queued';
   if (delayMs > 0) job.runAt = now + delayMs;
   job.updatedAt = now;
@@ -54,6 +55,7 @@ function needsReaction(job: Job): boolean {
 /** Opens a copied final row again, by an operator's hand. */
 export function reopen(job: Job, now: number): void {
   job.state = 'queued';
+  job.claimedBy = null;
   job.updatedAt = now;
   job.finishedAt = null;
   job.settled = OPEN;

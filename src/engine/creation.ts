@@ -68,30 +68,36 @@ export class CreationDesk {
     const seen = await this.#seenBefore(command, index);
     if (seen !== null) return seen;
     const drafts: Draft[] = [];
-    for (const job of command.jobs) {
-      const draft = await this.#draft(command, job);
+    const keys = new Map<string, string>();
+    for (const [i, job] of command.jobs.entries()) {
+      const place = command.jobs.length > 1 ? `jobs[${i}].` : '';
+      const taken = keys.get(keyOf(job));
+      const draft =
+        taken === undefined
+          ? await this.#draft(command, job, place)
+          : refuse('unique_key_taken', { jobId: taken, uniqueKey: job.uniqueKey });
       if ('ok' in draft) return draft;
+      if (job.uniqueKey !== null) keys.set(keyOf(job), job.id);
       drafts.push(draft);
     }
-    for (const { row } of drafts)
-      if (row.job.uniqueKey !== null) this.#uniqueKeys.set(keyOf(row.job), row.job.id);
+    // Only now: a refused command takes no keys.
+    for (const [key, id] of keys) this.#uniqueKeys.set(key, id);
     return { drafts };
   }
 
-  async #draft(command: Create, job: NewJob): Promise<Draft | Refusal> {
+  async #draft(command: Create, job: NewJob, place: string): Promise<Draft | Refusal> {
     if (job.uniqueKey !== null) {
       const taken =
         this.#uniqueKeys.get(keyOf(job)) ?? (await this.#tx.findUnique(job.typeNo, job.uniqueKey));
       if (taken !== null) return refuse('unique_key_taken', { jobId: taken, uniqueKey: job.uniqueKey });
     }
-    const parent = await this.#parentOf(command, job);
+    const parent = await this.#parentOf(command, job, place);
     if (parent !== null && 'ok' in parent) return parent;
     const edges: Edge[] = [];
     let skipped = false;
     for (const [i, dependency] of job.after.entries()) {
       const judged = await this.#judge(dependency);
-      if (judged === null)
-        return refuse('bad_request', { field: `after[${i}]`, problem: `after[${i}] names no job` });
+      if (judged === null) return refuse('bad_request', badField(`${place}after[${i}]`));
       if (edges.some((edge) => edge.parentNo === judged.parentNo)) continue;
       edges.push({ parentNo: judged.parentNo, on: dependency.on, met: judged.ended });
       skipped ||= judged.ended && !judged.met;
@@ -107,12 +113,11 @@ export class CreationDesk {
   }
 
   /** A holder may create children, within bounds and never for somebody it could not serve itself. */
-  async #parentOf(command: Create, job: NewJob): Promise<Job | Refusal | null> {
+  async #parentOf(command: Create, job: NewJob, place: string): Promise<Job | Refusal | null> {
     if (job.parentId === null) return null;
     const { actor } = command;
     const parent = this.#ledger.find(job.parentId);
-    if (parent === null)
-      return refuse('bad_request', { field: 'parentId', problem: 'parentId names no job' });
+    if (parent === null) return refuse('bad_request', badField(`${place}parentId`));
     if (actor.role === 'worker' || actor.role === 'run') {
       if (parent.state !== 'running' || parent.claimedBy !== actor.name)
         return refuse('not_owner', { claimedBy: parent.claimedBy });
@@ -169,6 +174,10 @@ export class CreationDesk {
     });
     if (rows.length > 0) await this.#tx.rememberIdempotent(rows);
   }
+}
+
+function badField(field: string): { field: string; problem: string } {
+  return { field, problem: `${field} names no job` };
 }
 
 function keyOf(job: { typeNo: number; uniqueKey: string | null }): string {

@@ -151,7 +151,7 @@ export interface TypeDraft {
 export interface Types {
   list(): Promise<JobType[]>;
   get(name: string): Promise<JobType>;
-  save(draft: TypeDraft): Promise<JobType>;
+  save(actor: Actor, draft: TypeDraft): Promise<JobType>;
 }
 
 export interface RoutingVerbs {
@@ -162,8 +162,8 @@ export interface RoutingVerbs {
 
 export interface Pools {
   list(): Promise<PoolUse[]>;
-  save(pool: Pool): Promise<PoolUse>;
-  remove(name: string): Promise<void>;
+  save(actor: Actor, pool: Pool): Promise<PoolUse>;
+  remove(actor: Actor, name: string): Promise<void>;
 }
 
 export interface TokenDraft {

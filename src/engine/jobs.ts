@@ -61,7 +61,7 @@ export function jobsOf(core: Core): Jobs {
 /** An actor sees its own targets; asking for others shows nothing rather than something else. */
 function targetsOf(actor: Actor, filter: JobFilter): readonly string[] | null {
   if (filter.target === undefined) return actor.targets;
-  return serves(actor, filter.target) ? [filter.target] : ['\u0000none'];
+  return serves(actor, filter.target) ? [filter.target] : [];
 }
 
 /** The job and all unfinished work it created, in one transaction: nothing slips through in between. */

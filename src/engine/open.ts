@@ -1,12 +1,13 @@
 /** Puts the engine together. */
 
+import { auditOf } from './audit.ts';
 import { blobsOf } from './blobs.ts';
 import { Core, type EngineOptions } from './core.ts';
 import type { Engine } from './engine.ts';
 import { jobsOf } from './jobs.ts';
 import { leasesOf } from './leases.ts';
 import { poolsOf, routingOf, typesOf } from './routing.ts';
-import { auditOf, tokensOf } from './tokens.ts';
+import { tokensOf } from './tokens.ts';
 
 export interface OpenEngine extends Engine {
   /** For the loops, which keep the engine going. */

@@ -1,7 +1,9 @@
 /** Types, pauses and pools: what steers the queue from outside. */
 
+import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
 import type { PoolUse } from '../store/store.ts';
+import { audit } from './audit.ts';
 import type { Core } from './core.ts';
 import type { Pools, RoutingVerbs, Types } from './engine.ts';
 
@@ -14,7 +16,7 @@ export function typesOf(core: Core): Types {
       if (type === undefined) throw new SpineError('not_found', { type: name });
       return type;
     },
-    save: async (draft) => {
+    save: async (actor, draft) => {
       const schema = draft.paramsSchema ?? null;
       const problem = schema === null ? null : schemas.problemWith(schema);
       if (problem !== null)
@@ -29,7 +31,10 @@ export function typesOf(core: Core): Types {
         paramsSchema: schema === null ? null : JSON.stringify(schema),
         onlyIfMissing: false,
       };
-      const saved = await flusher.transact(async (tx, ledger) => tx.saveType(type, ledger.now));
+      const saved = await flusher.transact(async (tx, ledger) => {
+        await audit(tx, ledger, actor, 'type.save', draft.name);
+        return tx.saveType(type, ledger.now);
+      });
       core.forgetTypes();
       return saved;
     },
@@ -37,21 +42,17 @@ export function typesOf(core: Core): Types {
 }
 
 export function routingOf(core: Core): RoutingVerbs {
-  const set = async (
-    actorName: string,
-    kind: 'target' | 'type',
-    name: string,
-    paused: boolean,
-  ): Promise<void> => {
-    await core.flusher.transact(async (tx, ledger) =>
-      tx.setPaused(kind, name, paused, ledger.now, actorName),
-    );
+  const set = async (actor: Actor, kind: 'target' | 'type', name: string, paused: boolean): Promise<void> => {
+    await core.flusher.transact(async (tx, ledger) => {
+      await tx.setPaused(kind, name, paused, ledger.now, actor.name);
+      await audit(tx, ledger, actor, `${kind}.${paused ? 'pause' : 'resume'}`, name);
+    });
     core.forgetRouting();
     if (!paused) core.waiters.wakeAll();
   };
   return {
-    pause: (actor, kind, name) => set(actor.name, kind, name, true),
-    resume: (actor, kind, name) => set(actor.name, kind, name, false),
+    pause: (actor, kind, name) => set(actor, kind, name, true),
+    resume: (actor, kind, name) => set(actor, kind, name, false),
     current: async () => core.store.read.routing(),
   };
 }
@@ -62,16 +63,22 @@ export function poolsOf(core: Core): Pools {
     (await store.read.pools()).find((pool) => pool.name === name);
   return {
     list: async () => store.read.pools(),
-    save: async (pool) => {
+    save: async (actor, pool) => {
       await flusher.transact(async (tx, ledger) => {
         await tx.savePool(pool, ledger.now);
+        const { capacity, perKey } = pool;
+        await audit(tx, ledger, actor, 'pool.save', pool.name, { capacity, perKey });
         // More room lets waiters in at once.
         await ledger.requeueWaiters(tx, pool.name);
       });
       return (await find(pool.name)) as PoolUse;
     },
-    remove: async (name) => {
-      const end = await flusher.transact(async (tx) => tx.deletePool(name));
+    remove: async (actor, name) => {
+      const end = await flusher.transact(async (tx, ledger) => {
+        const deleted = await tx.deletePool(name);
+        if (deleted === 'deleted') await audit(tx, ledger, actor, 'pool.delete', name);
+        return deleted;
+      });
       if (end === 'missing') throw new SpineError('not_found', { pool: name });
       if (end === 'in_use')
         throw new SpineError('conflict', { pool: name, why: 'unfinished jobs use this pool' });

@@ -4,8 +4,9 @@ import { hash } from 'node:crypto';
 import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
 import type { StoredToken } from '../store/store.ts';
+import { audit } from './audit.ts';
 import type { Core } from './core.ts';
-import type { AuditTrail, Tokens } from './engine.ts';
+import type { Tokens } from './engine.ts';
 
 /** A token that stands for one attempt: `run.<job id>.<lease token>`. It ends when the lease does. */
 const RUN = /^run\.([\w-]{1,64})\.([\w-]{16,64})$/;
@@ -41,11 +42,8 @@ export function tokensOf(core: Core): Tokens {
     list: async () => core.store.read.tokens(),
     revoke: async (actor, which) => {
       const found = await core.flusher.transact(async (tx, ledger) => {
-        const by = actor.name;
-        const revoked = await tx.revokeToken(which, ledger.now, by);
-        if (revoked) {
-          await tx.addAudit({ at: ledger.now, by, action: 'token.revoke', subject: which, facts: null });
-        }
+        const revoked = await tx.revokeToken(which, ledger.now, actor.name);
+        if (revoked) await audit(tx, ledger, actor, 'token.revoke', which);
         return revoked;
       });
       if (!found) throw new SpineError('not_found', { token: which });
@@ -57,10 +55,6 @@ export function tokensOf(core: Core): Tokens {
     },
     onChange: (listener) => core.tokens.onChange(listener),
   };
-}
-
-export function auditOf(core: Core): AuditTrail {
-  return { list: async (beforeNo, limit) => core.store.read.audit(beforeNo, limit) };
 }
 
 async function refuseTaken(core: Core, name: string): Promise<void> {

@@ -33,5 +33,5 @@ export interface Pass {
   readonly done: number;
   readonly more: boolean;
   /** When to go on, if not at once. */
-  readonly nextAt?: number;
+  readonly nextInMs?: number;
 }

@@ -126,7 +126,7 @@ class FileProjection implements Projection {
     if (!more) return { done, more };
     // Always a while later, never at once: however much there is to write, the engine comes first.
     const now = clock.now();
-    return { done, more: false, nextAt: now + Math.max(1, REST_FACTOR * (now - startedAt)) };
+    return { done, more: false, nextInMs: Math.max(1, REST_FACTOR * (now - startedAt)) };
   }
 
   /** Answers the events that are on the disk now: all, or as many as the time allowed. */

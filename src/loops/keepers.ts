@@ -30,8 +30,8 @@ export function sequencer(core: Core): Duty {
       const done = await core.flusher.transact(async (tx) => tx.numberFlushes(FLUSHES_A_PASS));
       // Another server may have numbered what somebody here waits for, so watchers look after every pass.
       core.feed.announce();
-      const nextAt = core.feed.watched ? core.now() + WATCHED_MS : null;
-      return { done, more: done === FLUSHES_A_PASS, nextAt };
+      const nextInMs = core.feed.watched ? WATCHED_MS : null;
+      return { done, more: done === FLUSHES_A_PASS, nextInMs };
     },
   };
 }

@@ -6,6 +6,8 @@ import type { Duty, Pass } from './loop.ts';
 
 const WINDOW = 500;
 const POLL_MS = 60_000;
+/** Who did what is kept longer than what was done. */
+const AUDIT_MS = 365 * 24 * 3_600_000;
 const IDEMPOTENCY_MS = 24 * 3_600_000;
 
 export interface PrunerOptions {
@@ -34,6 +36,7 @@ export class Pruner implements Duty {
       async (tx) =>
         (await tx.dropOldIdempotency(now - IDEMPOTENCY_MS, WINDOW)) +
         (await tx.dropFreeKeySlots(WINDOW)) +
+        (await tx.dropOldAudit(now - AUDIT_MS, WINDOW)) +
         (this.#options.retentionMs === 0
           ? 0
           : await tx.dropEmptyFlushes(now - this.#options.retentionMs, WINDOW)),

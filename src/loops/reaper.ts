@@ -6,6 +6,8 @@ import type { Duty, Pass } from './loop.ts';
 
 export const SYSTEM: Actor = { name: 'system', role: 'system', targets: null };
 
+const REAPER: Actor = { ...SYSTEM, name: 'reaper' };
+
 const BATCH = 500;
 const ALIVE = 'server';
 /** How often servers say that they are alive; a longer silence means that none could take heartbeats. */
@@ -35,7 +37,7 @@ export class Reaper implements Duty {
     if (now - this.#pulseAt > GAP_MS) return { done: 0, more: false, nextInMs: PULSE_SOON_MS };
     if (now < this.#reapAfter) return { done: 0, more: false, nextInMs: this.#reapAfter - now };
     const expired = await this.#core.store.read.expiredLeases(now, BATCH);
-    await Promise.all(expired.map((id) => this.#core.perform({ kind: 'expire', id, actor: SYSTEM })));
+    await Promise.all(expired.map((id) => this.#core.perform({ kind: 'expire', id, actor: REAPER })));
     return { done: expired.length, more: expired.length === BATCH };
   }
 

@@ -191,7 +191,7 @@ test('the budget ends a pass early, and the next one goes on there', async () =>
   );
   const projection = await projectionOf(bench, { budgetMs: 1 });
   const first = await projection.runOnce();
-  ok(first.done < 60 && !first.more && (first.nextAt ?? 0) > 0);
+  ok(first.done < 60 && !first.more && (first.nextInMs ?? 0) > 0);
   ok(projection.lagMs() > 0);
   await drain(projection);
   strictEqual(projection.lagMs(), 0);

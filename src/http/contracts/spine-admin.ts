@@ -34,7 +34,8 @@ export const adminRows: readonly Row[] = [
     who: HEAD,
     params: NameParams,
     body: TypeBody,
-    handle: async (call) => typeView(await call.engine.types.save({ name: nameOf(call), ...call.body })),
+    handle: async (call) =>
+      typeView(await call.engine.types.save(call.actor, { name: nameOf(call), ...call.body })),
   }),
   row({
     method: 'GET',
@@ -50,7 +51,7 @@ export const adminRows: readonly Row[] = [
     body: PoolBody,
     handle: async (call) => {
       const { capacity, perKey = 1 } = call.body;
-      return await call.engine.pools.save({ name: nameOf(call), capacity, perKey });
+      return await call.engine.pools.save(call.actor, { name: nameOf(call), capacity, perKey });
     },
   }),
   row({
@@ -59,7 +60,7 @@ export const adminRows: readonly Row[] = [
     who: HEAD,
     params: NameParams,
     handle: async (call) => {
-      await call.engine.pools.remove(nameOf(call));
+      await call.engine.pools.remove(call.actor, nameOf(call));
       return { name: nameOf(call), removed: true };
     },
   }),

@@ -154,6 +154,7 @@ export function readsOver(sql: Sql): Reads {
 
 /** Each state is read along job_by_state and the pages are merged, so that old jobs never slow the new. */
 async function list(sql: Sql, filter: ListFilter): Promise<Job[]> {
+  if (filter.targets?.length === 0) return [];
   const newest = filter.order === 'newest';
   const pages = await Promise.all(filter.states.map((state) => page(sql, filter, state, newest)));
   const sign = newest ? -1 : 1;

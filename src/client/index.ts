@@ -1,0 +1,20 @@
+/** `openclaw-spine/client`: speak to a Spine server, or be one of its workers. Runs in browsers and in Node 20 or newer. */
+
+export { SpineClient, type SpineClientOptions } from './client.ts';
+export { Worker, type WorkerOptions } from './worker.ts';
+export type { Handler, JobContext } from './job-run.ts';
+export {
+  JobInterrupted,
+  type Interruption,
+  NonRetryableError,
+  SpineApiError,
+  SpineConnectionError,
+} from './errors.ts';
+export type { CallOptions } from './caller.ts';
+export type { CreateOptions } from './jobs.ts';
+export type { BlobContent, Download, UploadOptions } from './blobs.ts';
+export type { EventsOptions } from './events.ts';
+export { fetchTransport } from './transport-fetch.ts';
+export type { RequestBody, Transport, TransportRequest, TransportResponse } from './transport.ts';
+export type { Platform } from './platform.ts';
+export type * from './types.ts';

@@ -1,0 +1,188 @@
+/** One claimed job from its start to its end. */
+
+import { NonRetryableError, SpineApiError, SpineConnectionError } from './errors.ts';
+import { HeldLease } from './held-lease.ts';
+import { JobLog } from './job-log.ts';
+import type { Jobs } from './jobs.ts';
+import { type Platform, sleep } from './platform.ts';
+import { delayMs } from './retry.ts';
+import type { ClaimedJob, LogLevel, NextClaim } from './types.ts';
+
+export interface JobContext {
+  /** Aborts when the work must stop: cancelled, lease lost, timed out, or shutting down. */
+  readonly signal: AbortSignal;
+  /** Shown with the job, and sent with a heartbeat soon. */
+  progress(value: unknown): void;
+  /** Adds to the job's log. */
+  log(text: string, level?: LogLevel): void;
+}
+
+export type Handler = (job: ClaimedJob, context: JobContext) => unknown;
+
+export interface Claims {
+  readonly jobs: readonly ClaimedJob[];
+  /** When they were first asked for. */
+  readonly askedAt: number;
+}
+
+export interface RunHost {
+  readonly platform: Platform;
+  readonly jobs: Pick<Jobs, 'heartbeat' | 'complete' | 'fail' | 'release' | 'log'>;
+  readonly handler: Handler;
+  readonly report: (error: unknown, job: ClaimedJob) => void;
+  /** The claim to send along with a job's end; null when nothing new is wanted. */
+  readonly takeNext: () => (NextClaim & { readonly claimId: string }) | null;
+  /** A claim was sent and nobody knows what became of it. */
+  readonly unanswered: (claimId: string, askedAt: number) => void;
+  /** The server does not take `next`. */
+  readonly withoutNext: () => void;
+}
+
+const ERROR_CHARS = 8_000;
+
+type Ending =
+  | { readonly verb: 'complete'; readonly result: unknown }
+  | { readonly verb: 'fail'; readonly error: unknown; readonly requeue: boolean }
+  | { readonly verb: 'release'; readonly reason: string };
+
+export class JobRun {
+  readonly job: ClaimedJob;
+  readonly #host: RunHost;
+  readonly #lease: HeldLease;
+  readonly #log: JobLog;
+  #settling = false;
+  #ended = false;
+
+  constructor(host: RunHost, job: ClaimedJob, askedAt: number) {
+    this.job = job;
+    this.#host = host;
+    this.#lease = new HeldLease(host, job, askedAt);
+    this.#log = new JobLog(host, job);
+  }
+
+  /** Never rejects. Gives the jobs that were claimed along with the end of this one. */
+  async run(): Promise<Claims | null> {
+    try {
+      if (!(await this.#lease.begin())) return null;
+      const ending = await this.#work();
+      return this.#ended ? null : await this.#end(ending);
+    } finally {
+      this.#lease.stop();
+    }
+  }
+
+  /** Tells the handler to stop, because the worker does. */
+  interrupt(): void {
+    this.#lease.interrupt('shutdown');
+  }
+
+  /** Gives the job back without waiting for its handler, whose result is not sent any more. */
+  async abandon(signal: AbortSignal): Promise<void> {
+    this.#ended = true;
+    // Its end is on its way already, and would be the better one.
+    if (this.#settling || !this.#lease.isHeld()) return;
+    this.#lease.stop();
+    const end = { reason: 'The worker shut down before the job was done.' };
+    await this.#host.jobs.release(this.job, end, { signal }).catch((error: unknown) => {
+      this.#host.report(error, this.job);
+    });
+  }
+
+  async #work(): Promise<Ending> {
+    const context: JobContext = {
+      signal: this.#lease.signal,
+      progress: (value) => this.#lease.progress(value),
+      log: (text, level = 'info') => this.#log.add(text, level),
+    };
+    try {
+      return { verb: 'complete', result: await this.#host.handler(this.job, context) };
+    } catch (error) {
+      const why = this.#lease.interruption;
+      if (why === 'cancelled') return { verb: 'release', reason: 'Stopped, as it was cancelled.' };
+      if (why === 'shutdown') return { verb: 'release', reason: 'The worker shut down.' };
+      if (why === null) this.#host.report(error, this.job);
+      return { verb: 'fail', error: described(error), requeue: !(error instanceof NonRetryableError) };
+    }
+  }
+
+  /** Sends the end until it is answered or the lease is over, whichever is first. */
+  async #end(ending: Ending): Promise<Claims | null> {
+    if (!this.#lease.isHeld()) return null;
+    await this.#log.close(this.#lease.over);
+    this.#lease.settle();
+    this.#settling = true;
+    const next = ending.verb === 'release' ? null : this.#host.takeNext();
+    const askedAt = this.#host.platform.nowMs();
+    for (let failures = 0; this.#lease.isHeld() && !this.#ended; failures++) {
+      try {
+        return { jobs: await this.#send(ending, next), askedAt };
+      } catch (error) {
+        if (this.#lease.over.aborted || this.#ended) break;
+        if (!isPassing(error)) return await this.#refused(ending, error);
+        if (failures === 0) this.#host.report(error, this.job);
+        const waitMs = delayMs(this.#host.platform, failures, error);
+        await sleep(this.#host.platform, waitMs, this.#lease.over).catch(() => {});
+      }
+    }
+    if (next) this.#host.unanswered(next.claimId, askedAt);
+    return null;
+  }
+
+  async #send(ending: Ending, next: NextClaim | null): Promise<readonly ClaimedJob[]> {
+    const { jobs } = this.#host;
+    const { job } = this;
+    const options = { signal: this.#lease.over, retries: 0 };
+    if (ending.verb === 'release') await jobs.release(job, { reason: ending.reason }, options);
+    else if (ending.verb === 'complete') {
+      const { result } = ending;
+      if (next) return (await jobs.complete(job, { result, next }, options)).next;
+      await jobs.complete(job, { result }, options);
+    } else {
+      const { error, requeue } = ending;
+      if (next) return (await jobs.fail(job, { error, requeue, next }, options)).next;
+      await jobs.fail(job, { error, requeue }, options);
+    }
+    return [];
+  }
+
+  /** This end will never be taken. A result that does not fit is the job's failure; a lost lease is nobody's. */
+  async #refused(ending: Ending, error: unknown): Promise<Claims | null> {
+    if (isAboutNext(error)) {
+      this.#host.withoutNext();
+      return await this.#end(ending);
+    }
+    this.#host.report(error, this.job);
+    if (ending.verb !== 'complete' || !isUnfit(error)) return null;
+    const message = `The result was refused: ${error instanceof Error ? error.message : String(error)}`;
+    return await this.#end({ verb: 'fail', error: { name: 'ResultRefused', message }, requeue: false });
+  }
+}
+
+/** Trouble that the same call may outlive. */
+function isPassing(error: unknown): boolean {
+  if (!(error instanceof SpineApiError)) return error instanceof SpineConnectionError;
+  const { status } = error;
+  return status === 401 || status === 408 || status === 429 || status >= 500;
+}
+
+/** Refused by the server as it is, or not even JSON: what JSON.stringify throws is no error of ours. */
+function isUnfit(error: unknown): boolean {
+  return !(error instanceof SpineApiError) || error.status === 400 || error.status === 413;
+}
+
+/** A server from before `next` names it as a field that it does not know. */
+function isAboutNext(error: unknown): boolean {
+  if (!(error instanceof SpineApiError) || error.status !== 400) return false;
+  const { field } = error.details;
+  return typeof field === 'string' && /^next\b/.test(field);
+}
+
+function described(error: unknown): object {
+  if (!(error instanceof Error)) return { name: 'Error', message: clean(String(error)) };
+  const { name, message, stack } = error;
+  return { name: clean(name), message: clean(message), ...(stack !== undefined && { stack: clean(stack) }) };
+}
+
+function clean(text: string): string {
+  return text.replaceAll('\0', '').slice(0, ERROR_CHARS).toWellFormed();
+}

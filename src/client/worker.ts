@@ -1,0 +1,260 @@
+/** Claims jobs, runs a handler on each, keeps their leases, and reports how they ended. */
+
+import type { SpineClient } from './client.ts';
+import { SpineApiError } from './errors.ts';
+import { type Claims, type Handler, JobRun, type RunHost } from './job-run.ts';
+import { hasNode, type Platform, sleep } from './platform.ts';
+import { delayMs } from './retry.ts';
+import type { ClaimedJob, NextClaim } from './types.ts';
+
+export interface WorkerOptions {
+  readonly client: Pick<SpineClient, 'jobs' | 'platform'>;
+  /** Whose jobs to take; those of the token when not given. */
+  readonly targets?: readonly string[];
+  /** Only jobs of these types. */
+  readonly types?: readonly string[];
+  /** Jobs at the same time; 1 unless said. */
+  readonly concurrency?: number;
+  /** What it returns is the job's result; what it throws is the job's failure. */
+  readonly handler: Handler;
+  /** How long the first lease lasts; the job's own leaseMs unless said. */
+  readonly leaseMs?: number;
+  /** How long one call waits for work, at most 60,000; 20,000 unless said. */
+  readonly waitMs?: number;
+  /** How long stop() waits for running handlers; 30,000 unless said. */
+  readonly drainMs?: number;
+  /** Drain and end at SIGTERM or SIGINT. */
+  readonly handleSignals?: boolean;
+  /** Hears of trouble with the server and of what handlers throw; printed to the console unless said. */
+  readonly onError?: (error: unknown, job?: ClaimedJob) => void;
+}
+
+const WAIT_MS = 20_000;
+const DRAIN_MS = 30_000;
+/** After the drain, how long an interrupted handler gets to stop, and then the calls that give its job back. */
+const GRACE_MS = 1_000;
+const GIVE_BACK_LIMIT_MS = 5_000;
+/** Lease tokens remembered, so that a repeated answer never starts a job a second time. */
+const REMEMBERED_TOKENS = 10_000;
+
+interface OpenClaim {
+  readonly claimId: string;
+  readonly askedAt: number;
+}
+
+export class Worker {
+  readonly #options: WorkerOptions;
+  readonly #platform: Platform;
+  readonly #concurrency: number;
+  readonly #running = new Map<JobRun, Promise<void>>();
+  readonly #taken = new Set<string>();
+  readonly #claimsEnd = new AbortController();
+  readonly #host: RunHost;
+  /** Claims that were sent and not answered; asked for again under the same id. */
+  readonly #open: OpenClaim[] = [];
+  #fuses = true;
+  #polling = false;
+  #drainMs: number;
+  #slotFreed = (): void => {};
+  #whole: Promise<void> | null = null;
+
+  constructor(options: WorkerOptions) {
+    const { client, concurrency = 1, drainMs = DRAIN_MS } = options;
+    if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 1_000)
+      throw new TypeError(`concurrency must be a whole number from 1 to 1000, not ${concurrency}.`);
+    this.#options = options;
+    this.#platform = client.platform;
+    this.#concurrency = concurrency;
+    this.#drainMs = drainMs;
+    this.#host = {
+      platform: this.#platform,
+      jobs: client.jobs,
+      handler: options.handler,
+      report: (error, job) => this.#report(error, job),
+      takeNext: () => this.#takeNext(),
+      unanswered: (claimId, askedAt) => this.#open.push({ claimId, askedAt }),
+      withoutNext: () => (this.#fuses = false),
+    };
+  }
+
+  /** Works until stop(), a signal, or a refusal that waiting cannot cure, such as a wrong token: then it rejects. */
+  run(): Promise<void> {
+    if (this.#whole) throw new Error('This worker runs already, or has ended. Make a new one.');
+    this.#whole = this.#run();
+    return this.#whole;
+  }
+
+  /** Claims nothing more, waits for the running handlers, gives back what they did not finish in time. */
+  async stop({ drainMs = this.#drainMs }: { readonly drainMs?: number } = {}): Promise<void> {
+    this.#drainMs = drainMs;
+    this.#claimsEnd.abort(new Error('The worker stops.'));
+    this.#slotFreed();
+    await this.#whole;
+  }
+
+  async #run(): Promise<void> {
+    const stopListening = await this.#listen();
+    try {
+      await this.#poll();
+    } finally {
+      this.#claimsEnd.abort(new Error('The worker stops.'));
+      await this.#drain();
+      stopListening();
+    }
+  }
+
+  async #listen(): Promise<() => void> {
+    if (!this.#options.handleSignals || !hasNode()) return () => {};
+    const { onTermination } = await import('./signals-node.ts');
+    return onTermination(() => void this.stop().catch(() => {}));
+  }
+
+  /** Asks for as many jobs as there are free slots, again and again. */
+  async #poll(): Promise<void> {
+    const { signal } = this.#claimsEnd;
+    for (let failures = 0; !signal.aborted; ) {
+      const free = this.#concurrency - this.#running.size;
+      if (free <= 0) {
+        await new Promise<void>((resolve) => (this.#slotFreed = resolve));
+        continue;
+      }
+      const claim = this.#open.shift() ?? this.#newClaim();
+      try {
+        this.#start(await this.#claim(claim, free));
+        failures = 0;
+      } catch (error) {
+        if (!isAnswer(error)) this.#open.unshift(claim);
+        if (signal.aborted) return;
+        if (isHopeless(error)) throw error;
+        this.#report(error);
+        await sleep(this.#platform, delayMs(this.#platform, failures++, error), signal).catch(() => {});
+      }
+    }
+  }
+
+  async #claim({ claimId, askedAt }: OpenClaim, max: number): Promise<Claims> {
+    const { client, waitMs = WAIT_MS } = this.#options;
+    const options = { signal: this.#claimsEnd.signal, retries: 0 };
+    this.#polling = true;
+    try {
+      const jobs = await client.jobs.claimNext({ ...this.#wanted(), max, waitMs, claimId }, options);
+      return { jobs, askedAt };
+    } finally {
+      this.#polling = false;
+    }
+  }
+
+  #newClaim(): OpenClaim {
+    return { claimId: this.#platform.randomId(), askedAt: this.#platform.nowMs() };
+  }
+
+  #wanted(): NextClaim {
+    const { targets, types, leaseMs } = this.#options;
+    return {
+      ...(targets && { targets }),
+      ...(types && { types }),
+      ...(leaseMs !== undefined && { leaseMs }),
+    };
+  }
+
+  /** A call that already waits for work will take it; otherwise all slots are busy and the ending one asks. */
+  #takeNext(): (NextClaim & { readonly claimId: string }) | null {
+    if (!this.#fuses || this.#polling || this.#claimsEnd.signal.aborted) return null;
+    return { ...this.#wanted(), max: 1, claimId: this.#platform.randomId() };
+  }
+
+  #start({ jobs, askedAt }: Claims): void {
+    for (const job of jobs) {
+      if (this.#taken.has(job.leaseToken)) continue;
+      this.#remember(job.leaseToken);
+      const run = new JobRun(this.#host, job, askedAt);
+      this.#running.set(run, this.#follow(run));
+    }
+  }
+
+  async #follow(run: JobRun): Promise<void> {
+    try {
+      const next = await run.run();
+      if (next && this.#claimsEnd.signal.aborted) await this.#giveBack(next.jobs);
+      else if (next) this.#start(next);
+    } catch (error) {
+      this.#report(error, run.job);
+    } finally {
+      this.#running.delete(run);
+      this.#slotFreed();
+    }
+  }
+
+  #remember(leaseToken: string): void {
+    this.#taken.add(leaseToken);
+    const [oldest] = this.#taken;
+    if (this.#taken.size > REMEMBERED_TOKENS && oldest !== undefined) this.#taken.delete(oldest);
+  }
+
+  async #drain(): Promise<void> {
+    const recovered = this.#giveBackOpen();
+    await this.#settled(this.#drainMs);
+    for (const run of this.#running.keys()) run.interrupt();
+    if (this.#running.size > 0) await this.#settled(GRACE_MS);
+    const limit = new AbortController();
+    const cancel = this.#platform.after(GIVE_BACK_LIMIT_MS, () => limit.abort(new Error('Too late.')));
+    await Promise.all([...this.#running.keys()].map((run) => run.abandon(limit.signal)));
+    await recovered;
+    cancel();
+  }
+
+  /** Resolves when all runs have ended, or after the time. */
+  async #settled(limitMs: number): Promise<void> {
+    const over = new AbortController();
+    const all = Promise.all(this.#running.values()).then(() => over.abort(new Error('Done.')));
+    await Promise.race([all, sleep(this.#platform, limitMs, over.signal).catch(() => {})]);
+  }
+
+  /** The server may have handed out jobs in answers that never came. */
+  async #giveBackOpen(): Promise<void> {
+    const options = { retries: 0, timeoutMs: GIVE_BACK_LIMIT_MS };
+    for (const { claimId } of this.#open.splice(0)) {
+      // No type has this name, so nothing new is claimed.
+      const again = { ...this.#wanted(), types: [claimId], max: this.#concurrency, claimId };
+      const jobs = await this.#options.client.jobs.claimNext(again, options).catch(() => []);
+      await this.#giveBack(jobs.filter(({ leaseToken }) => !this.#taken.has(leaseToken)));
+    }
+  }
+
+  async #giveBack(jobs: readonly ClaimedJob[]): Promise<void> {
+    const end = { reason: 'The worker shut down before it began.' };
+    await Promise.all(
+      jobs.map((job) =>
+        this.#options.client.jobs
+          .release(job, end, { timeoutMs: GIVE_BACK_LIMIT_MS, retries: 1 })
+          .catch((error: unknown) => this.#report(error, job)),
+      ),
+    );
+  }
+
+  #report(error: unknown, job?: ClaimedJob): void {
+    const { onError = printed } = this.#options;
+    try {
+      onError(error, job);
+    } catch (problem) {
+      // Whoever listens must not be able to stop the work.
+      printed(problem, job);
+    }
+  }
+}
+
+/** The server answered: whatever was asked for, nothing was claimed. */
+function isAnswer(error: unknown): boolean {
+  return error instanceof SpineApiError && error.status < 500;
+}
+
+const HOPELESS = new Set(['unauthorized', 'forbidden', 'bad_request', 'bad_host']);
+
+function isHopeless(error: unknown): boolean {
+  return error instanceof SpineApiError && HOPELESS.has(error.code);
+}
+
+function printed(error: unknown, job?: ClaimedJob): void {
+  const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  console.error(job ? `Spine worker, job ${job.id}: ${what}` : `Spine worker: ${what}`);
+}
