@@ -23,7 +23,7 @@ const HOUR_MS = 3_600_000;
 
 export interface Spine {
   readonly engine: OpenEngine;
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 export async function openSpine(place: Place): Promise<Spine> {

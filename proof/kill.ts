@@ -31,6 +31,8 @@ export interface KillOptions {
   readonly seed: number;
   /** SIGKILL gives the server no chance; after SIGTERM it must leave in good order. */
   readonly signal?: 'SIGKILL' | 'SIGTERM';
+  /** A test shares the machine with others and allows more than the second that is promised. */
+  readonly restartLimitMs?: number;
 }
 
 interface Stops {
@@ -41,7 +43,7 @@ interface Stops {
 
 /** Ends the server under load again and again; afterwards nothing acknowledged may be missing, doubled or wrong. */
 export async function proveKill(store: ProofStore, options: KillOptions): Promise<ProofReport> {
-  const { kills, seed, signal = 'SIGKILL' } = options;
+  const { kills, seed, signal = 'SIGKILL', restartLimitMs = RESTART_LIMIT_MS } = options;
   const startedMs = performance.now();
   const random = seeded(seed);
   await using server = await startServer({ ...store.server, leaseMs: LEASE_MS, reaperIntervalMs: 100 });
@@ -53,16 +55,17 @@ export async function proveKill(store: ProofStore, options: KillOptions): Promis
     violations: badStops,
   } = await stopAgainAndAgain(server, kills, signal, random);
   load.producing = false;
+  await running.produced;
   await untilAllEnded(server);
   load.working = false;
-  await running;
+  await running.worked;
   const finals = await dumpJobs(server.head);
   const { calls, surprises } = load.ledger;
   const violations = [
     ...check(calls, finals).map((found) => `${found.rule} ${found.subject}: ${found.detail}`),
     ...surprises,
     ...badStops,
-    ...restartsMs.filter((ms) => ms >= RESTART_LIMIT_MS).map((ms) => `a restart took ${rounded(ms)} ms`),
+    ...restartsMs.filter((ms) => ms >= restartLimitMs).map((ms) => `a restart took ${rounded(ms)} ms`),
   ];
   if (violations.length > 0) keepEvidence(store.kind, seed, calls, finals);
   const counts: Record<string, number> = {
@@ -98,14 +101,22 @@ function newLoad(random: Random): Load {
   };
 }
 
-async function startLoad(server: TestServer, load: Load): Promise<void> {
+interface Running {
+  readonly produced: Promise<unknown>;
+  readonly worked: Promise<unknown>;
+}
+
+function startLoad(server: TestServer, load: Load): Running {
   const clients = Array.from({ length: WORKERS }, (_, index) =>
     httpClient(server.url, { token: index % 2 === 0 ? server.tokens.left : server.tokens.right }),
   );
   const head = httpClient(server.url, { token: server.tokens.head });
   const producers = Array.from({ length: PRODUCERS }, (_, index) => produce(`producer${index}`, head, load));
-  await Promise.all([...producers, ...clients.map((client, index) => work(`worker${index}`, client, load))]);
-  for (const client of [head, ...clients]) client.close();
+  const workers = clients.map((client, index) => work(`worker${index}`, client, load));
+  return {
+    produced: Promise.all(producers).finally(() => head.close()),
+    worked: Promise.all(workers).finally(() => clients.forEach((client) => client.close())),
+  };
 }
 
 async function stopAgainAndAgain(

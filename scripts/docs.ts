@@ -86,8 +86,7 @@ function errorsPage(): string {
 }
 
 function cliPage(): string {
-  const idle = () => Promise.resolve();
-  const program = buildProgram({ serve: idle, config: idle, rebuild: idle, backup: idle }, '');
+  const program = buildProgram(() => () => Promise.resolve(), '');
   return page('Commands', 'What `spine --help` and the help of each command say.', commandSections(program));
 }
 

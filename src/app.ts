@@ -11,10 +11,12 @@ import { type Files, openFiles } from './app/files.ts';
 import { greeting } from './app/greeting.ts';
 import { type Log, openLog } from './app/log.ts';
 import { rebuild as rebuildDatabase } from './app/rebuild.ts';
+import { announceServer } from './app/server-file.ts';
+import { EXIT, explained } from './app/start-error.ts';
 import { openStorage, type Storage } from './app/storage.ts';
 import { openDiskBlobs } from './blobs/disk.ts';
 import { webhook } from './channels/webhook.ts';
-import type { Config } from './config.ts';
+import { type Config, describe } from './config.ts';
 import type { Job } from './domain/job.ts';
 import type { Clock, Ids } from './domain/ports.ts';
 import { type OpenEngine, openEngine } from './engine/open.ts';
@@ -52,7 +54,7 @@ export interface Ports {
 }
 
 /** Opens a whole server in this process. Tests pass their own ports. */
-export async function openApp(config: Config, ports: Ports = {}): Promise<App> {
+async function openApp(config: Config, ports: Ports = {}): Promise<App> {
   const clock = ports.clock ?? systemClock();
   const ids = ports.ids ?? systemIds();
   const log = openLog(
@@ -91,15 +93,10 @@ export async function openApp(config: Config, ports: Ports = {}): Promise<App> {
       forget: (ids) => files.forget(ids),
       onError: (loop, error) => log.warn('A background pass failed; it will be tried again', { loop, error }),
     });
-    const server = await listen({
-      config,
-      engine,
-      storage,
-      duties,
-      files,
-      tokens: prepared.tokens,
-      log,
-      ids,
+    const parts = { config, engine, storage, duties, files, tokens: prepared.tokens, log, ids, clock };
+    const server = await listen(parts).catch(async (error: unknown) => {
+      await closeAll(parts);
+      throw error;
     });
     return {
       url: urlOf(config, server),
@@ -107,7 +104,7 @@ export async function openApp(config: Config, ports: Ports = {}): Promise<App> {
       tokens: prepared.tokens,
       tokensMade: prepared.made,
       warnings: prepared.warnings,
-      close: () => closeAll(server, engine, duties, files, storage),
+      close: () => closeAll(parts, server),
     };
   } catch (error) {
     await storage.close();
@@ -124,6 +121,7 @@ interface Parts {
   readonly tokens: Config['tokens'];
   readonly log: Log;
   readonly ids: Ids;
+  readonly clock: Clock;
 }
 
 async function listen({
@@ -135,6 +133,7 @@ async function listen({
   tokens,
   log,
   ids,
+  clock,
 }: Parts): Promise<FastifyInstance> {
   const blobStore = await openDiskBlobs({
     folder: storage.blobFolder,
@@ -150,6 +149,13 @@ async function listen({
     blobStore,
     skillMdPath: config.skillMdPath,
     version: version(),
+    clock,
+    settings: () => describe(config),
+    gauges: () => ({
+      waitingClaims: engine.core.waiters.size,
+      pendingCommands: engine.core.flusher.pending,
+      loops: duties.status(),
+    }),
     health: () => ({
       store: storage.store.dialect,
       pendingCommands: engine.core.flusher.pending,
@@ -164,17 +170,16 @@ async function listen({
 
 /** New claims are refused first, then the answers under way go out, then the loops and the store end. */
 async function closeAll(
-  server: FastifyInstance,
-  engine: OpenEngine,
-  duties: Duties,
-  files: Files,
-  storage: Storage,
+  parts: Pick<Parts, 'engine' | 'duties' | 'files' | 'storage' | 'log'>,
+  server?: FastifyInstance,
 ): Promise<void> {
+  const { engine, duties, files, storage, log } = parts;
   engine.core.stopWaiting();
-  await server.close();
+  await server?.close();
   await duties.stop();
   await engine.core.flusher.stop();
-  await files.close();
+  // The files are made from the database: what cannot be written now follows at the next start.
+  await files.close().catch((error: unknown) => log.warn('The files are not up to date', { error }));
   await storage.close();
 }
 
@@ -202,7 +207,10 @@ function version(): string {
 
 /** Runs a server until a signal ends it. */
 export async function serve(config: Config, out: Out): Promise<void> {
-  const app = await openApp(config, { onFatal: () => process.exit(IO_ERROR) });
+  const app = await openApp(config, { onFatal: () => process.exit(EXIT.disk) }).catch((error: unknown) => {
+    throw explained(error, config);
+  });
+  const conceal = announceServer(config.dataDir, app.url);
   for (const line of greeting(app, config)) out.print(line);
   for (const warning of app.warnings) out.warn(warning);
   // A server that is killed would never write the cache of its compiled code.
@@ -211,14 +219,13 @@ export async function serve(config: Config, out: Out): Promise<void> {
     const stop = (): void => {
       // Draining is bounded: what is not done by then is recovered at the next start.
       const giveUp = systemClock().after(config.drainSeconds * 1000, () => process.exit(0));
+      conceal();
       app.close().finally(giveUp).then(resolve, reject);
     };
     process.once('SIGTERM', stop);
     process.once('SIGINT', stop);
   });
 }
-
-const IO_ERROR = 74;
 
 /** Copies the embedded database, whether a server runs or not. */
 export function backup(config: Config, file: string, out: Out): Promise<void> {

@@ -1,36 +1,59 @@
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { type Actions, buildProgram } from './cli/program.ts';
+import { styleText } from 'node:util';
+import type { GlobalFlags, Host } from './cli/host.ts';
 import { run } from './cli/run.ts';
-import { settingLines } from './cli/settings.ts';
 import { describe, fromProcess } from './config.ts';
+import { systemClock } from './runtime/clock.ts';
 
 const out = {
   print: (line: string) => void process.stdout.write(`${line}\n`),
   warn: (line: string) => void process.stderr.write(`${line}\n`),
 };
 
-// The server is loaded only by the commands that need it, so that help and settings show at once.
-const actions: Actions = {
-  async serve(flags) {
-    const config = fromProcess(flags);
+// The server is loaded only by the commands that need it, so that all others start at once.
+const host: Host = {
+  stdout: process.stdout,
+  stderr: process.stderr,
+  // Opened when it is read: only then may it hold up the end of a command.
+  get stdin() {
+    return process.stdin;
+  },
+  // Node's own judgement of the terminal, NO_COLOR and FORCE_COLOR.
+  colours: styleText('bold', 'x', { stream: process.stdout }) !== 'x',
+  version: version(),
+  clock: systemClock(),
+  server(flags) {
+    const { url, token, host, port, dataDir, tokens } = fromProcess(dataDirOf(flags));
+    const { head, left_claw: left, right_claw: right } = tokens;
+    return { url, token, host, port, dataDir, tokens: { head, 'left-claw': left, 'right-claw': right } };
+  },
+  settings: (flags) => describe(fromProcess(dataDirOf(flags))),
+  async serve({ host, port, dataDir }) {
+    const config = fromProcess({ host, port, dataDir });
     const { serve } = await import('./app.ts');
     await serve(config, out);
   },
-  config({ json = false }) {
-    for (const line of settingLines(describe(fromProcess()), json)) out.print(line);
-  },
-  async rebuild(flags) {
-    const config = fromProcess(flags);
+  async rebuild(flags, say) {
+    const config = fromProcess(dataDirOf(flags));
     const { rebuild } = await import('./app.ts');
-    await rebuild(config, out);
+    await rebuild(config, say);
   },
-  async backup(file, flags) {
-    const config = fromProcess(flags);
+  async backup(file, flags, say) {
+    const config = fromProcess(dataDirOf(flags));
     const { backup } = await import('./app.ts');
-    await backup(config, file, out);
+    await backup(config, file, say);
   },
+  onInterrupt(task) {
+    process.once('SIGINT', task);
+    return () => void process.off('SIGINT', task);
+  },
+  exit: (code) => process.exit(code),
 };
+
+function dataDirOf({ dataDir }: GlobalFlags): { dataDir: string | undefined } {
+  return { dataDir };
+}
 
 // `spine config | head -1` closes the pipe early, which is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -47,7 +70,7 @@ async function main([, entry = '', ...args]: readonly string[]): Promise<number>
     );
     return 2;
   }
-  return await run(buildProgram(actions, version()), args, out.warn);
+  return await run(host, args);
 }
 
 function version(): string {

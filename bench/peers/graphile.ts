@@ -7,13 +7,13 @@ import { installed } from './installed.ts';
 
 interface Graphile {
   Logger: new (log: () => () => void) => object;
-  runMigrations(options: object): Promise<void>;
-  makeWorkerUtils(options: object): Promise<{
+  readonly runMigrations: (options: object) => Promise<void>;
+  readonly makeWorkerUtils: (options: object) => Promise<{
     addJob(task: string, payload: object): Promise<unknown>;
     addJobs(jobs: readonly object[]): Promise<unknown>;
     release(): Promise<void>;
   }>;
-  run(options: object): Promise<{ stop(): Promise<void> }>;
+  readonly run: (options: object) => Promise<{ stop(): Promise<void> }>;
 }
 
 const CONCURRENCY = { concurrentJobs: 24, maxPoolSize: 25 };

@@ -15,13 +15,13 @@ interface PlainQueue {
   close(): void;
 }
 interface Plainjob {
-  better(database: Database): unknown;
-  defineQueue(options: object): PlainQueue;
-  defineWorker(
+  readonly better: (database: Database) => unknown;
+  readonly defineQueue: (options: object) => PlainQueue;
+  readonly defineWorker: (
     type: string,
     handle: (job: { data: string }) => void,
     options: object,
-  ): { start(): unknown; stop(): Promise<void> };
+  ) => { start(): unknown; stop(): Promise<void> };
 }
 
 const STATUS = { pending: 0, processing: 1, done: 2 };

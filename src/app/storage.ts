@@ -32,20 +32,26 @@ export async function openStorage(
       pool: config.pgPool,
       clock,
     });
-    return { store, dataDir: null, blobFolder, close: () => store.close() };
+    return { store, dataDir: null, blobFolder, close: once(() => store.close()) };
   }
   const dataDir = openDataDir(config.dataDir, { random: () => ids.jobId(clock.now()) });
   try {
     const store = openSqlite({ file: dataDir.dbFile, identity: dataDir.identity, onFatal });
     dataDir.opened();
-    const close = async (): Promise<void> => {
+    const close = once(async () => {
       dataDir.closing();
       await store.close();
       dataDir.release();
-    };
+    });
     return { store, dataDir, blobFolder, close };
   } catch (error) {
     dataDir.release();
     throw error;
   }
+}
+
+/** A start that fails half-way may close what it had opened more than once. */
+function once(close: () => Promise<void>): () => Promise<void> {
+  let closing: Promise<void> | null = null;
+  return () => (closing ??= close());
 }

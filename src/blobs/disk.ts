@@ -134,7 +134,7 @@ async function sizeOfPlainFile(file: FileHandle): Promise<{ size: number | null 
 }
 
 function isDiskFull(error: unknown): boolean {
-  return ['ENOSPC', 'EDQUOT'].includes(codeOf(error));
+  return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(codeOf(error));
 }
 
 function codeOf(error: unknown): string {

@@ -1,40 +1,146 @@
+/** Runs one command line and answers with the exit code. */
+
 import { type Command, CommanderError } from 'commander';
+import type { Act } from './command.ts';
+import { EXIT, type Failure, failureOf } from './failure.ts';
+import type { GlobalFlags, Host } from './host.ts';
+import { Out } from './out.ts';
+import { buildProgram } from './program.ts';
+import { Session } from './session.ts';
 
-const EXIT_OK = 0;
-const EXIT_FAILURE = 1;
-const EXIT_USAGE = 2;
-
-/** Runs one command line (without the program's own path) and answers with the exit code. */
-export async function run(
-  program: Command,
-  args: readonly string[],
-  warn: (line: string) => void,
-): Promise<number> {
-  exitByThrowing(program);
+export async function run(host: Host, args: readonly string[]): Promise<number> {
+  const program = buildProgram(actOn(host), host.version);
+  const complaint: string[] = [];
+  const json = asksForJson(args);
+  listenTo(program, host, complaint);
   try {
     await program.parseAsync(args, { from: 'user' });
-    return EXIT_OK;
+    return EXIT.ok;
   } catch (error) {
-    // Commander has printed its own message by now, or the help that was asked for.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_OK : EXIT_USAGE;
-    for (const line of explain(error).split('\n')) warn(`spine: ${line}`);
-    return exitCodeOf(error);
+    if (error instanceof CommanderError)
+      return usageProblem(host, error, { complaint: complaint.join(''), json, help: helpFor(program, args) });
+    if (error instanceof Reported) return error.exitCode;
+    return report(new Out(host, { json }), failureOf(error));
   }
 }
 
-function exitByThrowing(command: Command): void {
-  command.exitOverride();
-  command.commands.forEach(exitByThrowing);
+/** Already told to the user; only the exit code is left. */
+class Reported extends Error {
+  readonly exitCode: number;
+
+  constructor(exitCode: number) {
+    super();
+    this.exitCode = exitCode;
+  }
 }
 
-/** A failed connection to several addresses is an AggregateError whose own message is empty. */
-function explain(error: unknown): string {
-  if (error instanceof AggregateError && error.message === '') return error.errors.map(explain).join('; ');
-  return error instanceof Error && error.message !== '' ? error.message : String(error);
+function actOn(host: Host): Act {
+  return (load) =>
+    async (...params) => {
+      // Commander passes the arguments, the options and last the command itself.
+      const command = params.at(-1) as Command;
+      const options = command.optsWithGlobals();
+      const session = new Session(host, options as GlobalFlags);
+      try {
+        const handle = await load();
+        // The options are the ones that were declared beside this very handler.
+        await handle(session, { args: command.args, options: options as never });
+      } catch (error) {
+        throw new Reported(report(session.out, session.explain(error)));
+      } finally {
+        await session.close();
+      }
+    };
 }
 
-function exitCodeOf(error: unknown): number {
-  if (error instanceof Error && 'exitCode' in error && typeof error.exitCode === 'number')
-    return error.exitCode;
-  return EXIT_FAILURE;
+function report(out: Out, failure: Failure): number {
+  const { exitCode, code, message, hint, details } = failure;
+  // Who pressed Ctrl-C knows.
+  if (code === 'silent' || (exitCode === EXIT.interrupted && !out.json)) return exitCode;
+  if (out.json) out.record({ ok: false, error: code, message, hint, exitCode, ...details }, () => []);
+  else for (const line of humanLines(failure)) out.warn(`spine: ${line}`);
+  return exitCode;
+}
+
+/** Several problems at once, as wrong settings may have, take a line each. */
+function humanLines({ message, hint, details }: Failure): string[] {
+  const lines = message.split('\n');
+  if (hint === null) return lines;
+  const last = lines.pop() ?? '';
+  return [...lines, `${ended(`${last}${factsText(details)}`)} ${hint}`];
+}
+
+/** Facts that the sentence has named already, or that are for programs. */
+const UNSAID = new Set(['field', 'cause', 'id', 'state']);
+
+/** ` (claimedBy left-claw)`: what the server knows about the case. */
+function factsText(details: Failure['details']): string {
+  const facts = Object.entries(details)
+    .filter(([name, value]) => !UNSAID.has(name) && ['string', 'number'].includes(typeof value))
+    .map(([name, value]) => `${name} ${String(value)}`);
+  return facts.length === 0 ? '' : ` (${facts.join(', ')})`;
+}
+
+function listenTo(command: Command, host: Host, complaint: string[]): void {
+  command.exitOverride().configureOutput({
+    writeOut: (text) => void host.stdout.write(text),
+    writeErr: (text) => void complaint.push(text),
+    getOutHelpWidth: () => host.stdout.columns ?? 100,
+    getErrHelpWidth: () => host.stderr.columns ?? 100,
+    getOutHasColors: () => false,
+    getErrHasColors: () => false,
+  });
+  for (const child of command.commands) listenTo(child, host, complaint);
+}
+
+interface Misuse {
+  readonly complaint: string;
+  readonly json: boolean;
+  /** Where to read how it is used. */
+  readonly help: string;
+}
+
+function usageProblem(host: Host, error: CommanderError, { complaint, json, help }: Misuse): number {
+  if (error.exitCode === 0) return EXIT.ok;
+  const out = new Out(host, { json });
+  if (error.code === 'commander.help') {
+    // A command that needs another word: its help says which.
+    if (!json) host.stderr.write(complaint);
+    else report(out, problem('A command is missing.', help));
+    return EXIT.usage;
+  }
+  const words = complaint
+    .replace(/^error: /, '')
+    .trim()
+    .split('\n')
+    .join(' ');
+  return report(out, problem(`${words.charAt(0).toUpperCase()}${words.slice(1)}`, help));
+}
+
+/** The command as far as it was understood. */
+function helpFor(program: Command, args: readonly string[]): string {
+  let command = program;
+  const names = ['spine'];
+  for (const word of args) {
+    const child = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
+    if (child === undefined) continue;
+    command = child;
+    names.push(child.name());
+  }
+  return `${names.join(' ')} --help`;
+}
+
+function problem(message: string, help: string): Failure {
+  const hint = `See: ${help}`;
+  return { exitCode: EXIT.usage, code: 'usage', message: ended(message), hint, details: {} };
+}
+
+function ended(sentence: string): string {
+  const bare = sentence.replace(/\.(?= \([^)]*\)$)/, '');
+  return /[.?!]$/.test(bare) ? bare : `${bare}.`;
+}
+
+function asksForJson(args: readonly string[]): boolean {
+  const end = args.indexOf('--');
+  return (end === -1 ? args : args.slice(0, end)).includes('--json');
 }

@@ -1,23 +1,23 @@
 /** The live feed: every event once it is committed, taken up again where it broke off. */
 
 import type { Caller } from './caller.ts';
-import { sleep } from './platform.ts';
+import { type Platform, sleep } from './platform.ts';
 import { delayMs, mayRetry } from './retry.ts';
-import { serverSentEvents } from './sse.ts';
+import { type ServerSentEvent, serverSentEvents } from './sse.ts';
 import { SpineConnectionError } from './errors.ts';
 import type { FeedEvent } from './types.ts';
 
 export interface EventsOptions {
   readonly signal?: AbortSignal;
-  /** Go on after this event; without it the feed begins now. */
+  /** Go on after this event, `0` for the very first; without it the feed begins now. */
   readonly lastEventId?: string;
-  /** Which events, as the server's filters name them. */
-  readonly filter?: Readonly<Record<string, string | number | boolean>>;
+  /** Which events: of these types or targets (with commas between them), of this job. */
+  readonly filter?: { readonly type?: string; readonly target?: string; readonly jobId?: string };
   /** A feed this quiet is taken to be cut off: the server sends a sign of life more often. */
   readonly silenceMs?: number;
 }
 
-const SILENCE_MS = 90_000;
+const SILENCE_MS = 45_000;
 
 /** Ends only with its signal or when the server refuses. An event may come twice after a broken connection, never not at all. */
 export async function* feed(caller: Caller, options: EventsOptions): AsyncGenerator<FeedEvent, void> {
@@ -29,7 +29,7 @@ export async function* feed(caller: Caller, options: EventsOptions): AsyncGenera
       for await (const { id, type, data } of await open(caller, options, lastEventId, silenceMs)) {
         if (id !== '') lastEventId = id;
         failures = 0;
-        yield { id, type, data: JSON.parse(data) as unknown };
+        yield { id, type, data: JSON.parse(data) as FeedEvent['data'] };
       }
     } catch (error) {
       if (signal?.aborted || !mayRetry(error, true)) throw error;
@@ -39,42 +39,48 @@ export async function* feed(caller: Caller, options: EventsOptions): AsyncGenera
   }
 }
 
-async function open(caller: Caller, options: EventsOptions, lastEventId: string, silenceMs: number) {
-  const { signal, filter } = options;
+async function open(
+  caller: Caller,
+  { signal, filter }: EventsOptions,
+  lastEventId: string,
+  silenceMs: number,
+): Promise<AsyncGenerator<ServerSentEvent>> {
+  const connection = new AbortController();
   const response = await caller.stream({
     method: 'GET',
     path: '/events',
     headers: { accept: 'text/event-stream', ...(lastEventId !== '' && { 'last-event-id': lastEventId }) },
     repeatable: true,
-    ...(filter && { query: filter }),
-    options: { signal, retries: 0 },
+    ...(filter && { query: { ...filter } }),
+    options: {
+      signal: signal ? AbortSignal.any([signal, connection.signal]) : connection.signal,
+      retries: 0,
+    },
   });
-  return serverSentEvents(withoutSilence(caller, response.body, silenceMs));
+  return serverSentEvents(withoutSilence(caller.platform, response.body, silenceMs, connection));
 }
 
 /** A connection that died without a word would be waited for until the end of time. */
 async function* withoutSilence(
-  { platform }: Caller,
+  platform: Platform,
   body: AsyncIterable<Uint8Array>,
   silenceMs: number,
+  connection: AbortController,
 ): AsyncGenerator<Uint8Array> {
-  const chunks = body[Symbol.asyncIterator]();
+  const silence = new SpineConnectionError(`GET /events: nothing came for ${silenceMs} ms`, {
+    code: 'TIMEOUT',
+    mayHaveArrived: true,
+  });
+  const listen = (): (() => void) => platform.after(silenceMs, () => connection.abort(silence));
+  let cancel = listen();
   try {
-    for (;;) {
-      let cancel = (): void => {};
-      const silence = new Promise<never>((_, reject) => {
-        const error = new SpineConnectionError(`GET /events: nothing came for ${silenceMs} ms`, {
-          code: 'TIMEOUT',
-          mayHaveArrived: true,
-        });
-        cancel = platform.after(silenceMs, () => reject(error));
-      });
-      const next = await Promise.race([chunks.next(), silence]).finally(() => cancel());
-      if (next.done) return;
-      yield next.value;
+    for await (const chunk of body) {
+      cancel();
+      yield chunk;
+      cancel = listen();
     }
   } finally {
-    // Not awaited: a reader that waits for a dead connection would never come back.
-    void chunks.return?.();
+    cancel();
+    connection.abort(new Error('The feed was left.'));
   }
 }

@@ -1,5 +1,6 @@
 /** Gathers a handler's log lines and sends them in bunches. */
 
+import { SpineApiError } from './errors.ts';
 import type { Jobs } from './jobs.ts';
 import type { Platform } from './platform.ts';
 import type { ClaimedJob, LogLevel, NewLogLine } from './types.ts';
@@ -11,9 +12,10 @@ export interface LogHost {
 }
 
 const SEND_AFTER_MS = 1_000;
-/** The server's limits. */
+/** The server's limits for lines, and enough of them for one call. */
 const LINES_PER_CALL = 1_000;
 const LINE_CHARS = 16_384;
+const CHARS_PER_CALL = 200_000;
 /** While the server is away this many lines wait; older ones make room. */
 const WAITING_LINES = 5_000;
 const LAST_CALL_LIMIT_MS = 5_000;
@@ -25,6 +27,8 @@ export class JobLog {
   #sending: Promise<void> | null = null;
   #cancel: (() => void) | null = null;
   #closed = false;
+  #stopped = false;
+  #failing = false;
 
   constructor(host: LogHost, job: ClaimedJob) {
     this.#host = host;
@@ -46,6 +50,14 @@ export class JobLog {
     while (this.#lines.length > 0 && (await this.#send(signal)));
   }
 
+  /** Sends nothing more: the job is over, or not ours. */
+  stop(): void {
+    this.#closed = true;
+    this.#stopped = true;
+    this.#cancel?.();
+    this.#lines = [];
+  }
+
   #plan(): void {
     if (this.#cancel || this.#sending || this.#closed) return;
     this.#cancel = this.#host.platform.after(SEND_AFTER_MS, () => {
@@ -62,16 +74,35 @@ export class JobLog {
 
   /** Lines whose answer was lost are sent again: twice in the log is better than not at all. */
   async #send(signal?: AbortSignal): Promise<boolean> {
-    const lines = this.#lines.splice(0, LINES_PER_CALL);
+    const lines = this.#lines.splice(0, bunchOf(this.#lines));
     try {
       await this.#host.jobs.log(this.#job, lines, { signal, retries: 0, timeoutMs: LAST_CALL_LIMIT_MS });
+      this.#failing = false;
       return true;
     } catch (error) {
-      this.#lines.unshift(...lines);
-      if (!signal?.aborted) this.#host.report(error, this.#job);
+      const status = error instanceof SpineApiError ? error.status : 0;
+      if (!REFUSED.includes(status)) this.#lines.unshift(...lines);
+      // One word about one outage; of a lost lease the heartbeat tells.
+      const isNews = !this.#failing && !NOT_OURS.includes(status) && !this.#stopped && !signal?.aborted;
+      if (isNews) this.#host.report(error, this.#job);
+      this.#failing = true;
       return false;
     }
   }
+}
+
+const NOT_OURS: readonly number[] = [403, 404, 409];
+/** The same lines would be refused again. */
+const REFUSED: readonly number[] = [400, 413, ...NOT_OURS];
+
+/** How many of the lines fit into one call; at least one. */
+function bunchOf(lines: readonly NewLogLine[]): number {
+  let chars = 0;
+  const tooMuch = lines.findIndex(({ text }, at) => {
+    chars += text.length;
+    return at > 0 && (at === LINES_PER_CALL || chars > CHARS_PER_CALL);
+  });
+  return tooMuch === -1 ? lines.length : tooMuch;
 }
 
 /** One line each, as the server takes them: no NUL, no half characters, none empty or too long. */

@@ -12,9 +12,9 @@ export interface JobContext {
   /** Aborts when the work must stop: cancelled, lease lost, timed out, or shutting down. */
   readonly signal: AbortSignal;
   /** Shown with the job, and sent with a heartbeat soon. */
-  progress(value: unknown): void;
+  readonly progress: (value: unknown) => void;
   /** Adds to the job's log. */
-  log(text: string, level?: LogLevel): void;
+  readonly log: (text: string, level?: LogLevel) => void;
 }
 
 export type Handler = (job: ClaimedJob, context: JobContext) => unknown;
@@ -68,6 +68,7 @@ export class JobRun {
       return this.#ended ? null : await this.#end(ending);
     } finally {
       this.#lease.stop();
+      this.#log.stop();
     }
   }
 
@@ -82,6 +83,7 @@ export class JobRun {
     // Its end is on its way already, and would be the better one.
     if (this.#settling || !this.#lease.isHeld()) return;
     this.#lease.stop();
+    this.#log.stop();
     const end = { reason: 'The worker shut down before the job was done.' };
     await this.#host.jobs.release(this.job, end, { signal }).catch((error: unknown) => {
       this.#host.report(error, this.job);

@@ -2,9 +2,10 @@
 
 import type { Call, Caller, CallOptions } from './caller.ts';
 import type {
+  Artifact,
   BatchItem,
   BatchOutcome,
-  BlobInfo,
+  Beat,
   ClaimedJob,
   ClaimNextOptions,
   ClaimOptions,
@@ -30,6 +31,11 @@ export interface CreateOptions extends CallOptions {
 export interface PageFrom {
   /** Only what comes after this number. */
   readonly after?: number;
+}
+
+export interface LogAccepted {
+  readonly accepted: number;
+  readonly cancelRequested: boolean;
 }
 
 const PAGE = 1_000;
@@ -95,7 +101,7 @@ export class Jobs {
   }
 
   /** Renews the lease. The answer says whether somebody asked for the job to stop. */
-  heartbeat(held: Held, beat: { readonly progress?: unknown } = {}, options?: CallOptions): Promise<Job> {
+  heartbeat(held: Held, beat: { readonly progress?: unknown } = {}, options?: CallOptions): Promise<Beat> {
     return this.#holder(held, 'heartbeat', beat, options);
   }
 
@@ -174,7 +180,7 @@ export class Jobs {
   }
 
   /** Adds lines to the job's log. A call that is sent twice adds them twice, so it is not repeated. */
-  log(held: Held, lines: readonly NewLogLine[], options?: CallOptions): Promise<{ accepted: number }> {
+  log(held: Held, lines: readonly NewLogLine[], options?: CallOptions): Promise<LogAccepted> {
     return this.#caller.json(
       post(held.id, 'logs', { lines, leaseToken: held.leaseToken }, { repeatable: false, options }),
     );
@@ -211,9 +217,9 @@ export class Jobs {
   }
 
   /** The files that belong to the job. */
-  async blobs(id: string, options?: CallOptions): Promise<readonly BlobInfo[]> {
+  async blobs(id: string, options?: CallOptions): Promise<readonly Artifact[]> {
     const path = `${pathOf(id)}/blobs`;
-    const answer = await this.#caller.json<{ blobs: BlobInfo[] }>({
+    const answer = await this.#caller.json<{ blobs: Artifact[] }>({
       method: 'GET',
       path,
       repeatable: true,

@@ -7,7 +7,7 @@ export interface Platform {
   after(delayMs: number, task: () => void): () => void;
   /** At least 0, below 1. */
   random(): number;
-  /** Text that nobody else makes, of letters and digits. */
+  /** Text that nobody else makes, of letters, digits and hyphens. */
   randomId(): string;
 }
 
@@ -22,13 +22,16 @@ export const systemPlatform: Platform = {
     return () => clearTimeout(timer);
   },
   random: () => Math.random(),
-  // Browsers give randomUUID to secure pages only, these bytes to all.
-  randomId: () => Array.from(crypto.getRandomValues(new Uint8Array(16)), hex).join(''),
+  // Browsers give randomUUID to secure pages only, random bytes to all.
+  randomId: () =>
+    'randomUUID' in crypto
+      ? crypto.randomUUID()
+      : Array.from(getRandomBytes(16), (byte) => byte.toString(16).padStart(2, '0')).join(''),
 };
 /* oxlint-enable no-restricted-globals, no-restricted-properties */
 
-function hex(byte: number): string {
-  return byte.toString(16).padStart(2, '0');
+function getRandomBytes(count: number): Uint8Array {
+  return crypto.getRandomValues(new Uint8Array(count));
 }
 
 /** Whether node:http can be imported. Bun and Deno say so too, and have it. */

@@ -19,11 +19,17 @@ export function nodeTransport({ maxSockets = MAX_SOCKETS }: NodeTransportOptions
   const options = { keepAlive: true, maxSockets };
   const plain = new http.Agent(options);
   const secure = new https.Agent(options);
+  const addresses = new Map<string, Address>();
   return {
-    send: (request) =>
-      request.url.startsWith('https:')
-        ? exchange(request, (url, given) => https.request(url, { ...given, agent: secure }))
-        : exchange(request, (url, given) => http.request(url, { ...given, agent: plain })),
+    send: (request) => {
+      const { origin, path } = split(request.url);
+      let address = addresses.get(origin);
+      if (address === undefined) addresses.set(origin, (address = addressOf(origin)));
+      const { isSecure, ...host } = address;
+      return isSecure
+        ? exchange(request, (given) => https.request({ ...given, ...host, path, agent: secure }))
+        : exchange(request, (given) => http.request({ ...given, ...host, path, agent: plain }));
+    },
     close: () => {
       plain.destroy();
       secure.destroy();
@@ -31,19 +37,37 @@ export function nodeTransport({ maxSockets = MAX_SOCKETS }: NodeTransportOptions
   };
 }
 
-type Open = (url: string, options: http.RequestOptions) => http.ClientRequest;
+interface Address {
+  readonly isSecure: boolean;
+  readonly hostname: string;
+  readonly port: string | null;
+}
+
+/** `http://host:1/path` has its third slash where the path begins. Reading every address anew would cost more than that. */
+function split(url: string): { origin: string; path: string } {
+  const slash = url.indexOf('/', url.indexOf('//') + 2);
+  return { origin: url.slice(0, slash), path: url.slice(slash) };
+}
+
+function addressOf(origin: string): Address {
+  const { protocol, hostname, port } = new URL(origin);
+  // In an address IPv6 stands in brackets, for the resolver it does not.
+  const name = hostname.replace(/^\[|\]$/g, '');
+  return { isSecure: protocol === 'https:', hostname: name, port: port === '' ? null : port };
+}
+
+type Open = (options: http.RequestOptions) => http.ClientRequest;
 
 function exchange(request: TransportRequest, open: Open): Promise<TransportResponse> {
-  const { method, url, body, signal } = request;
+  const { method, body, signal } = request;
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(reasonOf(signal));
     const isWhole = typeof body === 'string' || body instanceof Uint8Array;
     const length = isWhole ? { 'content-length': String(Buffer.byteLength(body)) } : {};
-    const outgoing = open(url, { method, headers: { ...request.headers, ...length } });
+    const outgoing = open({ method, headers: { ...request.headers, ...length } });
     const abort = (): void => void outgoing.destroy(reasonOf(signal));
-    const done = (): void => signal.removeEventListener('abort', abort);
     signal.addEventListener('abort', abort);
-    outgoing.once('close', done);
+    outgoing.once('close', () => signal.removeEventListener('abort', abort));
     outgoing.on('error', (cause) => reject(named(request, cause)));
     outgoing.once('response', (incoming) => resolve(answerOf(request, incoming)));
     if (body === undefined || isWhole) outgoing.end(body);

@@ -127,6 +127,12 @@ export interface ClaimedJob extends Job {
   readonly schema?: unknown;
 }
 
+/** The answer to a heartbeat: how a worker hears from the others. */
+export interface Beat extends Job {
+  /** Messages to the worker that it has not seen yet. */
+  readonly messages?: readonly unknown[];
+}
+
 /** The job after a call that ended a lease. */
 export interface EndedJob extends Job {
   /** Set when the call was a repetition: how the first one ended. */
@@ -168,12 +174,16 @@ export interface BatchItem extends Held {
 }
 
 /** What became of one item of a batch: the job, or why not. */
-export interface BatchOutcome {
-  readonly id: string;
-  readonly job?: EndedJob;
-  readonly error?: string;
-  readonly message?: string;
-}
+export type BatchOutcome =
+  | { readonly id: string; readonly ok: true; readonly job: EndedJob }
+  | {
+      readonly id: string;
+      readonly ok: false;
+      readonly error: string;
+      readonly message: string;
+      readonly retryable: boolean;
+      readonly hint: string;
+    };
 
 export interface JobFilter {
   readonly status?: Status;
@@ -239,6 +249,8 @@ export interface Pool {
   readonly capacity: number;
   /** How many may run at once for one concurrencyKey. */
   readonly perKey: number;
+  readonly running: number;
+  readonly waiting: number;
 }
 
 export interface Pause {
@@ -251,6 +263,8 @@ export interface Pause {
 export interface Stats {
   readonly states: Readonly<Record<State, number>>;
   readonly targets: Readonly<Record<string, Partial<Record<State, number>>>>;
+  /** Workers that wait for a job right now. */
+  readonly waitingClaims: number;
 }
 
 export interface Health {
@@ -267,10 +281,17 @@ export interface BlobInfo {
   readonly sha256: string;
 }
 
+/** A file that belongs to a job. */
+export interface Artifact extends BlobInfo {
+  readonly contentType: string;
+  readonly createdAt: string;
+  readonly createdBy: string;
+}
+
 /** An event of the live feed. */
 export interface FeedEvent {
   /** Where to go on after it. */
   readonly id: string;
   readonly type: string;
-  readonly data: unknown;
+  readonly data: JobEvent & { readonly jobId: string; readonly no: number; readonly target: string };
 }

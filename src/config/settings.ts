@@ -250,6 +250,22 @@ export const SETTINGS = {
     type: secretText,
     help: 'Signs what is posted, so that the receiver can tell it is genuine.',
   },
+  url: {
+    ...plain,
+    name: 'SPINE_URL',
+    aliases: ['SPINE_BASE_URL'],
+    group: 'Commands',
+    type: httpUrl,
+    default: null,
+    help: 'The server that commands speak to. Without it they find the one that runs on the data folder.',
+  },
+  token: {
+    ...hidden,
+    name: 'SPINE_TOKEN',
+    group: 'Commands',
+    type: secretText,
+    help: 'The token that commands use. Without it they take the one in the data folder.',
+  },
 } satisfies Record<string, Setting>;
 
 export type SettingKey = keyof typeof SETTINGS;

@@ -50,7 +50,7 @@ function endAs(next: Job, command: Ending, now: number): End {
 
 function complete(next: Job, command: Complete, now: number): End {
   // An error can only be there from an earlier attempt; a first attempt without a result writes nothing.
-  const writesOutcome = command.result !== null || next.attempts > 1;
+  const writesOutcome = command.result !== null || next.fence > 1;
   finish(next, 'done', now);
   return {
     events: [{ kind: 'job.completed', by: command.actor.name, facts: { status: 'done' } }],
@@ -89,6 +89,10 @@ function release(next: Job, command: Release, now: number): End {
 }
 
 function snooze(next: Job, command: Snooze, now: number): End {
+  if (next.cancelRequested) {
+    finish(next, 'cancelled', now);
+    return { events: [{ kind: 'job.cancelled', by: command.actor.name }] };
+  }
   requeueAfter(next, Math.max(0, command.untilAt - now), now);
   return { events: [{ kind: 'job.snoozed', by: command.actor.name, facts: { runAt: next.runAt } }] };
 }

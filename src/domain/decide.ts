@@ -42,7 +42,7 @@ export function decide(job: Job, command: JobCommand, now: number): Decision {
 }
 
 /** The command changes nothing: accepted as it stands, or refused. */
-export function unchanged(job: Job, refusal?: ReturnType<typeof refuse>): Decision {
+function unchanged(job: Job, refusal?: ReturnType<typeof refuse>): Decision {
   return { job, events: [], answer: refusal ?? { ok: true, job } };
 }
 

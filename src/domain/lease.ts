@@ -44,7 +44,7 @@ export function alreadyEndedBy(job: Job, verb: EndingVerb, leaseToken: string | 
   return leaseToken !== null && job.endedToken === leaseToken && job.endedVerb === verb;
 }
 
-export function leaseLost(job: Job): Refusal {
+function leaseLost(job: Job): Refusal {
   return refuse('lease_lost', {
     status: WORDS[job.state].spine,
     state: job.state,

@@ -1,5 +1,6 @@
 /** What happens after an attempt went wrong. Pure, so that every door and every loop agree. */
 
+import { admit } from './admit.ts';
 import { isFinal, type Job, OPEN, SETTLED, type State, UNSETTLED } from './job.ts';
 import { dropLease } from './lease.ts';
 
@@ -54,12 +55,12 @@ function needsReaction(job: Job): boolean {
 
 /** Opens a copied final row again, by an operator's hand. */
 export function reopen(job: Job, now: number): void {
-  job.state = 'queued';
   job.claimedBy = null;
   job.updatedAt = now;
   job.finishedAt = null;
   job.settled = OPEN;
   job.runAt = Math.min(job.runAt, now);
+  job.state = admit(job, now);
   job.retryAt = null;
   job.cancelRequested = false;
 }

@@ -3,6 +3,7 @@
 import type { Claim, ClaimedJob, ClaimNext, ClaimNextAnswer, JobCommand } from '../domain/command.ts';
 import { decide } from '../domain/decide.ts';
 import type { Job } from '../domain/job.ts';
+import { serves } from '../domain/lease.ts';
 import { needsSlots } from '../domain/pool.ts';
 import type { Routing, Tx } from '../store/store.ts';
 import type { Ledger } from './ledger.ts';
@@ -27,9 +28,14 @@ export class ClaimDesk {
   readonly #routing: Routing;
   /** Targets where the last flush met full pools; shared between flushes. */
   readonly #parking: Set<string>;
+  /** Rows can be locked by somebody else; with one writer they never are. */
+  readonly #canBeHidden: boolean;
   readonly #heads = new Map<string, Heads>();
+  /** What claims of this flush took under their claim ids, which the database cannot show yet. */
+  readonly #byClaimId = new Map<string, ClaimedJob[]>();
 
-  constructor(tx: Tx, ledger: Ledger, routing: Routing, parking: Set<string>) {
+  constructor(tx: Tx, ledger: Ledger, routing: Routing, parking: Set<string>, canBeHidden: boolean) {
+    this.#canBeHidden = canBeHidden;
     this.#tx = tx;
     this.#ledger = ledger;
     this.#routing = routing;
@@ -72,9 +78,8 @@ export class ClaimDesk {
   async #serveOne(command: ClaimNext): Promise<ClaimNextAnswer> {
     const claimId = command.offers[0]?.claimId ?? null;
     if (claimId !== null) {
-      const mine = (await this.#tx.claimedUnder(claimId)).filter(
-        ({ job }) => job.claimedBy === command.actor.name,
-      );
+      const known = this.#byClaimId.get(claimId) ?? (await this.#tx.claimedUnder(claimId));
+      const mine = known.filter(({ job }) => job.claimedBy === command.actor.name);
       if (mine.length > 0) return { ok: true, jobs: mine, more: false };
     }
     const lists = this.#keys(command).flatMap((key) => this.#heads.get(key) ?? []);
@@ -86,13 +91,28 @@ export class ClaimDesk {
       const claimed = await this.#take(best.candidate, command, taken.length);
       if (claimed !== null) taken.push(claimed);
     }
-    return { ok: true, jobs: taken, more: taken.length === 0 && lists.some((list) => list.cut) };
+    if (claimId !== null) this.#byClaimId.set(claimId, taken);
+    const more =
+      taken.length === 0 && (lists.some((list) => list.cut) || (await this.#hidden(command, lists)));
+    return { ok: true, jobs: taken, more };
+  }
+
+  /** Ready jobs that another lane or server is looking at right now: it may leave some of them. */
+  async #hidden(command: ClaimNext, lists: readonly Heads[]): Promise<boolean> {
+    if (!this.#canBeHidden || command.typeNos !== null || lists.some((list) => list.jobs.length > 0))
+      return false;
+    for (const target of command.targets) {
+      if (this.#heads.has(headKey(target, null)) && (await this.#tx.hasReady(target))) return true;
+    }
+    return false;
   }
 
   async #take(candidate: ClaimedJob, command: ClaimNext, index: number): Promise<ClaimedJob | null> {
     const job = this.#ledger.load(candidate.job);
     const offer = command.offers[index];
     if (job.state !== 'queued' || offer === undefined) return null;
+    // The claim was made before its type was paused; the next look leaves such jobs out from the start.
+    if (this.#routing.pausedTypes.has(job.typeNo)) return null;
     if (needsSlots(job) && job.attempts < job.maxAttempts && !(await this.#slotFor(job))) return null;
     const claim: Claim = { kind: 'claim', id: job.id, actor: command.actor, offer };
     const decision = decide(job, claim, this.#ledger.now);
@@ -115,7 +135,9 @@ export class ClaimDesk {
 
   /** One key per list of heads: a target, or a target and one type when only some types may be taken. */
   #keys(command: ClaimNext): string[] {
-    const targets = command.targets.filter((target) => !this.#routing.pausedTargets.has(target));
+    const targets = command.targets.filter(
+      (target) => serves(command.actor, target) && !this.#routing.pausedTargets.has(target),
+    );
     if (command.typeNos === null) return targets.map((target) => headKey(target, null));
     const types = command.typeNos.filter((no) => !this.#routing.pausedTypes.has(no));
     return targets.flatMap((target) => types.map((type) => headKey(target, type)));

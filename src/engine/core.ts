@@ -44,6 +44,8 @@ export class Core {
   readonly waiters: Waiters;
   readonly tokens: TokenCache;
   readonly feed = new FeedWatch();
+  /** Pools that were seen to exist, so that not every job has to look. */
+  readonly knownPools = new Set<string>();
   readonly hints: Hints = { unsettled: () => undefined, timed: () => undefined, committed: () => undefined };
   readonly #clock: Clock;
   #routing: Promise<Routing> | null = null;
@@ -83,19 +85,27 @@ export class Core {
   }
 
   routing(): Promise<Routing> {
-    this.#routing ??= Promise.resolve(this.store.read.routing());
+    this.#routing ??= this.#kept(Promise.resolve(this.store.read.routing()), () => this.forgetRouting());
     return this.#routing;
   }
 
+  /** A new type raises the same revision, so both are read again together. */
   forgetRouting(): void {
+    this.#types = null;
     this.#routing = null;
   }
 
   types(): Promise<Map<string, JobType>> {
-    this.#types ??= Promise.resolve(this.store.read.types()).then(
-      (types) => new Map(types.map((type) => [type.name, type])),
-    );
+    const read = async (): Promise<Map<string, JobType>> =>
+      new Map((await this.store.read.types()).map((type) => [type.name, type]));
+    this.#types ??= this.#kept(read(), () => this.forgetTypes());
     return this.#types;
+  }
+
+  /** A read that failed must not be remembered: the database comes back, the answer would not. */
+  #kept<T>(read: Promise<T>, forget: () => void): Promise<T> {
+    read.catch(forget);
+    return read;
   }
 
   forgetTypes(): void {

@@ -11,7 +11,6 @@ const DEFAULT_RETRIES = 3;
 
 export class Drafting {
   readonly #core: Core;
-  readonly #knownPools = new Set<string>();
 
   constructor(core: Core) {
     this.#core = core;
@@ -80,12 +79,10 @@ export class Drafting {
 
   /** A pool that nobody has sized lets one job run at a time. */
   async #ensurePool(name: string, now: number): Promise<void> {
-    if (this.#knownPools.has(name)) return;
-    const pools = await this.#core.store.read.pools();
-    if (!pools.some((pool) => pool.name === name)) {
-      await this.#core.flusher.transact(async (tx) => tx.savePool({ name, capacity: 1, perKey: 1 }, now));
-    }
-    this.#knownPools.add(name);
+    const { knownPools, flusher } = this.#core;
+    if (knownPools.has(name)) return;
+    await flusher.transact(async (tx) => tx.ensurePool({ name, capacity: 1, perKey: 1 }, now));
+    knownPools.add(name);
   }
 }
 

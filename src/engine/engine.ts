@@ -78,6 +78,8 @@ export interface Jobs {
   events(actor: Actor, id: string, afterSeq: number, limit: number): Promise<JobEvent[]>;
   logs(actor: Actor, id: string, afterNo: number, limit: number): Promise<StoredLog[]>;
   feed(after: FeedPlace, limit: number): Promise<FeedEvent[]>;
+  /** Where the feed ends now: whoever begins there sees only what is new. */
+  feedEnd(): Promise<FeedPlace>;
   comment(actor: Actor, id: string, text: string): Promise<Accepted>;
   /** Cancels the job and everything it created that has not ended. */
   cancel(actor: Actor, id: string, reason: string | null): Promise<Accepted>;

@@ -11,7 +11,7 @@ import type {
 } from '../domain/command.ts';
 import { decide } from '../domain/decide.ts';
 import { type Refusal, refuse } from '../domain/error.ts';
-import type { Job } from '../domain/job.ts';
+import { isFinal, type Job } from '../domain/job.ts';
 import { needsSlots } from '../domain/pool.ts';
 import type { Routing, Tx } from '../store/store.ts';
 import { ClaimDesk } from './claim-next.ts';
@@ -27,6 +27,8 @@ export interface FlushSettings {
   readonly routing: Routing;
   readonly outbox: OutboxPolicy;
   readonly parking: Set<string>;
+  /** Other lanes or servers work on the same store. */
+  readonly shared: boolean;
 }
 
 export interface Flushed {
@@ -39,7 +41,7 @@ export class StaleRouting extends Error {}
 
 export async function flush(tx: Tx, commands: readonly Command[], settings: FlushSettings): Promise<Flushed> {
   const ledger = new Ledger(settings.now);
-  const desk = new ClaimDesk(tx, ledger, settings.routing, settings.parking);
+  const desk = new ClaimDesk(tx, ledger, settings.routing, settings.parking, settings.shared);
   await read(tx, ledger, desk, commands, settings.routing);
 
   const answers = Array.from<Answer>({ length: commands.length });
@@ -83,6 +85,11 @@ async function decideOne(
   if (command.kind === 'claim' && job.state === 'queued') {
     const refusal = await holdBack(tx, ledger, job, routing);
     if (refusal !== null) return refusal;
+  }
+  if ((command.kind === 'retry' || command.kind === 'redrive') && job.uniqueKey !== null) {
+    const jobId = await tx.findUnique(job.typeNo, job.uniqueKey);
+    if (isFinal(job.state) && jobId !== null)
+      return refuse('unique_key_taken', { jobId, uniqueKey: job.uniqueKey });
   }
   const decision = decide(job, command, ledger.now);
   ledger.apply(decision, command.actor);

@@ -156,7 +156,14 @@ export class Flusher {
     const commands = batch.flatMap((waiting) => waiting.commands);
     for (;;) {
       const routing = await this.#options.routing();
-      const settings = { now: now(), laneKey: laneKey(lane), routing, outbox, parking: this.#parking };
+      const settings = {
+        now: now(),
+        laneKey: laneKey(lane),
+        routing,
+        outbox,
+        parking: this.#parking,
+        shared: store.dialect === 'postgres',
+      };
       try {
         const { answers, effects } = await store.transaction(lane, (tx) => flush(tx, commands, settings));
         this.#options.onEffects(effects);

@@ -49,6 +49,7 @@ export function jobsOf(core: Core): Jobs {
       store.read.eventsOf((await get(actor, id)).no, afterSeq, limit),
     logs: async (actor, id, afterNo, limit) => store.read.logsOf((await get(actor, id)).no, afterNo, limit),
     feed: async (after, limit) => store.read.feed(after, limit),
+    feedEnd: async () => store.read.feedEnd(),
     comment: (actor, id, text) => core.perform({ kind: 'comment', actor, id, text }),
     cancel: (actor, id, reason) => cancelFamily(core, actor, id, reason),
     retry: (actor, id) => core.perform({ kind: 'retry', actor, id }),

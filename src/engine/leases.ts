@@ -54,16 +54,15 @@ async function claimNext(
   actor: Actor,
   options: ClaimNextOptions,
 ): Promise<readonly ClaimedJob[]> {
-  const typeNos = await typeNosOf(core, options.types);
-  if (options.waitMs === 0) return claimNow(core, actor, options, typeNos);
+  if (options.waitMs === 0) return claimNow(core, actor, options);
   if (core.waiters.size >= LIMITS.waitingClaims) throw new SpineError('overloaded', { retryAfterS: 1 });
   const endsAt = core.now() + options.waitMs;
-  const ticket = core.waiters.enter(options.targets);
+  const ticket = core.waiters.enter(options.targets, options.types);
   let found: readonly ClaimedJob[] = [];
   try {
     for (;;) {
       ticket.woken = false;
-      found = await claimNow(core, actor, options, typeNos);
+      found = await claimNow(core, actor, options);
       const leftMs = endsAt - core.now();
       if (found.length > 0 && options.signal?.aborted) return await giveBack(core, actor, found);
       if (found.length > 0 || leftMs <= 0 || core.stopping || options.signal?.aborted) return found;
@@ -75,16 +74,20 @@ async function claimNext(
   }
 }
 
-/** One look at the queue, repeated while full pools stand between the claimer and work that it could do. */
+/** Looks before a claimer is told that there is nothing; a stalled server may hide rows for longer than that. */
+const LOOKS = 50;
+
+/** One look at the queue, repeated while full pools, or rows that others look at, stand between the claimer and work. */
 async function claimNow(
   core: Core,
   actor: Actor,
   options: Omit<ClaimNextOptions, 'waitMs' | 'signal'>,
-  typeNos: readonly number[] | null,
 ): Promise<readonly ClaimedJob[]> {
-  for (;;) {
+  for (let looks = 1; ; looks++) {
+    // Looked up each time: a type may come into being while its claimer waits.
+    const typeNos = await typeNosOf(core, options.types);
     const answer = await core.flusher.submit(command(core, actor, options, typeNos, null));
-    if (answer.jobs.length > 0 || !answer.more) return answer.jobs;
+    if (answer.jobs.length > 0 || !answer.more || looks === LOOKS) return answer.jobs;
   }
 }
 

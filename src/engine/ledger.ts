@@ -119,15 +119,20 @@ export class Ledger {
   async #passOnSlots(tx: Tx): Promise<void> {
     const stopped = [...this.#entries.values()]
       .filter(
-        ({ before, after }) => before.state === 'running' && after.state !== 'running' && needsSlots(before),
+        // A job may be claimed and ended within one flush: then only its fence tells that it ran.
+        ({ before, after }) =>
+          needsSlots(before) &&
+          after.state !== 'running' &&
+          (before.state === 'running' || after.fence > before.fence),
       )
       .map(({ before }) => before.no);
     if (stopped.length === 0) return;
-    for (const pool of await tx.releaseSlots(stopped)) await this.requeueWaiters(tx, pool);
+    for (const pool of await tx.releaseSlots(stopped)) await this.requeueWaiters(tx, pool, stopped.length);
   }
 
-  async requeueWaiters(tx: Tx, pool: string): Promise<number> {
-    const waiters = (await tx.bestWaiters(pool))
+  /** Lets the best waiters of every target look again: as many as may have room. */
+  async requeueWaiters(tx: Tx, pool: string, room: number): Promise<number> {
+    const waiters = (await tx.bestWaiters(pool, room))
       .map((job) => this.load(job))
       .filter((job) => job.state === 'blocked');
     for (const job of waiters) {

@@ -69,7 +69,7 @@ export function poolsOf(core: Core): Pools {
         const { capacity, perKey } = pool;
         await audit(tx, ledger, actor, 'pool.save', pool.name, { capacity, perKey });
         // More room lets waiters in at once.
-        await ledger.requeueWaiters(tx, pool.name);
+        await ledger.requeueWaiters(tx, pool.name, pool.capacity);
       });
       return (await find(pool.name)) as PoolUse;
     },
@@ -79,6 +79,7 @@ export function poolsOf(core: Core): Pools {
         if (deleted === 'deleted') await audit(tx, ledger, actor, 'pool.delete', name);
         return deleted;
       });
+      core.knownPools.delete(name);
       if (end === 'missing') throw new SpineError('not_found', { pool: name });
       if (end === 'in_use')
         throw new SpineError('conflict', { pool: name, why: 'unfinished jobs use this pool' });

@@ -31,6 +31,8 @@ async function goOn(core: Core, tx: Tx, ledger: Ledger, failed: Job): Promise<vo
     id: core.ids.jobId(ledger.now),
     createdAt: ledger.now,
     updatedAt: ledger.now,
+    claimedBy: null,
+    uniqueKey: await keyOf(tx, failed),
     retryCount: failed.retryCount + 1,
     retryOf: failed.no,
     rootNo: rootOf(failed),
@@ -58,6 +60,11 @@ async function goOn(core: Core, tx: Tx, ledger: Ledger, failed: Job): Promise<vo
   }));
 }
 
+/** The key goes on with the lineage, unless another job took it while nobody had it. */
+async function keyOf(tx: Tx, { typeNo, uniqueKey }: Job): Promise<string | null> {
+  return uniqueKey !== null && (await tx.findUnique(typeNo, uniqueKey)) === null ? uniqueKey : null;
+}
+
 /** Dependents whose last dependency this was are admitted; those who hoped for another end are skipped. */
 async function release(tx: Tx, ledger: Ledger, ended: Job): Promise<void> {
   const root = rootOf(ended);
@@ -66,8 +73,12 @@ async function release(tx: Tx, ledger: Ledger, ended: Job): Promise<void> {
   const wanted = new Map(dependents.map(({ jobNo, on }) => [jobNo, on]));
   for (const found of await tx.lockJobsByNo([...wanted.keys()])) {
     const job = ledger.load(found);
-    if (job.state !== 'blocked') continue;
     const next: Job = { ...job, waitingFor: Math.max(0, job.waitingFor - 1), updatedAt: ledger.now };
+    if (job.state !== 'blocked') {
+      // It ended meanwhile; if somebody reopens it, this dependency is no longer waited for.
+      ledger.amend({ ...next, updatedAt: job.updatedAt });
+      continue;
+    }
     if (!dependencyMet(wanted.get(job.no) ?? 'complete', ended.state)) {
       next.reason = 'a dependency ended otherwise';
       finish(next, 'skipped', ledger.now);

@@ -4,6 +4,8 @@ import type { Clock } from '../domain/ports.ts';
 
 interface Ticket {
   readonly targets: readonly string[];
+  /** Which types it takes. Those who take the same stand in one line: a hint goes to the first of every line. */
+  readonly line: string;
   /** Work may have come since the last look. */
   woken: boolean;
   wake: (() => void) | null;
@@ -11,7 +13,7 @@ interface Ticket {
 
 export class Waiters {
   readonly #clock: Clock;
-  readonly #byTarget = new Map<string, Set<Ticket>>();
+  readonly #byTarget = new Map<string, Map<string, Set<Ticket>>>();
   #size = 0;
 
   constructor(clock: Clock) {
@@ -23,13 +25,14 @@ export class Waiters {
   }
 
   /** Stand in line before looking for work, so that nothing that comes in between is missed. */
-  enter(targets: readonly string[]): Ticket {
-    const ticket: Ticket = { targets, woken: false, wake: null };
+  enter(targets: readonly string[], types?: readonly string[]): Ticket {
+    const line = types === undefined ? '' : JSON.stringify(types.toSorted());
+    const ticket: Ticket = { targets, line, woken: false, wake: null };
     this.#size++;
     for (const target of targets) {
-      const waiting = this.#byTarget.get(target) ?? new Set();
-      waiting.add(ticket);
-      this.#byTarget.set(target, waiting);
+      const lines = this.#byTarget.get(target) ?? new Map<string, Set<Ticket>>();
+      const waiting = lines.get(line) ?? new Set();
+      this.#byTarget.set(target, lines.set(line, waiting.add(ticket)));
     }
     return ticket;
   }
@@ -38,9 +41,11 @@ export class Waiters {
   leave(ticket: Ticket, unusedHint: boolean): void {
     this.#size--;
     for (const target of ticket.targets) {
-      const waiting = this.#byTarget.get(target);
+      const lines = this.#byTarget.get(target);
+      const waiting = lines?.get(ticket.line);
       waiting?.delete(ticket);
-      if (waiting?.size === 0) this.#byTarget.delete(target);
+      if (waiting?.size === 0) lines?.delete(ticket.line);
+      if (lines?.size === 0) this.#byTarget.delete(target);
     }
     if (unusedHint) for (const target of ticket.targets) this.wake(target, 1);
   }
@@ -62,14 +67,7 @@ export class Waiters {
   }
 
   wake(target: string, count: number): void {
-    let left = count;
-    for (const ticket of this.#byTarget.get(target) ?? []) {
-      if (left === 0) return;
-      if (ticket.woken) continue;
-      left--;
-      ticket.woken = true;
-      ticket.wake?.();
-    }
+    for (const waiting of this.#byTarget.get(target)?.values() ?? []) wakeFirst(waiting, count);
   }
 
   /** Polling is the truth: one claimer of each target looks again. */
@@ -78,6 +76,17 @@ export class Waiters {
   }
 
   wakeAll(): void {
-    for (const [target, waiting] of this.#byTarget) this.wake(target, waiting.size);
+    for (const target of this.#byTarget.keys()) this.wake(target, Infinity);
+  }
+}
+
+function wakeFirst(waiting: ReadonlySet<Ticket>, count: number): void {
+  let left = count;
+  for (const ticket of waiting) {
+    if (left === 0) return;
+    if (ticket.woken) continue;
+    left--;
+    ticket.woken = true;
+    ticket.wake?.();
   }
 }

@@ -2,6 +2,7 @@
 
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { Actor } from '../domain/command.ts';
+import type { Engine } from '../engine/engine.ts';
 
 export interface Credential {
   readonly token: string;
@@ -36,6 +37,22 @@ export function authenticator(credentials: readonly Credential[]): Authenticate 
       if (timingSafeEqual(one.digest, digest)) found = one.actor;
     }
     return found;
+  };
+}
+
+/** Both kinds of tokens. The environment's are known at once; the others have to be looked up. */
+export interface Gate {
+  known: Authenticate;
+  lookUp(authorization: string | undefined): Promise<Actor | null>;
+}
+
+export function gateOf(credentials: readonly Credential[], tokens: Engine['tokens']): Gate {
+  return {
+    known: authenticator(credentials),
+    lookUp: async (authorization) => {
+      const token = bearerOf(authorization);
+      return token === null ? null : await tokens.actorBehind(token);
+    },
   };
 }
 

@@ -1,16 +1,17 @@
-/** A route as a row: who may call, what it takes, one engine call, one mapper. */
+/** A route as a row: who may call, what it takes and answers, one engine call, one mapper. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TObject, TSchema } from 'typebox';
 import type { Actor } from '../domain/command.ts';
-import { SpineError } from '../domain/error.ts';
+import { type ErrorCode, SpineError } from '../domain/error.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { Authenticate } from './auth.ts';
+import type { Gate } from './auth.ts';
+import type { Parts } from './parts.ts';
 import { NoFields } from './schemas.ts';
 import { checker } from './validation.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
-export type Role = Actor['role'];
+export type Role = Exclude<Actor['role'], 'system'>;
 
 export interface Call<Body = unknown, Query = unknown> {
   readonly engine: Engine;
@@ -20,19 +21,39 @@ export interface Call<Body = unknown, Query = unknown> {
   readonly body: Body;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
+  readonly parts: Parts;
 }
 
-/** JSON that is already text, or a value to be printed. */
+/** JSON that is already text, a value to be printed, or the reply itself when the handler has seen to it. */
 export type Answer = string | object;
 
-export interface Row<B extends TSchema = TSchema, Q extends TSchema = TSchema> {
+/** What can be said about a route without running it. */
+export interface Described {
   readonly method: Method;
   readonly path: string;
-  readonly who: readonly Role[];
+  /** Unique among all routes; programs that are made from the description call it so. */
+  readonly name: string;
+  readonly about: string;
+  readonly who: readonly Role[] | 'anyone';
   readonly status?: number;
+  readonly body?: TSchema;
+  /** The body is a form with one file. */
+  readonly upload?: true;
+  readonly query?: TSchema;
+  readonly params?: TObject;
+  readonly headers?: TObject;
+  readonly answer: TSchema;
+  /** The type of what is answered, unless it is JSON. */
+  readonly media?: string;
+  /** Whoever has it already is told so, and nothing else. */
+  readonly cached?: true;
+  /** Refusals of its own, beside those that every route may give. */
+  readonly errors?: readonly ErrorCode[];
+}
+
+export interface Row<B extends TSchema = TSchema, Q extends TSchema = TSchema> extends Described {
   readonly body?: B;
   readonly query?: Q;
-  readonly params?: TObject;
   /** A further condition on who may call, for routes where that depends on the body. */
   readonly admits?: (actor: Actor, body: unknown) => boolean;
   readonly handle: (call: Call<Static<B>, Static<Q>>) => Promise<Answer>;
@@ -47,47 +68,65 @@ export function row<B extends TSchema = typeof NoFields, Q extends TSchema = typ
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-export function mount(
-  app: FastifyInstance,
-  rows: readonly Row[],
-  engine: Engine,
-  authenticate: Authenticate,
-): void {
+export function mount(app: FastifyInstance, rows: readonly Row[], parts: Parts): void {
+  const { engine, gate, counts } = parts;
   for (const one of rows) {
     const check = checkRequest(one);
+    const count = counts.of(one.method, one.path);
+    const type = one.media ?? JSON_TYPE;
+    const status = one.status ?? 200;
     app.route({
       method: one.method,
       url: one.path,
-      onRequest: admit(one.who, authenticate),
+      ...(one.who !== 'anyone' && { onRequest: admit(one.who, gate) }),
       handler: async (request, reply) => {
         const problem = check(request);
         if (problem) throw problem;
         const { actor, params, query, body } = request as FastifyRequest & { params: Record<string, string> };
-        const answer = await one.handle({ engine, actor, params, query, body, request, reply });
-        if (one.status !== undefined) reply.code(one.status);
-        reply.header('content-type', JSON_TYPE);
+        const answer = await one.handle({ engine, actor, params, query, body, request, reply, parts });
+        if (answer === reply) {
+          count(reply.raw.headersSent ? reply.raw.statusCode : reply.statusCode);
+          return reply;
+        }
+        count(status);
+        reply.code(status).header('content-type', type);
         return typeof answer === 'string' ? answer : JSON.stringify(answer);
       },
     });
   }
 }
 
-type Hook = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void;
+/** Calls `done` when it is done at once, or answers a promise: most callers are spared the turn that a promise costs. */
+type Hook = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: (error?: Error) => void,
+) => void | Promise<void>;
 
 /** As in v0, a role that the route does not allow is told the same as no token at all. */
-export function admit(who: readonly Role[], authenticate: Authenticate): Hook {
-  return (request, _reply, done) => {
-    const actor = authenticate(request.headers.authorization);
-    if (actor === null || !who.includes(actor.role)) return done(new SpineError('unauthorized'));
+function admit(who: readonly Role[], gate: Gate): Hook {
+  const roles: readonly Actor['role'][] = who;
+  const enter = (request: FastifyRequest, actor: Actor | null): SpineError | undefined => {
+    if (actor === null || !roles.includes(actor.role)) return new SpineError('unauthorized');
     request.actor = actor;
-    done();
+    return undefined;
+  };
+  const lookUp = async (request: FastifyRequest): Promise<void> => {
+    const problem = enter(request, await gate.lookUp(request.headers.authorization));
+    if (problem) throw problem;
+  };
+  return (request, _reply, done) => {
+    const { authorization } = request.headers;
+    const known = gate.known(authorization);
+    return known === null ? lookUp(request) : done(enter(request, known));
   };
 }
 
 function checkRequest(one: Row): (request: FastifyRequest) => SpineError | null {
   const params = one.params ? checker(one.params, 'params') : null;
   const query = checker(one.query ?? NoFields, 'querystring');
-  const body = one.method === 'POST' || one.method === 'PUT' ? checker(one.body ?? NoFields, 'body') : null;
+  const takesBody = (one.method === 'POST' || one.method === 'PUT') && !one.upload;
+  const body = takesBody ? checker(one.body ?? NoFields, 'body') : null;
   return (request) => {
     if (body) request.body ??= {};
     if (one.admits && !one.admits(request.actor, request.body)) return new SpineError('unauthorized');

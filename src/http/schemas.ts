@@ -1,6 +1,7 @@
 /** The shapes that requests must have. Limits are the domain's; unknown fields are refused everywhere. */
 
 import { type Static, type TProperties, Type } from 'typebox';
+import { EVENT_KINDS } from '../domain/event.ts';
 import { STATES } from '../domain/job.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { SPINE_STATUSES } from '../domain/words.ts';
@@ -16,10 +17,11 @@ const list = <T extends Parameters<typeof Type.Array>[0]>(items: T, max: number,
   Type.Array(items, { minItems: min, maxItems: max });
 const json = Type.Unknown();
 
+const NAME = '[\\p{L}\\p{N}][\\p{L}\\p{N}._:@-]*';
 /** Names of targets, types and pools: they stand in URLs, logs and file names. */
 const Name = Type.String({
   maxLength: LIMITS.nameChars,
-  pattern: '^[\\p{L}\\p{N}][\\p{L}\\p{N}._:@-]*$',
+  pattern: `^${NAME}$`,
   must: `a name of 1 to ${LIMITS.nameChars} letters, digits and . _ : @ -, beginning with a letter or digit`,
 });
 /** Free text that finds something again; control characters never belong there. */
@@ -35,6 +37,16 @@ const Time = Type.Unsafe<string | number>({
   maxLength: 40,
   must: 'an ISO 8601 time with its zone, or epoch milliseconds',
 });
+/** Words to look for; without a letter or digit there is nothing to find. */
+const Words = Type.String({
+  minLength: 1,
+  maxLength: LIMITS.uniqueKeyChars,
+  pattern: '^\\P{Cc}*[\\p{L}\\p{N}]\\P{Cc}*$',
+  must: `1 to ${LIMITS.uniqueKeyChars} printable characters with a letter or digit among them`,
+});
+/** Several names in one parameter of a URL, with commas between them. */
+const commaList = (item: string, max: number, must: string) =>
+  Type.String({ maxLength: 2_000, pattern: `^(?:${item})(?:,(?:${item})){0,${max - 1}}$`, must });
 const leaseMs = whole(LIMITS.leaseMsMin, LIMITS.leaseMsMax);
 const leaseToken = optional(textOrNull(200));
 const id = text(LIMITS.nameChars);
@@ -86,6 +98,9 @@ export const ListQuery = fields({
   queue: optional(Name),
   type: optional(Name),
   tag: optional(label(LIMITS.nameChars)),
+  q: optional(Words),
+  unassigned: optional(Type.Boolean()),
+  retries: optional(Type.Boolean()),
   order: optional(Type.Enum(['oldest', 'newest'])),
   cursor: optional(whole(0, Number.MAX_SAFE_INTEGER)),
   limit: optional(whole(1, LIMITS.pageJobs)),
@@ -106,8 +121,25 @@ export const ClaimNextBody = fields({
   claimId: optional(label(LIMITS.nameChars)),
 });
 export const HeartbeatBody = fields({ progress: optional(json), leaseToken });
-export const CompleteBody = fields({ result: optional(json), leaseToken });
-export const FailBody = fields({ error: optional(json), requeue: optional(Type.Boolean()), leaseToken });
+/** What a holder takes in the same call that ends its job; nobody waits here. */
+const Next = fields({
+  targets: optional(list(Name, LIMITS.claimTargets, 1)),
+  types: optional(list(Name, LIMITS.claimTypes, 1)),
+  max: optional(whole(1, LIMITS.claimJobs)),
+  leaseMs: optional(leaseMs),
+  claimId: optional(label(LIMITS.nameChars)),
+});
+export type NextClaim = Static<typeof Next>;
+export const CompleteBody = fields({ result: optional(json), leaseToken, next: optional(Next) });
+export const FailBody = fields({
+  error: optional(json),
+  requeue: optional(Type.Boolean()),
+  leaseToken,
+  next: optional(Next),
+});
+export const CompleteBatchBody = fields({
+  jobs: list(fields({ id, leaseToken, result: optional(json) }), LIMITS.batchJobs, 1),
+});
 export const ReleaseBody = fields({ reason: optional(textOrNull(LIMITS.reasonChars)), leaseToken });
 export const SnoozeBody = fields({ untilAt: Time, leaseToken });
 export const CommentBody = fields({ text: text(LIMITS.commentChars) });
@@ -130,4 +162,52 @@ export const TypeBody = fields({
 export const PoolBody = fields({
   capacity: whole(1, LIMITS.poolCapacity),
   perKey: optional(whole(1, LIMITS.poolCapacity)),
+});
+
+export const TokenBody = fields({
+  name: Name,
+  role: Type.Enum(['head', 'worker', 'viewer']),
+  targets: optional(
+    Type.Unsafe<string[] | null>({
+      ...list(Name, LIMITS.claimTargets, 1),
+      type: ['array', 'null'],
+      must: `a list of 1 to ${LIMITS.claimTargets} names, or null for all targets`,
+    }),
+  ),
+});
+export const TokenParams = Type.Object({ token: Name });
+export const AuditQuery = fields({
+  before: optional(whole(1, Number.MAX_SAFE_INTEGER)),
+  limit: optional(whole(1, LIMITS.pageJobs)),
+});
+
+const PLACE = '\\d{1,15}(\\.\\d{1,9})?';
+export const EventsQuery = fields({
+  after: optional(
+    Type.String({
+      maxLength: 25,
+      pattern: `^${PLACE}$`,
+      must: 'the id of an event, or 0 for the beginning',
+    }),
+  ),
+  target: optional(commaList(NAME, LIMITS.claimTargets, 'one or more names with commas between them')),
+  type: optional(
+    commaList(
+      EVENT_KINDS.map((kind) => kind.replace('.', '\\.')).join('|'),
+      EVENT_KINDS.length,
+      `one or more of ${EVENT_KINDS.join(', ')}, with commas between them`,
+    ),
+  ),
+  jobId: optional(id),
+});
+
+/** Headers that some routes read besides the usual ones; checked where they are used. */
+export const LeaseHeaders = Type.Object({
+  'X-Lease-Token': optional(text(200)),
+});
+export const CreateHeaders = Type.Object({
+  'Idempotency-Key': optional(Type.String({ pattern: '^[\\x21-\\x7e]{1,200}$' })),
+});
+export const FeedHeaders = Type.Object({
+  'Last-Event-ID': optional(Type.String({ pattern: `^${PLACE}$` })),
 });

@@ -5,18 +5,23 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { BlobStore } from '../blobs/blobs.ts';
 import { SpineError } from '../domain/error.ts';
 import type { Engine } from '../engine/engine.ts';
-import { authenticator, type Credential } from './auth.ts';
+import type { Clock } from '../domain/ports.ts';
+import { type Credential, gateOf } from './auth.ts';
 import { parseBody } from './body.ts';
-import { blobDoor, BLOB_PATHS } from './contracts/spine-blobs.ts';
-import { PUBLIC_PATHS, publicDoor } from './contracts/spine-public.ts';
-import { spineRows } from './contracts/spine.ts';
+import { blobDoor } from './contracts/spine-blobs.ts';
+import { describeSpine, spineRoutes, spineRows } from './contracts/spine.ts';
 import { asSpineError, errorAnswer } from './errors.ts';
+import { EventStreams } from './events/streams.ts';
+import { LoopDelay } from './loop-delay.ts';
+import type { Gauges, Parts, ShownSetting } from './parts.ts';
+import { NO_ROUTE, RequestCounts } from './request-counts.ts';
 import { mount } from './routes.ts';
 import { guard, SECURITY_HEADERS } from './security.ts';
 import { answerBrokenRequest, methodsOf } from './unrouted.ts';
 
 export interface ServerOptions {
   readonly engine: Engine;
+  readonly clock: Clock;
   readonly credentials: readonly Credential[];
   /** Host names to answer to, besides the loopback ones and the address that was called. */
   readonly allowedHosts: readonly string[];
@@ -27,6 +32,9 @@ export interface ServerOptions {
   readonly version: string;
   /** What GET /health/details shows beside the public facts. */
   readonly health: () => object | Promise<object>;
+  readonly gauges: () => Gauges;
+  /** Every setting in force, with secrets masked. */
+  readonly settings: () => readonly ShownSetting[];
   readonly log: ServerLog;
 }
 
@@ -39,8 +47,10 @@ const REQUEST_TIMEOUT_MS = 300_000;
 const MAX_PARAM_CHARS = 500;
 
 export function buildServer(options: ServerOptions): FastifyInstance {
-  const { engine, credentials, log } = options;
+  const { engine, log } = options;
   const requestId = requestIds(engine.now());
+  const parts = partsOf(options);
+  const { counts } = parts;
   const app = Fastify({
     logger: false,
     bodyLimit: options.bodyLimitBytes,
@@ -49,7 +59,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     return503OnClosing: false,
     genReqId: requestId,
     routerOptions: { maxParamLength: MAX_PARAM_CHARS },
-    frameworkErrors: (error, request, reply) => answerError(error, request, reply, log),
+    frameworkErrors: (error, request, reply) => answerError(error, request, reply, log, counts),
     clientErrorHandler: answerBrokenRequest,
   });
   // Fastify wants every property of a request to be there from the start, to keep its shape.
@@ -57,14 +67,31 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   app.decorateRequest('actor');
   addGuard(app, options.allowedHosts);
   addParser(app);
-  app.setErrorHandler((error, request, reply) => answerError(error, request, reply, log));
+  app.setErrorHandler((error, request, reply) => answerError(error, request, reply, log, counts));
+  // Streams never end by themselves, and closing waits for every answer to end.
+  app.addHook('preClose', async () => {
+    parts.streams.close();
+    parts.loopDelay.stop();
+  });
 
-  const authenticate = authenticator(credentials);
-  publicDoor(app, { ...options, authenticate });
-  mount(app, spineRows, engine, authenticate);
-  app.register(blobDoor({ ...options, authenticate }));
+  mount(app, spineRows, parts);
+  app.register(blobDoor(parts));
   addNotFound(app);
   return app;
+}
+
+function partsOf(options: ServerOptions): Parts {
+  const { engine, clock, credentials, log, version } = options;
+  const onError = (error: unknown): void => log.error('The events could not be read', { error });
+  let description: string | undefined;
+  return {
+    ...options,
+    gate: gateOf(credentials, engine.tokens),
+    counts: new RequestCounts(),
+    streams: new EventStreams(engine, clock, onError),
+    loopDelay: new LoopDelay(),
+    description: () => (description ??= JSON.stringify(describeSpine(version))),
+  };
 }
 
 /** Unique across restarts, so that an id in an old log is not found in a new one. */
@@ -103,9 +130,17 @@ function bodyHash(request: FastifyRequest, bytes: Buffer): string {
   return hash('sha256', Buffer.concat([route, bytes]), 'hex');
 }
 
-function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: ServerLog): void {
+function answerError(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  log: ServerLog,
+  counts: RequestCounts,
+): void {
   const refusal = asSpineError(error);
   const { status, headers, body } = errorAnswer(refusal, request.id);
+  const { url } = request.routeOptions;
+  counts.of(url === undefined ? NO_ROUTE : request.method, url ?? NO_ROUTE)(status);
   if (refusal.code === 'internal') {
     log.error('A request failed unexpectedly', {
       requestId: request.id,
@@ -123,7 +158,7 @@ function answerError(error: unknown, request: FastifyRequest, reply: FastifyRepl
 }
 
 function addNotFound(app: FastifyInstance): void {
-  const methods = methodsOf([...spineRows, ...PUBLIC_PATHS, ...BLOB_PATHS]);
+  const methods = methodsOf(spineRoutes);
   app.setNotFoundHandler((request, reply) => {
     const allowed = methods(request.url);
     if (allowed.length === 0) throw new SpineError('not_found', {}, { message: 'There is no such path.' });

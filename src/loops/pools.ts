@@ -12,7 +12,8 @@ export function poolSweeper(core: Core): Duty {
     everyMs: POLL_MS,
     runOnce: async () => {
       const pools = await core.store.read.poolsWithRoomAndWaiters(BATCH);
-      for (const pool of pools) await core.flusher.transact((tx, ledger) => ledger.requeueWaiters(tx, pool));
+      for (const pool of pools)
+        await core.flusher.transact((tx, ledger) => ledger.requeueWaiters(tx, pool, BATCH));
       return { done: pools.length, more: false };
     },
   };

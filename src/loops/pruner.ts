@@ -1,6 +1,6 @@
 /** Forgets finished jobs after the retention time, with everything that hangs on them. Never anything unfinished or referred to. */
 
-import { FINAL_STATES, type Job, type State } from '../domain/job.ts';
+import { FINAL_STATES, isFinal, type Job, SETTLED, type State } from '../domain/job.ts';
 import type { Core } from '../engine/core.ts';
 import type { Duty, Pass } from './loop.ts';
 
@@ -61,7 +61,9 @@ export class Pruner implements Duty {
     // Files go first: after a crash in between the rows come up again, while orphaned files never would.
     await this.#options.forget(jobs.map((job) => job.id));
     await this.#core.flusher.transact(async (tx, ledger) => {
-      const rows = await tx.lockJobsByNo(jobs.map((job) => job.no));
+      // Somebody may have reopened one since it was found.
+      const found = await tx.lockJobsByNo(jobs.map((job) => job.no));
+      const rows = found.filter((job) => isFinal(job.state) && job.settled === SETTLED);
       for (const job of rows) ledger.forget(job);
       await tx.deleteJobs(rows.map((job: Job) => job.no));
     });

@@ -1,15 +1,37 @@
 /** The machine's clock. Wall time is read once; from then on the monotonic clock counts, so that a jump of the wall clock moves no lease. */
 
+import { uptime } from 'node:os';
 import type { Clock } from '../domain/ports.ts';
+
+/** How often to look whether the machine slept. */
+const LOOK_EVERY_MS = 1_000;
+/** The uptime is coarse; less than this may be rounding. */
+const SLEEP_MIN_MS = 2_500;
 
 export function systemClock(): Clock {
   const startedAt = Date.now() - performance.now();
+  const awake = sleepMeter();
   return {
-    now: () => Math.floor(startedAt + performance.now()),
+    now: () => Math.floor(startedAt + performance.now() + awake()),
     after: (delayMs, task) => {
       // Longer delays would overflow Node's timer and fire at once; every caller looks again when it wakes.
       const timer = setTimeout(task, Math.min(Math.max(0, delayMs), 2 ** 31 - 1));
       return () => clearTimeout(timer);
     },
+  };
+}
+
+/** The monotonic clock stands still while the machine sleeps, the uptime does not: the difference is the sleep. */
+function sleepMeter(): () => number {
+  const aheadAtStart = uptime() * 1000 - performance.now();
+  let lookedAt = performance.now();
+  let sleptMs = 0;
+  return () => {
+    if (performance.now() - lookedAt > LOOK_EVERY_MS) {
+      lookedAt = performance.now();
+      const aheadMs = uptime() * 1000 - lookedAt - aheadAtStart;
+      if (aheadMs - sleptMs > SLEEP_MIN_MS) sleptMs = aheadMs;
+    }
+    return sleptMs;
   };
 }

@@ -90,7 +90,7 @@ function columnsOf(shape: Shape, rows: readonly Row[]): string[] {
 }
 
 /** PostgreSQL's array literal, built here because the driver's own way costs a pattern match per element. */
-export function arrayOf(values: readonly Value[], type: ColumnType): string {
+function arrayOf(values: readonly Value[], type: ColumnType): string {
   if (type !== 'text') return `{${values.map((value) => value ?? 'NULL').join(',')}}`;
   return `{${values.map((value) => (value === null ? 'NULL' : quoted(String(value)))).join(',')}}`;
 }

@@ -95,8 +95,12 @@ class SqliteStore implements Store {
   async close(): Promise<void> {
     await this.#turn.take(async () => {
       this.#reader?.database.close();
-      this.#writer.database.exec('pragma optimize');
-      this.#writer.database.close();
+      try {
+        this.#writer.database.exec('pragma optimize');
+      } finally {
+        // On a full disk the statistics cannot be written; the database can be closed all the same.
+        this.#writer.database.close();
+      }
     });
   }
 

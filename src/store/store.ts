@@ -47,6 +47,8 @@ export interface Tx {
   /** The best ready rows of one target, in claim order, locked; rows that another server holds are passed over. */
   readyJobs(target: string, limit: number): MaybePromise<ClaimedJob[]>;
   readyJobsOfType(target: string, typeNo: number, limit: number): MaybePromise<ClaimedJob[]>;
+  /** Whether the target has ready rows, those that another server is looking at included. */
+  hasReady(target: string): MaybePromise<boolean>;
   /** Jobs under a live lease that was asked for with this claim id. */
   claimedUnder(claimId: string): MaybePromise<ClaimedJob[]>;
   insertJobs(rows: readonly NewRow[]): MaybePromise<number[]>;
@@ -98,9 +100,11 @@ export interface Tx {
   takeSlots(rows: readonly { pool: string; idx: number; jobNo: number }[]): MaybePromise<void>;
   /** Frees everything the jobs held; answers the pools that got room. */
   releaseSlots(jobNos: readonly number[]): MaybePromise<string[]>;
-  /** The best waiter of each target that is blocked on this pool, locked. */
-  bestWaiters(pool: string): MaybePromise<Job[]>;
+  /** The best waiters of each target that is blocked on this pool, so many of each, locked. */
+  bestWaiters(pool: string, ofEach: number): MaybePromise<Job[]>;
   savePool(pool: Pool, at: number): MaybePromise<void>;
+  /** Leaves a pool that is there as it is. */
+  ensurePool(pool: Pool, at: number): MaybePromise<void>;
   deletePool(name: string): MaybePromise<'deleted' | 'missing' | 'in_use'>;
 
   // Routing and types
@@ -150,6 +154,8 @@ export interface Reads {
   logsOf(jobNo: number, afterNo: number, limit: number): MaybePromise<StoredLog[]>;
   /** Committed events after a place in the feed, in feed order. */
   feed(after: FeedPlace, limit: number): MaybePromise<FeedEvent[]>;
+  /** The last place in the feed that is taken. */
+  feedEnd(): MaybePromise<FeedPlace>;
   counts(): MaybePromise<{ target: string; state: State; n: number }[]>;
 
   expiredLeases(now: number, limit: number): MaybePromise<string[]>;
@@ -270,6 +276,7 @@ export interface FeedPlace {
 }
 export interface FeedEvent extends JobEvent, FeedPlace {
   readonly jobId: string;
+  readonly target: string;
 }
 
 export interface StoredLog extends LogLine {

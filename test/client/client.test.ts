@@ -2,7 +2,16 @@ import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert';
 import { suite, test } from 'node:test';
 import { SpineApiError, SpineClient, SpineConnectionError } from '../../src/client/index.ts';
 import { backoffMs } from '../../src/client/retry.ts';
-import { FakePlatform, hangsUp, hastyPlatform, loopback, neverAnswers, says, turn } from './support.ts';
+import {
+  type Act,
+  FakePlatform,
+  hangsUp,
+  hastyPlatform,
+  loopback,
+  neverAnswers,
+  says,
+  turn,
+} from './support.ts';
 
 const JOB = { id: 'a', status: 'queued' };
 const NOT_NOW = { error: 'shutting_down', message: 'Stopping.', retryable: true, hint: 'Again.' };
@@ -134,7 +143,7 @@ suite('refusals', () => {
   });
 
   test("of a proxy are told by their status, with the proxy's request id", async () => {
-    const page: Parameters<typeof loopback>[0] = (response) => {
+    const page: Act = (response) => {
       response.writeHead(502, { 'content-type': 'text/html', 'x-request-id': 'p-1' });
       response.end('<h1>Bad gateway</h1>');
     };

@@ -2,14 +2,16 @@ import { deepStrictEqual, rejects, strictEqual } from 'node:assert';
 import { test } from 'node:test';
 import { SpineClient } from '../../src/client/index.ts';
 import { serverSentEvents } from '../../src/client/sse.ts';
-import { type Act, hangsUp, hastyPlatform, loopback, says } from './support.ts';
+import { type Act, FakePlatform, hangsUp, hastyPlatform, loopback, says } from './support.ts';
 
 async function* bytes(...chunks: readonly string[]): AsyncGenerator<Uint8Array> {
   for (const chunk of chunks) yield new TextEncoder().encode(chunk);
 }
 
-async function eventsIn(...chunks: readonly string[]) {
-  return await Array.fromAsync(serverSentEvents(bytes(...chunks)));
+async function eventsIn(...chunks: readonly string[]): Promise<unknown[]> {
+  const events: unknown[] = [];
+  for await (const event of serverSentEvents(bytes(...chunks))) events.push(event);
+  return events;
 }
 
 /** Sends the text and cuts the connection. */
@@ -30,7 +32,7 @@ test('server-sent events are read however their lines end and wherever they are 
   for (const end of ['\n', '\r\n', '\r']) {
     const whole = text.replaceAll('\n', end);
     deepStrictEqual(await eventsIn(whole), expected);
-    deepStrictEqual(await eventsIn(...whole), expected);
+    deepStrictEqual(await eventsIn(...whole.split('')), expected);
   }
 });
 
@@ -85,4 +87,17 @@ test('a signal ends the feed', async () => {
     for await (const _ of client.events({ signal: ending.signal })) ending.abort(new Error('enough'));
   };
   await rejects(reading(), { message: 'enough' });
+});
+
+test('a feed that went quiet is opened again', async () => {
+  const quiet: Act = (response) => void response.writeHead(200).write('id: 1\ndata: {}\n\n');
+  await using server = await loopback(quiet, says(401, { error: 'unauthorized' }));
+  const platform = new FakePlatform();
+  const feed = new SpineClient({ baseUrl: server.url, platform }).events();
+  strictEqual((await feed.next()).done, false);
+  const next = feed.next().then(String, (error: Error) => error.name);
+  await platform.advance(45_000);
+  while (server.seen.length < 2) await platform.advance(1_000);
+  strictEqual(await next, 'SpineApiError');
+  strictEqual(server.seen[1]?.headers['last-event-id'], '1');
 });

@@ -29,8 +29,12 @@ export function dependencyTopics(each: Each): void {
 
   each('finds the last member of a lineage', async ({ store }) => {
     const [root] = (await insert(store, [row()])) as [Job];
-    const [first] = (await insert(store, [row({ retryOf: root.no, rootNo: root.no, retryCount: 1 })])) as [Job];
-    const [second] = (await insert(store, [row({ retryOf: first.no, rootNo: root.no, retryCount: 2 })])) as [Job];
+    const [first] = (await insert(store, [row({ retryOf: root.no, rootNo: root.no, retryCount: 1 })])) as [
+      Job,
+    ];
+    const [second] = (await insert(store, [row({ retryOf: first.no, rootNo: root.no, retryCount: 2 })])) as [
+      Job,
+    ];
     await store.transaction(0, async (tx) => {
       assert.equal((await tx.lastOfLineage(root.no))?.no, second.no);
       assert.equal(await tx.lastOfLineage(second.no), null);
@@ -46,8 +50,14 @@ export function dependencyTopics(each: Each): void {
   each('counts children and finds the unfinished descendants of all generations', async ({ store }) => {
     const [top] = (await insert(store, [row()])) as [Job];
     const done = { finishedAt: 5, state: 'done' as const };
-    const [a, b] = (await insert(store, [row({ parentNo: top.no }), row({ parentNo: top.no, ...done })])) as [Job, Job];
-    const [c, d] = (await insert(store, [row({ parentNo: a.no, ...done }), row({ parentNo: b.no })])) as [Job, Job];
+    const [a, b] = (await insert(store, [row({ parentNo: top.no }), row({ parentNo: top.no, ...done })])) as [
+      Job,
+      Job,
+    ];
+    const [c, d] = (await insert(store, [row({ parentNo: a.no, ...done }), row({ parentNo: b.no })])) as [
+      Job,
+      Job,
+    ];
     const [e] = (await insert(store, [row({ parentNo: c.no })])) as [Job];
     await insert(store, [row()]);
     await store.transaction(0, async (tx) => {
@@ -61,7 +71,12 @@ export function dependencyTopics(each: Each): void {
 
   each('finds ended jobs that nobody has reacted to yet, oldest first', async ({ store }) => {
     const end = { state: 'done' as const, finishedAt: 5 };
-    const jobs = await insert(store, [row({ ...end, settled: 1 }), row({ ...end, settled: 2 }), row(), row({ ...end, settled: 1 })]);
+    const jobs = await insert(store, [
+      row({ ...end, settled: 1 }),
+      row({ ...end, settled: 2 }),
+      row(),
+      row({ ...end, settled: 1 }),
+    ]);
     assert.deepEqual(await store.read.unsettled(10), [jobs[0]?.no, jobs[3]?.no]);
     assert.deepEqual(await store.read.unsettled(1), [jobs[0]?.no]);
   });

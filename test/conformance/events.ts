@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict';
 import { isFinal, STATES } from '../../src/domain/job.ts';
 import type { FeedEvent, FeedPlace } from '../../src/store/store.ts';
-import { claimNext, createMany, type Each, HEAD, type Opened, settleAll, SYSTEM, worker, create } from '../support/engines.ts';
+import {
+  claimNext,
+  createMany,
+  type Each,
+  HEAD,
+  type Opened,
+  settleAll,
+  SYSTEM,
+  worker,
+  create,
+} from '../support/engines.ts';
 import { insert, row } from './rows.ts';
 
 export function eventTopics(each: Each): void {
@@ -9,9 +19,15 @@ export function eventTopics(each: Each): void {
     await randomWork(spine, 7);
     for (const job of await everyJob(spine)) {
       const events = await spine.engine.jobs.events(HEAD, job.id, 0, 1_000);
-      assert.deepEqual(events.map((event) => event.seq), events.map((_, i) => i + 1));
+      assert.deepEqual(
+        events.map((event) => event.seq),
+        events.map((_, i) => i + 1),
+      );
       assert.equal(events.length, job.seq);
-      assert.deepEqual(events.map((event) => event.at), events.map((event) => event.at).toSorted((a, b) => a - b));
+      assert.deepEqual(
+        events.map((event) => event.at),
+        events.map((event) => event.at).toSorted((a, b) => a - b),
+      );
       assert.equal(events[0]?.kind, 'job.created');
     }
   });
@@ -23,7 +39,10 @@ export function eventTopics(each: Each): void {
       const key = `${job.target} ${job.state}`;
       real.set(key, (real.get(key) ?? 0) + 1);
     }
-    const counted = (await spine.engine.counts()).map(({ target, state, n }): [string, number] => [`${target} ${state}`, n]);
+    const counted = (await spine.engine.counts()).map(({ target, state, n }): [string, number] => [
+      `${target} ${state}`,
+      n,
+    ]);
     assert.deepEqual(counted.toSorted(byKey), [...real].toSorted(byKey));
     assert.ok(real.size > 5, 'the work was not random enough');
   });
@@ -31,8 +50,10 @@ export function eventTopics(each: Each): void {
   each('keeps every job of a random history in a shape that its state allows', async (spine) => {
     await randomWork(spine, 23);
     for (const job of await everyJob(spine)) {
-      const lease = [job.leaseToken, job.leaseUntil, job.claimedBy].map((part) => part !== null);
-      assert.deepEqual(lease, Array(3).fill(job.state === 'running'), job.state);
+      const running = job.state === 'running';
+      assert.deepEqual([job.leaseToken !== null, job.leaseUntil !== null], [running, running], job.state);
+      // Who held an ended job last stays to be seen; a job that waits has no holder.
+      if (!isFinal(job.state)) assert.equal(job.claimedBy !== null, running, job.state);
       assert.equal(job.finishedAt !== null, isFinal(job.state));
       assert.ok(job.attempts <= job.maxAttempts);
       const events = await spine.engine.jobs.events(HEAD, job.id, 0, 1_000);
@@ -78,7 +99,17 @@ export function eventTopics(each: Each): void {
 }
 
 export async function everyJob({ store }: Opened) {
-  return store.read.list({ states: STATES, targets: null, typeNo: null, tag: null, order: 'oldest', from: null, limit: 10_000 });
+  return store.read.list({
+    states: STATES,
+    targets: null,
+    typeNo: null,
+    tag: null,
+    words: null,
+    retries: false,
+    order: 'oldest',
+    from: null,
+    limit: 10_000,
+  });
 }
 
 export async function numberAll({ engine }: Opened): Promise<void> {
@@ -113,24 +144,51 @@ export function seeded(seed: number): () => number {
 }
 
 /** Creates jobs and does things to them at random, many at once; refusals are part of it. */
-export async function randomWork(spine: Opened, seed: number, steps = 120): Promise<void> {
+async function randomWork(spine: Opened, seed: number, steps = 120): Promise<void> {
   const { engine, clock } = spine;
   const random = seeded(seed);
   const among = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
-  const jobs = [...(await createMany(spine, 12)), ...(await createMany(spine, 6, { target: 'b', maxAttempts: 1 }))];
+  const jobs = [
+    ...(await createMany(spine, 12)),
+    ...(await createMany(spine, 6, { target: 'b', maxAttempts: 1 })),
+  ];
   jobs.push(...(await createMany(spine, 4, { retry: { mode: 'lineage', max: 1 } })));
   jobs.push(...(await createMany(spine, 4, { pool: 'p', concurrencyKey: 'k' })));
-  jobs.push(await create(spine, { after: [{ job: jobs[0]?.id ?? '' }] }), await create(spine, { after: [{ job: jobs[13]?.id ?? '', on: 'failure' }] }));
+  jobs.push(
+    await create(spine, { after: [{ job: jobs[0]?.id ?? '' }] }),
+    await create(spine, { after: [{ job: jobs[13]?.id ?? '', on: 'failure' }] }),
+  );
   const tokens = new Map<string, string | null>();
   const one = async (): Promise<void> => {
     const { id } = among(jobs);
     const token = tokens.get(id) ?? null;
     const by = worker(among(['x', 'y']));
-    switch (among(['claim', 'claim', 'next', 'next', 'beat', 'complete', 'fail', 'fail', 'giveUp', 'release', 'cancel', 'retry', 'redrive', 'expire', 'snooze', 'admit', 'comment'] as const)) {
+    switch (
+      among([
+        'claim',
+        'claim',
+        'next',
+        'next',
+        'beat',
+        'complete',
+        'fail',
+        'fail',
+        'giveUp',
+        'release',
+        'cancel',
+        'retry',
+        'redrive',
+        'expire',
+        'snooze',
+        'admit',
+        'comment',
+      ] as const)
+    ) {
       case 'claim':
         return void tokens.set(id, (await engine.leases.claim(by, id)).job.leaseToken);
       case 'next':
-        for (const { job } of await claimNext(spine, { by, targets: ['any', 'b'], max: 2 })) tokens.set(job.id, job.leaseToken);
+        for (const { job } of await claimNext(spine, { by, targets: ['any', 'b'], max: 2 }))
+          tokens.set(job.id, job.leaseToken);
         return;
       case 'beat':
         return void (await engine.leases.heartbeat(by, id, token, { n: 1 }));

@@ -1,9 +1,33 @@
 import assert from 'node:assert/strict';
 import type { Job, JobInput } from '../../src/domain/job.ts';
-import { claimNext, create, createMany, type Each, finished, HEAD, read, worker } from '../support/engines.ts';
+import {
+  reasonOf,
+  claimNext,
+  create,
+  createMany,
+  type Each,
+  finished,
+  HEAD,
+  read,
+  worker,
+} from '../support/engines.ts';
 import { EXTREME, insert, row } from './rows.ts';
 
-const TEXTS = ['', ' ', 'null', 'NULL', '{}', '{"a"}', '"', '\\', "'", '$1', '%', 'naïve – 日本語 – 👩‍🚀 – ‮rtl', 'a\tb\nc\r\n'];
+const TEXTS = [
+  '',
+  ' ',
+  'null',
+  'NULL',
+  '{}',
+  '{"a"}',
+  '"',
+  '\\',
+  "'",
+  '$1',
+  '%',
+  'naïve – 日本語 – 👩‍🚀 – ‮rtl',
+  'a\tb\nc\r\n',
+];
 
 export function jobTopics(each: Each): void {
   each('keeps every field of a row exactly, at the edge of what it may hold', async ({ store }) => {
@@ -28,7 +52,9 @@ export function jobTopics(each: Each): void {
 
   each('changes the rows it was given and no others', async ({ store }) => {
     const [a, b] = (await insert(store, [row(), row()])) as [Job, Job];
-    await store.transaction(0, async (tx) => tx.updateJobs([{ before: a, after: { ...a, reason: 'x', priority: 9 } }]));
+    await store.transaction(0, async (tx) =>
+      tx.updateJobs([{ before: a, after: { ...a, reason: 'x', priority: 9 } }]),
+    );
     assert.deepEqual(await store.read.jobByNo(b.no), b);
   });
 
@@ -57,7 +83,11 @@ export function jobTopics(each: Each): void {
   });
 
   each('hands a claimer the same 20 KB of params that were sent', async (spine) => {
-    const params = { prompt: 'Zeile – 行 – 🚀\n'.repeat(1_000), n: Number.MAX_SAFE_INTEGER, deep: { a: [null, true, 1.5] } };
+    const params = {
+      prompt: 'Zeile – 行 – 🚀\n'.repeat(1_000),
+      n: Number.MAX_SAFE_INTEGER,
+      deep: { a: [null, true, 1.5] },
+    };
     assert.ok(Buffer.byteLength(JSON.stringify(params)) > 20_000);
     await create(spine, { params });
     const [found] = await claimNext(spine);
@@ -78,30 +108,62 @@ export function jobTopics(each: Each): void {
     const job = await create(spine);
     await Promise.all(TEXTS.map((text) => spine.engine.jobs.comment(HEAD, job.id, text)));
     const comments = await spine.store.read.commentsOf(job.no);
-    assert.deepEqual(comments.map(({ by, text }) => [by, text]), TEXTS.map((text) => ['head', text]));
+    assert.deepEqual(
+      comments.map(({ by, text }) => [by, text]),
+      TEXTS.map((text) => ['head', text]),
+    );
     const { leaseToken } = (await spine.engine.leases.claim(worker('w'), job.id)).job;
     const lines = TEXTS.map((text, i) => ({ at: i, level: 'warn' as const, text }));
     await spine.engine.leases.log(worker('w'), job.id, leaseToken, lines);
     const logs = await spine.engine.jobs.logs(HEAD, job.id, 0, 100);
-    assert.deepEqual(logs.map(({ at, level, text }) => ({ at, level, text })), lines);
-    assert.deepEqual(logs.map((log) => log.attempt), TEXTS.map(() => 1));
+    assert.deepEqual(
+      logs.map(({ at, level, text }) => ({ at, level, text })),
+      lines,
+    );
+    assert.deepEqual(
+      logs.map((log) => log.attempt),
+      TEXTS.map(() => 1),
+    );
     const later = await spine.engine.jobs.logs(HEAD, job.id, logs[3]?.no ?? 0, 2);
-    assert.deepEqual(later.map(({ text }) => text), TEXTS.slice(4, 6));
+    assert.deepEqual(
+      later.map(({ text }) => text),
+      TEXTS.slice(4, 6),
+    );
   });
 
   each('claims fifty jobs of one batch in the order in which they were sent [SP-19]', async (spine) => {
     const jobs = await createMany(spine, 50);
-    assert.deepEqual(jobs.map((job) => job.no), jobs.map((job) => job.no).toSorted((a, b) => a - b));
+    assert.deepEqual(
+      jobs.map((job) => job.no),
+      jobs.map((job) => job.no).toSorted((a, b) => a - b),
+    );
     const claimed = await claimNext(spine, { max: 50 });
-    assert.deepEqual(claimed.map(({ job }) => job.id), jobs.map((job) => job.id));
+    assert.deepEqual(
+      claimed.map(({ job }) => job.id),
+      jobs.map((job) => job.id),
+    );
   });
 
   each('claims by priority, then by age, also across targets', async (spine) => {
-    const made: [string, number][] = [['a', 0], ['b', 5], ['a', 5], ['b', -1], ['a', 5], ['b', 0], ['a', 1_000_000]];
-    for (const [target, priority] of made) await create(spine, { target, priority, title: `${target}${priority}` });
+    const made: [string, number][] = [
+      ['a', 0],
+      ['b', 5],
+      ['a', 5],
+      ['b', -1],
+      ['a', 5],
+      ['b', 0],
+      ['a', 1_000_000],
+    ];
+    for (const [target, priority] of made)
+      await create(spine, { target, priority, title: `${target}${priority}` });
     const claimed = await claimNext(spine, { targets: ['a', 'b'], max: 10 });
-    const expected = made.map(([target, priority], i) => ({ target, priority, i })).toSorted((x, y) => y.priority - x.priority || x.i - y.i);
-    assert.deepEqual(claimed.map(({ input }) => input.title), expected.map(({ target, priority }) => `${target}${priority}`));
+    const expected = made
+      .map(([target, priority], i) => ({ target, priority, i }))
+      .toSorted((x, y) => y.priority - x.priority || x.i - y.i);
+    assert.deepEqual(
+      claimed.map(({ input }) => input.title),
+      expected.map(({ target, priority }) => `${target}${priority}`),
+    );
   });
 
   each('hands each of 200 jobs to exactly one of 40 claimers at once [SP-19]', async (spine) => {
@@ -112,7 +174,8 @@ export function jobTopics(each: Each): void {
     const ids = taken.flat().map(({ job }) => job.id);
     assert.equal(ids.length, 200);
     assert.equal(new Set(ids).size, 200);
-    for (const [i, mine] of taken.entries()) for (const { job } of mine) assert.equal((await read(spine, job)).claimedBy, `w${i}`);
+    for (const [i, mine] of taken.entries())
+      for (const { job } of mine) assert.equal((await read(spine, job)).claimedBy, `w${i}`);
   });
 
   each('lets one of twenty claimers of the same job win, and tells the others who', async (spine) => {
@@ -123,15 +186,32 @@ export function jobTopics(each: Each): void {
     assert.equal(ends.filter((end) => end.status === 'fulfilled').length, 1);
     const { claimedBy } = await read(spine, job);
     for (const end of ends) {
-      if (end.status === 'rejected') assert.deepEqual([end.reason.code, end.reason.details.claimedBy], ['already_claimed', claimedBy]);
+      if (end.status === 'rejected')
+        assert.deepEqual(
+          [reasonOf(end)?.code, reasonOf(end)?.details['claimedBy']],
+          ['already_claimed', claimedBy],
+        );
     }
   });
 }
 
 /** What a row keeps from its birth to its end. */
 function fixedPart(job: Job): Partial<Job> {
-  const { no, id, typeNo, target, createdAt, createdBy, leaseMs, timeoutMs, retryMode, retryMax, backoffMs } = job;
+  const { no, id, typeNo, target, createdAt, createdBy, leaseMs, timeoutMs, retryMode, retryMax, backoffMs } =
+    job;
   const { retryCount, retryOf, rootNo, parentNo, scheduleId, uniqueKey, pool, concurrencyKey } = job;
-  const born = { no, id, typeNo, target, createdAt, createdBy, leaseMs, timeoutMs, retryMode, retryMax, backoffMs };
+  const born = {
+    no,
+    id,
+    typeNo,
+    target,
+    createdAt,
+    createdBy,
+    leaseMs,
+    timeoutMs,
+    retryMode,
+    retryMax,
+    backoffMs,
+  };
   return { ...born, retryCount, retryOf, rootNo, parentNo, scheduleId, uniqueKey, pool, concurrencyKey };
 }

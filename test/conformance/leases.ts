@@ -1,5 +1,17 @@
 import assert from 'node:assert/strict';
-import { claimed, create, type Each, eventKinds, HEAD, read, refusal, refused, stateOf, SYSTEM, worker } from '../support/engines.ts';
+import {
+  claimed,
+  create,
+  type Each,
+  eventKinds,
+  HEAD,
+  read,
+  refusal,
+  refused,
+  stateOf,
+  SYSTEM,
+  worker,
+} from '../support/engines.ts';
 
 export function leaseTopics(each: Each): void {
   each('refuses a holder whose lease ran out and went to somebody else, whatever it tries', async (spine) => {
@@ -25,14 +37,20 @@ export function leaseTopics(each: Each): void {
 
   each('decides a heartbeat and the reaper by who came first', async (spine) => {
     const { engine, clock } = spine;
-    const [beats, reaped] = [await create(spine, { leaseMs: 1_000 }), await create(spine, { leaseMs: 1_000 })];
+    const [beats, reaped] = [
+      await create(spine, { leaseMs: 1_000 }),
+      await create(spine, { leaseMs: 1_000 }),
+    ];
     const [first, second] = [await claimed(spine, beats), await claimed(spine, reaped)];
     await clock.advance(1_500);
     await engine.leases.heartbeat(worker('w'), beats.id, first.leaseToken, null);
     await engine.core.perform({ kind: 'expire', id: beats.id, actor: SYSTEM });
     assert.equal(await stateOf(spine, beats), 'running');
     await engine.core.perform({ kind: 'expire', id: reaped.id, actor: SYSTEM });
-    assert.equal(await refusal(engine.leases.heartbeat(worker('w'), reaped.id, second.leaseToken, null)), 'lease_lost');
+    assert.equal(
+      await refusal(engine.leases.heartbeat(worker('w'), reaped.id, second.leaseToken, null)),
+      'lease_lost',
+    );
     assert.equal(await stateOf(spine, reaped), 'queued');
   });
 
@@ -46,19 +64,28 @@ export function leaseTopics(each: Each): void {
     assert.deepEqual(again.repeated, { verb: 'complete', state: 'done' });
     assert.deepEqual(await read(spine, job), before);
     assert.equal((await engine.jobs.details([before])).get(job.no)?.result, '{"n":1}');
-    assert.equal(await refusal(engine.leases.fail(worker('w'), job.id, leaseToken, null, true)), 'lease_lost');
+    assert.equal(
+      await refusal(engine.leases.fail(worker('w'), job.id, leaseToken, null, true)),
+      'lease_lost',
+    );
   });
 
-  each('marks a job dead when it is claimed over its limit, although the claim is refused [SP-33]', async (spine) => {
-    const { engine } = spine;
-    const job = await create(spine, { maxAttempts: 1 });
-    const { leaseToken } = await claimed(spine, job);
-    await engine.leases.release(worker('w'), job.id, leaseToken, null);
-    const error = await refused(engine.leases.claim(worker('w'), job.id));
-    assert.deepEqual([error.code, error.details], ['max_attempts_reached', { attempts: 1, maxAttempts: 1 }]);
-    assert.equal(await stateOf(spine, job), 'dead');
-    assert.equal(await refusal(engine.leases.claim(worker('w'), job.id)), 'terminal_status');
-  });
+  each(
+    'marks a job dead when it is claimed over its limit, although the claim is refused [SP-33]',
+    async (spine) => {
+      const { engine } = spine;
+      const job = await create(spine, { maxAttempts: 1 });
+      const { leaseToken } = await claimed(spine, job);
+      await engine.leases.release(worker('w'), job.id, leaseToken, null);
+      const error = await refused(engine.leases.claim(worker('w'), job.id));
+      assert.deepEqual(
+        [error.code, error.details],
+        ['max_attempts_reached', { attempts: 1, maxAttempts: 1 }],
+      );
+      assert.equal(await stateOf(spine, job), 'dead');
+      assert.equal(await refusal(engine.leases.claim(worker('w'), job.id)), 'terminal_status');
+    },
+  );
 
   each('raises the fence with every claim and never gives out a token twice', async (spine) => {
     const job = await create(spine, { maxAttempts: 20 });
@@ -93,7 +120,11 @@ export function leaseTopics(each: Each): void {
     await create(spine, { leaseMs: 1 });
     const [third, first, second] = jobs;
     assert.deepEqual(await store.read.expiredLeases(engine.now() + 999, 10), []);
-    assert.deepEqual(await store.read.expiredLeases(engine.now() + 3_000, 10), [first?.id, second?.id, third?.id]);
+    assert.deepEqual(await store.read.expiredLeases(engine.now() + 3_000, 10), [
+      first?.id,
+      second?.id,
+      third?.id,
+    ]);
     assert.deepEqual(await store.read.expiredLeases(engine.now() + 3_000, 2), [first?.id, second?.id]);
   });
 

@@ -17,7 +17,9 @@ export function poolTopics(each: Each): void {
       assert.deepEqual(await tx.freeSlots('gpu', 5), [0]);
       assert.deepEqual(await tx.releaseSlots([a.no]), []);
     });
-    assert.deepEqual(await store.read.pools(), [{ name: 'gpu', capacity: 2, perKey: 1, running: 1, waiting: 0 }]);
+    assert.deepEqual(await store.read.pools(), [
+      { name: 'gpu', capacity: 2, perKey: 1, running: 1, waiting: 0 },
+    ]);
   });
 
   each('never lets one job hold two slots of a pool', async ({ store }) => {
@@ -30,19 +32,23 @@ export function poolTopics(each: Each): void {
     await assert.rejects(twice);
   });
 
-  each('takes slots away when the capacity falls: free ones at once, others when their holder ends', async ({ store }) => {
-    const [a, b, c] = (await insert(store, [row(), row(), row()])) as [Job, Job, Job];
-    await store.transaction(0, async (tx) => {
-      await tx.savePool({ name: 'gpu', capacity: 4, perKey: 1 }, 1);
-      for (const [idx, job] of [a, b, c].entries()) await tx.takeSlots([{ pool: 'gpu', idx, jobNo: job.no }]);
-      await tx.savePool({ name: 'gpu', capacity: 1, perKey: 1 }, 2);
-      assert.deepEqual(await tx.freeSlots('gpu', 9), []);
-      await tx.releaseSlots([b.no, c.no]);
-      assert.deepEqual(await tx.freeSlots('gpu', 9), []);
-      await tx.releaseSlots([a.no]);
-      assert.deepEqual(await tx.freeSlots('gpu', 9), [0]);
-    });
-  });
+  each(
+    'takes slots away when the capacity falls: free ones at once, others when their holder ends',
+    async ({ store }) => {
+      const [a, b, c] = (await insert(store, [row(), row(), row()])) as [Job, Job, Job];
+      await store.transaction(0, async (tx) => {
+        await tx.savePool({ name: 'gpu', capacity: 4, perKey: 1 }, 1);
+        for (const [idx, job] of [a, b, c].entries())
+          await tx.takeSlots([{ pool: 'gpu', idx, jobNo: job.no }]);
+        await tx.savePool({ name: 'gpu', capacity: 1, perKey: 1 }, 2);
+        assert.deepEqual(await tx.freeSlots('gpu', 9), []);
+        await tx.releaseSlots([b.no, c.no]);
+        assert.deepEqual(await tx.freeSlots('gpu', 9), []);
+        await tx.releaseSlots([a.no]);
+        assert.deepEqual(await tx.freeSlots('gpu', 9), [0]);
+      });
+    },
+  );
 
   each("gives a key as many slots as its pool's perKey, and one when it stands alone", async ({ store }) => {
     await store.transaction(0, async (tx) => {
@@ -56,16 +62,29 @@ export function poolTopics(each: Each): void {
   });
 
   each('finds the best waiter of every target: priority first, then age', async ({ store }) => {
-    const waiting = (target: string, priority: number) => row({ target, priority, state: 'blocked', blockedOn: 'gpu' });
-    const rows = [waiting('b', 0), waiting('a', 1), waiting('a', 5), waiting('a', 5), waiting('c', -3), row({ target: 'd' })];
+    const waiting = (target: string, priority: number) =>
+      row({ target, priority, state: 'blocked', blockedOn: 'gpu' });
+    const rows = [
+      waiting('b', 0),
+      waiting('a', 1),
+      waiting('a', 5),
+      waiting('a', 5),
+      waiting('c', -3),
+      row({ target: 'd' }),
+    ];
     const jobs = await insert(store, rows);
-    const best = await store.transaction(0, async (tx) => tx.bestWaiters('gpu'));
-    assert.deepEqual(best.map((job) => job.no), [jobs[0], jobs[2], jobs[4]].map((job) => job?.no));
-    assert.deepEqual(await store.transaction(0, async (tx) => tx.bestWaiters('other')), []);
+    const best = await store.transaction(0, async (tx) => tx.bestWaiters('gpu', 1));
+    assert.deepEqual(numbers(best), numbers([jobs[0], jobs[2], jobs[4]] as Job[]));
+    const two = await store.transaction(0, async (tx) => tx.bestWaiters('gpu', 2));
+    assert.deepEqual(numbers(two), numbers([jobs[0], jobs[2], jobs[3], jobs[4]] as Job[]));
+    assert.deepEqual(await store.transaction(0, async (tx) => tx.bestWaiters('other', 5)), []);
   });
 
   each('finds pools that have both a free slot and a waiter', async ({ store }) => {
-    await insert(store, [row({ state: 'blocked', blockedOn: 'wanted' }), row({ state: 'blocked', blockedOn: 'full' })]);
+    await insert(store, [
+      row({ state: 'blocked', blockedOn: 'wanted' }),
+      row({ state: 'blocked', blockedOn: 'full' }),
+    ]);
     const [holder] = (await insert(store, [row()])) as [Job];
     await store.transaction(0, async (tx) => {
       for (const name of ['wanted', 'full', 'idle']) await tx.savePool({ name, capacity: 1, perKey: 1 }, 1);
@@ -77,25 +96,38 @@ export function poolTopics(each: Each): void {
   each('does not delete a pool that is in use', async (spine) => {
     await insert(spine.store, [row({ pool: 'open' })]);
     assert.equal(await remove(spine, 'missing'), 'missing');
-    for (const name of ['open', 'idle']) await spine.store.transaction(0, async (tx) => tx.savePool({ name, capacity: 1, perKey: 1 }, 1));
+    for (const name of ['open', 'idle'])
+      await spine.store.transaction(0, async (tx) => tx.savePool({ name, capacity: 1, perKey: 1 }, 1));
     assert.equal(await remove(spine, 'open'), 'in_use');
     assert.equal(await remove(spine, 'idle'), 'deleted');
-    assert.deepEqual((await spine.store.read.pools()).map((pool) => pool.name), ['open']);
+    assert.deepEqual(
+      (await spine.store.read.pools()).map((pool) => pool.name),
+      ['open'],
+    );
   });
 
-  each('sweeps the free slots of keys and leaves those of pools, of holders and of waiters', async ({ store }) => {
-    const [holder] = (await insert(store, [row(), row({ state: 'blocked', blockedOn: '/waited' })])) as [Job];
-    await store.transaction(0, async (tx) => {
-      await tx.savePool({ name: 'gpu', capacity: 1, perKey: 1 }, 1);
-      for (const key of ['/free', '/held', '/waited']) await tx.ensureKeySlots(key, null);
-      await tx.takeSlots([{ pool: '/held', idx: 0, jobNo: holder.no }]);
-      assert.equal(await tx.dropFreeKeySlots(10), 1);
-      assert.deepEqual(await tx.freeSlots('/free', 9), []);
-      assert.deepEqual(await tx.freeSlots('/waited', 9), [0]);
-      assert.deepEqual(await tx.freeSlots('gpu', 9), [0]);
-      assert.deepEqual(await tx.releaseSlots([holder.no]), ['/held']);
-    });
-  });
+  each(
+    'sweeps the free slots of keys and leaves those of pools, of holders and of waiters',
+    async ({ store }) => {
+      const [holder] = (await insert(store, [row(), row({ state: 'blocked', blockedOn: '/waited' })])) as [
+        Job,
+      ];
+      await store.transaction(0, async (tx) => {
+        await tx.savePool({ name: 'gpu', capacity: 1, perKey: 1 }, 1);
+        for (const key of ['/free', '/held', '/waited']) await tx.ensureKeySlots(key, null);
+        await tx.takeSlots([{ pool: '/held', idx: 0, jobNo: holder.no }]);
+        assert.equal(await tx.dropFreeKeySlots(10), 1);
+        assert.deepEqual(await tx.freeSlots('/free', 9), []);
+        assert.deepEqual(await tx.freeSlots('/waited', 9), [0]);
+        assert.deepEqual(await tx.freeSlots('gpu', 9), [0]);
+        assert.deepEqual(await tx.releaseSlots([holder.no]), ['/held']);
+      });
+    },
+  );
+}
+
+function numbers(jobs: readonly Job[]): number[] {
+  return jobs.map((job) => job.no).toSorted((a, b) => a - b);
 }
 
 function remove({ store }: Opened, name: string): Promise<string> {

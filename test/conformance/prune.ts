@@ -24,10 +24,16 @@ export function pruneTopics(each: Each): void {
 
   each('never finds a job that something kept refers to', async (spine) => {
     const { store } = spine;
-    const [root, parent, awaited] = (await insert(store, [row(ENDED), row(ENDED), row(ENDED)])) as [Job, Job, Job];
+    const [root, parent, awaited] = (await insert(store, [row(ENDED), row(ENDED), row(ENDED)])) as [
+      Job,
+      Job,
+      Job,
+    ];
     await insert(store, [row({ parentNo: parent.no }), row({ retryOf: root.no, rootNo: root.no })]);
     const [dependent] = (await insert(store, [row()])) as [Job];
-    await store.transaction(0, async (tx) => tx.addDependencies([{ jobNo: dependent.no, parentNo: awaited.no, on: 'success', met: true }]));
+    await store.transaction(0, async (tx) =>
+      tx.addDependencies([{ jobNo: dependent.no, parentNo: awaited.no, on: 'success', met: true }]),
+    );
     assert.deepEqual(await prunable(spine), []);
   });
 
@@ -38,7 +44,12 @@ export function pruneTopics(each: Each): void {
     for (let i = 0; i < 60; i++) {
       const state = STATES[Math.floor(random() * STATES.length)] ?? 'queued';
       const final = (FINAL_STATES as readonly string[]).includes(state);
-      const end = final ? { finishedAt: random() < 0.7 ? OLD : LIMIT + 1, settled: random() < 0.9 ? (2 as const) : (1 as const) } : {};
+      const end = final
+        ? {
+            finishedAt: random() < 0.7 ? OLD : LIMIT + 1,
+            settled: random() < 0.9 ? (2 as const) : (1 as const),
+          }
+        : {};
       const parentNo = random() < 0.3 ? (made[Math.floor(random() * made.length)]?.no ?? null) : null;
       const [job] = (await insert(store, [row({ state, ...end, parentNo })])) as [Job];
       made.push(job);
@@ -53,21 +64,32 @@ export function pruneTopics(each: Each): void {
     const gone = made.filter((job) => !left.has(job.no));
     assert.ok(gone.length > 3 && left.size > 10, `${gone.length} pruned, ${left.size} left`);
     for (const job of gone) assert.deepEqual([job.finishedAt, job.settled], [OLD, 2]);
-    for (const job of made) if (left.has(job.no) && job.parentNo !== null) assert.ok(left.has(job.parentNo), 'a kept job lost its parent');
+    for (const job of made)
+      if (left.has(job.no) && job.parentNo !== null)
+        assert.ok(left.has(job.parentNo), 'a kept job lost its parent');
   });
 
   each('walks through the finished jobs window by window', async ({ store }) => {
     const jobs = await insert(store, [...Array.from({ length: 5 }, () => row(ENDED)), row()]);
     const first = await store.read.prunable('done', LIMIT, 0, 2);
-    assert.deepEqual(first.jobs.map((job) => job.no), [jobs[0]?.no, jobs[1]?.no]);
+    assert.deepEqual(
+      first.jobs.map((job) => job.no),
+      [jobs[0]?.no, jobs[1]?.no],
+    );
     const second = await store.read.prunable('done', LIMIT, first.nextNo ?? 0, 2);
     const third = await store.read.prunable('done', LIMIT, second.nextNo ?? 0, 2);
-    assert.deepEqual([...second.jobs, ...third.jobs].map((job) => job.no), [2, 3, 4].map((i) => jobs[i]?.no));
+    assert.deepEqual(
+      [...second.jobs, ...third.jobs].map((job) => job.no),
+      [2, 3, 4].map((i) => jobs[i]?.no),
+    );
     assert.equal(third.nextNo, null);
   });
 
   each('removes a job with everything that hangs on it, and nothing else', async ({ store, engine }) => {
-    const rows = [row({ ...ENDED, comments: 1 }, { title: 'gone', tags: ['t'] }), row({ ...ENDED, comments: 1 }, { title: 'kept', tags: ['t'] })];
+    const rows = [
+      row({ ...ENDED, comments: 1 }, { title: 'gone', tags: ['t'] }),
+      row({ ...ENDED, comments: 1 }, { title: 'kept', tags: ['t'] }),
+    ];
     const [gone, kept] = (await insert(store, rows)) as [Job, Job];
     await store.transaction(0, async (tx) => {
       for (const jobNo of [gone.no, kept.no]) {
@@ -76,7 +98,16 @@ export function pruneTopics(each: Each): void {
         await tx.addLogs([{ jobNo, attempt: 1, line: { at: 1, level: 'info', text: 'x' } }]);
         await tx.appendEvents([{ jobNo, seq: 1, at: 1, kind: 'job.created', by: 'x', facts: null }], 1);
         await tx.addDependencies([{ jobNo, parentNo: 999_999, on: 'success', met: true }]);
-        await tx.saveBlob({ id: `blob${jobNo}`, filename: 'f', size: 1, sha256: 's', contentType: 't', jobNo, createdAt: 1, createdBy: 'x' });
+        await tx.saveBlob({
+          id: `blob${jobNo}`,
+          filename: 'f',
+          size: 1,
+          sha256: 's',
+          contentType: 't',
+          jobNo,
+          createdAt: 1,
+          createdBy: 'x',
+        });
       }
     });
     const rest = async (job: Job) => ({
@@ -91,12 +122,28 @@ export function pruneTopics(each: Each): void {
     await store.transaction(0, async (tx) => tx.deleteJobs([gone.no]));
     assert.deepEqual(await rest(gone), { row: null, title: null, comments: 0, logs: 0, events: 0, blobs: 0 });
     assert.deepEqual(await rest(kept), before);
-    assert.equal((await store.read.list({ states: ['done'], targets: null, typeNo: null, tag: 't', order: 'oldest', from: null, limit: 9 })).length, 1);
+    assert.equal(
+      (
+        await store.read.list({
+          states: ['done'],
+          targets: null,
+          typeNo: null,
+          tag: 't',
+          words: null,
+          retries: false,
+          order: 'oldest',
+          from: null,
+          limit: 9,
+        })
+      ).length,
+      1,
+    );
   });
 }
 
 async function prunable({ store }: Opened): Promise<number[]> {
   const found: number[] = [];
-  for (const state of STATES) found.push(...(await store.read.prunable(state, LIMIT, 0, 100)).jobs.map((job) => job.no));
+  for (const state of STATES)
+    found.push(...(await store.read.prunable(state, LIMIT, 0, 100)).jobs.map((job) => job.no));
   return found.toSorted((a, b) => a - b);
 }

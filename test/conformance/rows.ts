@@ -1,7 +1,7 @@
 import { OPEN, type Job, type JobInput } from '../../src/domain/job.ts';
 import type { NewRow, Store } from '../../src/store/store.ts';
 
-export const EMPTY_INPUT: JobInput = {
+const EMPTY_INPUT: JobInput = {
   title: null,
   description: null,
   spec: null,
@@ -77,7 +77,7 @@ export async function insert(store: Store, rows: readonly NewRow[]): Promise<Job
 }
 
 /** Every field another value than `row` gives it, at the edge of what it may hold. */
-export const BIG = Number.MAX_SAFE_INTEGER;
+const BIG = Number.MAX_SAFE_INTEGER;
 export const EXTREME: Partial<Omit<Job, 'no' | 'id'>> = {
   typeNo: BIG,
   target: 'über/“ziel”\\ {a,b} "c" \' 👩‍🚀',

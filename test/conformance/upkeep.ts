@@ -1,18 +1,66 @@
 import assert from 'node:assert/strict';
-import type { Blob, Tx } from '../../src/store/store.ts';
+import type { Audit, Blob, StoredToken, Tx } from '../../src/store/store.ts';
 import type { Each, Opened } from '../support/engines.ts';
+import { row } from './rows.ts';
 
 /** The compiler asks for a line here for every verb that a transaction has. */
 const VERBS: Record<keyof Tx, true> = {
-  defer: true, lockJobs: true, lockJobsByNo: true, readyJobs: true, readyJobsOfType: true, claimedUnder: true,
-  insertJobs: true, updateJobs: true, saveOutcomes: true, addComments: true, addLogs: true, findUnique: true,
-  countChildren: true, openDescendants: true, appendEvents: true, addCounts: true, addOutbox: true, notify: true,
-  findIdempotent: true, rememberIdempotent: true, addDependencies: true, dependentsOf: true, settleDependencies: true,
-  lastOfLineage: true, inputOf: true, freeSlots: true, ensureKeySlots: true, takeSlots: true, releaseSlots: true,
-  bestWaiters: true, savePool: true, deletePool: true, setPaused: true, routingRevision: true, saveType: true, beat: true,
-  setMeta: true, claimOutbox: true, deleteOutbox: true, postponeOutbox: true, deleteJobs: true, dropOldIdempotency: true,
-  dropEmptyFlushes: true, dropFreeKeySlots: true, saveBlob: true, numberFlushes: true, insertJobsRaw: true,
-  insertFeedRaw: true, insertEventsRaw: true, insertTypeRaw: true,
+  defer: true,
+  lockJobs: true,
+  lockJobsByNo: true,
+  readyJobs: true,
+  readyJobsOfType: true,
+  hasReady: true,
+  claimedUnder: true,
+  insertJobs: true,
+  updateJobs: true,
+  saveOutcomes: true,
+  addComments: true,
+  addLogs: true,
+  findUnique: true,
+  countChildren: true,
+  openDescendants: true,
+  appendEvents: true,
+  addCounts: true,
+  addOutbox: true,
+  notify: true,
+  findIdempotent: true,
+  rememberIdempotent: true,
+  addDependencies: true,
+  dependentsOf: true,
+  settleDependencies: true,
+  lastOfLineage: true,
+  inputOf: true,
+  freeSlots: true,
+  ensureKeySlots: true,
+  takeSlots: true,
+  releaseSlots: true,
+  bestWaiters: true,
+  savePool: true,
+  ensurePool: true,
+  deletePool: true,
+  setPaused: true,
+  routingRevision: true,
+  saveType: true,
+  beat: true,
+  setMeta: true,
+  addToken: true,
+  revokeToken: true,
+  addAudit: true,
+  dropOldAudit: true,
+  claimOutbox: true,
+  deleteOutbox: true,
+  postponeOutbox: true,
+  deleteJobs: true,
+  dropOldIdempotency: true,
+  dropEmptyFlushes: true,
+  dropFreeKeySlots: true,
+  saveBlob: true,
+  numberFlushes: true,
+  insertJobsRaw: true,
+  insertFeedRaw: true,
+  insertEventsRaw: true,
+  insertTypeRaw: true,
 };
 
 export function upkeepTopics(each: Each): void {
@@ -28,20 +76,30 @@ export function upkeepTopics(each: Each): void {
       await tx.addOutbox([notice('first', 10), notice('second', 20), notice('later', 99)]);
     });
     const first = await within(spine, async (tx) => tx.claimOutbox(50, 10, 1_000));
-    assert.deepEqual(first.map((row) => [row.kind, row.attempts, row.body]), [['first', 1, '{"ü":1}'], ['second', 1, '{"ü":1}']]);
-    assert.deepEqual(await within(spine, async (tx) => tx.claimOutbox(51, 10, 1_000)), []
-      );
+    assert.deepEqual(
+      first.map((row) => [row.kind, row.attempts, row.body]),
+      [
+        ['first', 1, '{"ü":1}'],
+        ['second', 1, '{"ü":1}'],
+      ],
+    );
+    assert.deepEqual(await within(spine, async (tx) => tx.claimOutbox(51, 10, 1_000)), []);
     const [one, two] = await within(spine, async (tx) => tx.claimOutbox(1_050, 2, 1_000));
     assert.deepEqual([one?.kind, two?.kind, two?.attempts], ['later', 'first', 2]);
     await within(spine, async (tx) => tx.deleteOutbox(two?.no ?? 0));
     await within(spine, async (tx) => tx.postponeOutbox(one?.no ?? 0, 9_999, 'down'));
     assert.equal(await spine.store.read.outboxSize(), 2);
-    assert.deepEqual((await within(spine, async (tx) => tx.claimOutbox(9_998, 10, 1))).map((row) => row.kind), ['second']);
+    assert.deepEqual(
+      (await within(spine, async (tx) => tx.claimOutbox(9_998, 10, 1))).map((row) => row.kind),
+      ['second'],
+    );
   });
 
   each('pauses and resumes, and raises the revision each time', async (spine) => {
     const { store } = spine;
-    const type = await within(spine, async (tx) => tx.saveType({ name: 't', label: 'T', sop: null, paramsSchema: null, onlyIfMissing: false }, 1));
+    const type = await within(spine, async (tx) =>
+      tx.saveType({ name: 't', label: 'T', sop: null, paramsSchema: null, onlyIfMissing: false }, 1),
+    );
     const start = (await store.read.routing()).revision;
     await within(spine, async (tx) => tx.setPaused('target', 'a', true, 5, 'ann'));
     await within(spine, async (tx) => tx.setPaused('type', 't', true, 6, 'bob'));
@@ -57,15 +115,22 @@ export function upkeepTopics(each: Each): void {
     assert.equal(await within(spine, async (tx) => tx.routingRevision()), resumed.revision);
   });
 
-  each('saves a type under one number, and leaves it alone when only a missing one is wanted', async (spine) => {
-    const draft = { name: 'übersetzen', label: 'L', sop: 'do "it"', paramsSchema: '{"type":"object"}' };
-    const first = await within(spine, async (tx) => tx.saveType({ ...draft, onlyIfMissing: true }, 1));
-    const same = await within(spine, async (tx) => tx.saveType({ ...draft, label: 'other', onlyIfMissing: true }, 2));
-    assert.deepEqual(same, first);
-    const changed = await within(spine, async (tx) => tx.saveType({ ...draft, label: 'other', sop: null, onlyIfMissing: false }, 3));
-    assert.deepEqual(changed, { ...first, label: 'other', sop: null, updatedAt: 3 });
-    assert.deepEqual(await spine.store.read.types(), [changed]);
-  });
+  each(
+    'saves a type under one number, and leaves it alone when only a missing one is wanted',
+    async (spine) => {
+      const draft = { name: 'übersetzen', label: 'L', sop: 'do "it"', paramsSchema: '{"type":"object"}' };
+      const first = await within(spine, async (tx) => tx.saveType({ ...draft, onlyIfMissing: true }, 1));
+      const same = await within(spine, async (tx) =>
+        tx.saveType({ ...draft, label: 'other', onlyIfMissing: true }, 2),
+      );
+      assert.deepEqual(same, first);
+      const changed = await within(spine, async (tx) =>
+        tx.saveType({ ...draft, label: 'other', sop: null, onlyIfMissing: false }, 3),
+      );
+      assert.deepEqual(changed, { ...first, label: 'other', sop: null, updatedAt: 3 });
+      assert.deepEqual(await spine.store.read.types(), [changed]);
+    },
+  );
 
   each('remembers when a server was last alive, and never turns that back', async (spine) => {
     assert.equal(await within(spine, async (tx) => tx.beat('server', 100)), null);
@@ -79,30 +144,138 @@ export function upkeepTopics(each: Each): void {
     await within(spine, async (tx) => tx.setMeta('a', '1'));
     await within(spine, async (tx) => tx.setMeta('a', 'zwei'));
     assert.deepEqual([await spine.store.read.meta('a'), await spine.store.read.meta('b')], ['zwei', null]);
-    const blob: Blob = { id: 'b', filename: 'ä "x".txt', size: 2 ** 40, sha256: 'f', contentType: 'text/plain', jobNo: null, createdAt: 5, createdBy: 'x' };
+    const blob: Blob = {
+      id: 'b',
+      filename: 'ä "x".txt',
+      size: 2 ** 40,
+      sha256: 'f',
+      contentType: 'text/plain',
+      jobNo: null,
+      createdAt: 5,
+      createdBy: 'x',
+    };
     await within(spine, async (tx) => tx.saveBlob(blob));
     assert.deepEqual(await spine.store.read.blob('b'), blob);
     assert.equal(await spine.store.read.blob('c'), null);
   });
 
+  each(
+    'keeps tokens by their hash, one living token of a name, and raises the revision with each change',
+    async (spine) => {
+      const { read } = spine.store;
+      const token: StoredToken = {
+        id: 't1',
+        name: 'ci',
+        role: 'worker',
+        targets: ['a', 'ü'],
+        hash: 'h1',
+        createdAt: 5,
+        createdBy: 'head',
+        revokedAt: null,
+      };
+      const start = await read.tokenRevision();
+      await within(spine, async (tx) => tx.addToken(token));
+      assert.deepEqual(await read.tokens(), [token]);
+      await assert.rejects(within(spine, async (tx) => tx.addToken({ ...token, id: 't2', hash: 'h2' })));
+      const added = await read.tokenRevision();
+      assert.ok(added > start);
+      assert.equal(await within(spine, async (tx) => tx.revokeToken('nobody', 9, 'head')), false);
+      assert.equal(await within(spine, async (tx) => tx.revokeToken('ci', 9, 'head')), true);
+      assert.equal(await within(spine, async (tx) => tx.revokeToken('ci', 10, 'head')), false);
+      assert.ok((await read.tokenRevision()) > added);
+      await within(spine, async (tx) => tx.addToken({ ...token, id: 't3', hash: 'h3', targets: null }));
+      assert.deepEqual(
+        (await read.tokens())
+          .filter(({ revokedAt }) => revokedAt === null)
+          .map(({ id, targets }) => [id, targets]),
+        [['t3', null]],
+      );
+    },
+  );
+
+  each(
+    'records administrative acts newest first, and forgets old ones a bounded number at a time',
+    async (spine) => {
+      const act = (at: number): Audit => ({
+        at,
+        by: 'hëad',
+        action: 'pool.save',
+        subject: `p${at}`,
+        facts: at % 2 === 0 ? { n: at } : null,
+      });
+      for (const at of [1, 2, 3, 4]) await within(spine, async (tx) => tx.addAudit(act(at)));
+      const all = await spine.store.read.audit(null, 10);
+      assert.deepEqual(
+        all.map(({ at, by, action, subject, facts }) => ({ at, by, action, subject, facts })),
+        [4, 3, 2, 1].map(act),
+      );
+      assert.deepEqual(
+        (await spine.store.read.audit(all[1]?.no ?? 0, 1)).map(({ at }) => at),
+        [2],
+      );
+      assert.equal(await within(spine, async (tx) => tx.dropOldAudit(4, 2)), 2);
+      assert.equal(await within(spine, async (tx) => tx.dropOldAudit(4, 2)), 1);
+      assert.deepEqual(
+        (await spine.store.read.audit(null, 10)).map(({ at }) => at),
+        [4],
+      );
+    },
+  );
+
+  each('knows whether a target has ready jobs', async (spine) => {
+    await spine.store.transaction(0, async (tx) =>
+      tx.insertJobs([row({ target: 'a' }), row({ target: 'b', state: 'running' })]),
+    );
+    const ready = (target: string) => within(spine, async (tx) => tx.hasReady(target));
+    assert.deepEqual([await ready('a'), await ready('b'), await ready('c')], [true, false, false]);
+  });
+
   each('forgets old idempotency keys, a bounded number at a time', async (spine) => {
-    const key = (name: string, at: number) => ({ principal: 'p', key: name, bodyHash: 'h', jobIds: ['j'], at });
-    await within(spine, async (tx) => tx.rememberIdempotent([key('a', 1), key('b', 2), key('c', 3), key('d', 50)]));
+    const key = (name: string, at: number) => ({
+      principal: 'p',
+      key: name,
+      bodyHash: 'h',
+      jobIds: ['j'],
+      at,
+    });
+    await within(spine, async (tx) =>
+      tx.rememberIdempotent([key('a', 1), key('b', 2), key('c', 3), key('d', 50)]),
+    );
     assert.equal(await within(spine, async (tx) => tx.dropOldIdempotency(10, 2)), 2);
     assert.equal(await within(spine, async (tx) => tx.dropOldIdempotency(10, 2)), 1);
-    assert.deepEqual(await within(spine, async (tx) => tx.findIdempotent({ principal: 'p', key: 'd' })), { bodyHash: 'h', jobIds: ['j'] });
+    assert.deepEqual(await within(spine, async (tx) => tx.findIdempotent({ principal: 'p', key: 'd' })), {
+      bodyHash: 'h',
+      jobIds: ['j'],
+    });
     assert.equal(await within(spine, async (tx) => tx.findIdempotent({ principal: 'p', key: 'a' })), null);
   });
 
   each('adds up the counters of all lanes and hides what came to nothing', async (spine) => {
-    await within(spine, async (tx) => tx.addCounts('1', [{ target: 'a', state: 'queued', by: 5 }, { target: 'b', state: 'done', by: 1 }]));
-    await within(spine, async (tx) => tx.addCounts('2', [{ target: 'a', state: 'queued', by: -3 }, { target: 'b', state: 'done', by: -1 }]));
+    await within(spine, async (tx) =>
+      tx.addCounts('1', [
+        { target: 'a', state: 'queued', by: 5 },
+        { target: 'b', state: 'done', by: 1 },
+      ]),
+    );
+    await within(spine, async (tx) =>
+      tx.addCounts('2', [
+        { target: 'a', state: 'queued', by: -3 },
+        { target: 'b', state: 'done', by: -1 },
+      ]),
+    );
     assert.deepEqual(await spine.store.read.counts(), [{ target: 'a', state: 'queued', n: 2 }]);
   });
 
   each('drops flushes that have no events left, but never the newest', async (spine) => {
     const { store } = spine;
-    const event = (seq: number) => ({ jobNo: 1, seq, at: seq, kind: 'job.comment' as const, by: 'x', facts: null });
+    const event = (seq: number) => ({
+      jobNo: 1,
+      seq,
+      at: seq,
+      kind: 'job.comment' as const,
+      by: 'x',
+      facts: null,
+    });
     for (const seq of [1, 2, 3]) await within(spine, async (tx) => tx.appendEvents([event(seq)], seq));
     await within(spine, async (tx) => tx.deleteJobs([1]));
     assert.equal(await within(spine, async (tx) => tx.dropEmptyFlushes(3, 10)), 2);

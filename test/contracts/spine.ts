@@ -1,11 +1,15 @@
 import { suite } from 'node:test';
+import { checked } from '../http/description.ts';
 import type { ServerOptions, TestServer } from '../support/server.ts';
 import { accessCases } from './spine-access.ts';
 import { blobCases } from './spine-blobs.ts';
+import { eventCases } from './spine-events.ts';
 import { jobCases } from './spine-jobs.ts';
 import { lifecycleCases } from './spine-lifecycle.ts';
 import { nativeCases } from './spine-native.ts';
+import { nextCases } from './spine-next.ts';
 import { reaperCases } from './spine-reaper.ts';
+import { tokenCases } from './spine-tokens.ts';
 
 export interface ContractStore {
   readonly name: string;
@@ -15,7 +19,8 @@ export interface ContractStore {
 }
 
 /** What Spine v0 promises and what came since, held against a real listening server. */
-export function spineContract({ name, skip = false, start }: ContractStore): void {
+export function spineContract({ name, skip = false, start: startPlain }: ContractStore): void {
+  const start = async (options?: ServerOptions) => withChecks(await startPlain(options));
   suite(`the Spine contract over ${name}`, { skip }, () => {
     accessCases(start);
     jobCases(start);
@@ -23,5 +28,18 @@ export function spineContract({ name, skip = false, start }: ContractStore): voi
     reaperCases(start);
     blobCases(start);
     nativeCases(start);
+    nextCases(start);
+    eventCases(start);
+    tokenCases(start);
   });
+}
+
+/** Every answer that a test gets is also held against the API's description. */
+function withChecks(server: TestServer): TestServer {
+  const clients = ['head', 'left', 'right', 'anyone'] as const;
+  // A copy would read the changing properties (pid, running) only once.
+  return Object.create(
+    server,
+    Object.fromEntries(clients.map((name) => [name, { value: checked(server[name]) }])),
+  ) as TestServer;
 }

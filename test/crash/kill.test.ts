@@ -3,5 +3,5 @@ import { proveKill } from '../../proof/kill.ts';
 import { freshSeed } from '../../proof/random.ts';
 
 proofTest('loses and doubles nothing when the server is killed under load [SP-36 SP-37]', (store) =>
-  proveKill(store, { kills: 5, seed: freshSeed() }),
+  proveKill(store, { kills: 5, seed: freshSeed(), restartLimitMs: 10_000 }),
 );

@@ -3,5 +3,5 @@ import { proveKill } from '../../proof/kill.ts';
 import { freshSeed } from '../../proof/random.ts';
 
 proofTest('stops in good order under load, within ten seconds [SP-36]', (store) =>
-  proveKill(store, { kills: 3, seed: freshSeed(), signal: 'SIGTERM' }),
+  proveKill(store, { kills: 3, seed: freshSeed(), restartLimitMs: 10_000, signal: 'SIGTERM' }),
 );

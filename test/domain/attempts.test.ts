@@ -41,7 +41,11 @@ for (const maxAttempts of [1, 2, 3, 4, 5]) {
     assert.deepEqual(runOut(maxAttempts, 'expire'), { runs: maxAttempts, state: 'dead', refusals: [] });
   });
   test(`with maxAttempts ${maxAttempts} a job that is always given back runs ${maxAttempts} times; the next claim kills it [SP-33 SP-35]`, () => {
-    assert.deepEqual(runOut(maxAttempts, 'release'), { runs: maxAttempts, state: 'dead', refusals: ['max_attempts_reached'] });
+    assert.deepEqual(runOut(maxAttempts, 'release'), {
+      runs: maxAttempts,
+      state: 'dead',
+      refusals: ['max_attempts_reached'],
+    });
   });
 }
 
@@ -54,11 +58,22 @@ test('a release leaves the attempts as the claim made them [SP-24 SP-35]', () =>
 });
 
 test('a claim over the limit marks the job dead and tells the claimer both numbers [SP-33]', () => {
-  const { job, answer, events } = decide(jobIn('queued', { attempts: 3, maxAttempts: 3 }), command('claim', HOLDER), NOW);
-  assert.deepEqual(answer, { ok: false, code: 'max_attempts_reached', details: { attempts: 3, maxAttempts: 3 } });
+  const { job, answer, events } = decide(
+    jobIn('queued', { attempts: 3, maxAttempts: 3 }),
+    command('claim', HOLDER),
+    NOW,
+  );
+  assert.deepEqual(answer, {
+    ok: false,
+    code: 'max_attempts_reached',
+    details: { attempts: 3, maxAttempts: 3 },
+  });
   assert.equal(job.state, 'dead');
   assert.equal(job.finishedAt, NOW);
-  assert.deepEqual(events.map((event) => event.kind), ['job.dead']);
+  assert.deepEqual(
+    events.map((event) => event.kind),
+    ['job.dead'],
+  );
 });
 
 test('fail without requeue ends as failed under the limit and as dead at it [SP-23 SP-31 SP-32]', () => {
@@ -68,15 +83,29 @@ test('fail without requeue ends as failed under the limit and as dead at it [SP-
 });
 
 test('a job that died says so in an event of its own', () => {
-  const last = jobIn('running', { attempts: 5, maxAttempts: 5, leaseUntil: NOW, timeoutMs: 1, timeoutAt: NOW });
-  for (const [kind, first] of [['fail', 'job.failed'], ['expire', 'job.expired'], ['timeout', 'job.timeout']] as const) {
+  const last = jobIn('running', {
+    attempts: 5,
+    maxAttempts: 5,
+    leaseUntil: NOW,
+    timeoutMs: 1,
+    timeoutAt: NOW,
+  });
+  for (const [kind, first] of [
+    ['fail', 'job.failed'],
+    ['expire', 'job.expired'],
+    ['timeout', 'job.timeout'],
+  ] as const) {
     const decision = decide(last, command(kind, kind === 'fail' ? HOLDER : SYSTEM), NOW);
-    assert.deepEqual(decision.events.map((event) => event.kind), [first, 'job.dead']);
+    assert.deepEqual(
+      decision.events.map((event) => event.kind),
+      [first, 'job.dead'],
+    );
   }
 });
 
 test('afterFailure: requeue counts attempts, lineage counts retries', () => {
-  const requeue = (attempts: number, again: boolean) => afterFailure(jobIn('running', { attempts, maxAttempts: 3 }), again);
+  const requeue = (attempts: number, again: boolean) =>
+    afterFailure(jobIn('running', { attempts, maxAttempts: 3 }), again);
   assert.deepEqual([requeue(1, true), requeue(2, true), requeue(3, true)], ['queued', 'queued', 'dead']);
   assert.deepEqual([requeue(1, false), requeue(3, false)], ['failed', 'dead']);
   const lineage = (retryCount: number, again: boolean) =>
@@ -87,7 +116,13 @@ test('afterFailure: requeue counts attempts, lineage counts retries', () => {
 
 test('a lineage that goes on says when its next member is due, 30 s x 2^n [SC-43]', () => {
   const due = (retryCount: number): number | null => {
-    const job = jobIn('running', { retryMode: 'lineage', retryMax: 9, retryCount, backoffMs: 30_000, maxAttempts: 1 });
+    const job = jobIn('running', {
+      retryMode: 'lineage',
+      retryMax: 9,
+      retryCount,
+      backoffMs: 30_000,
+      maxAttempts: 1,
+    });
     const { job: after } = decide(job, command('fail', HOLDER), NOW);
     assert.equal(after.state, 'failed');
     return after.retryAt === null ? null : after.retryAt - NOW;
@@ -108,7 +143,10 @@ test('a failed attempt with a backoff waits for its time instead of being ready 
 });
 
 test('the backoff doubles from its base and stops at an hour, or at a longer base', () => {
-  assert.deepEqual([1, 2, 3, 4].map((n) => backoffDelayMs(1_000, n)), [1_000, 2_000, 4_000, 8_000]);
+  assert.deepEqual(
+    [1, 2, 3, 4].map((n) => backoffDelayMs(1_000, n)),
+    [1_000, 2_000, 4_000, 8_000],
+  );
   assert.equal(backoffDelayMs(30_000, 30), 3_600_000);
   assert.equal(backoffDelayMs(7_200_000, 3), 7_200_000);
   assert.equal(backoffDelayMs(0, 12), 0);

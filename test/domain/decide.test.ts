@@ -16,7 +16,12 @@ const finals = (outcome: Outcome) =>
 
 /** Every command on a job in every state: by its holder with the token, by head, or by a loop. */
 const TABLE: { readonly [K in JobCommand['kind']]: Row } = {
-  claim: { ...same('not_ready!'), queued: 'running: job.claimed', running: 'already_claimed!', ...finals('terminal_status!') },
+  claim: {
+    ...same('not_ready!'),
+    queued: 'running: job.claimed',
+    running: 'already_claimed!',
+    ...finals('terminal_status!'),
+  },
   heartbeat: { ...same('lease_lost!'), running: 'running: job.heartbeat' },
   complete: { ...same('lease_lost!'), running: 'done: job.completed' },
   fail: { ...same('lease_lost!'), running: 'queued: job.failed' },
@@ -90,13 +95,28 @@ test('nobody does anything to a job that is addressed to somebody else [SP-16 SP
 });
 
 test('a loop moves what is due, whatever it believed before it had the lock', () => {
-  assert.equal(outcome(jobIn('running', { leaseUntil: NOW }), command('expire', SYSTEM), NOW), 'queued: job.expired');
-  assert.equal(outcome(jobIn('running', { leaseUntil: NOW + 1 }), command('expire', SYSTEM), NOW), 'running:');
+  assert.equal(
+    outcome(jobIn('running', { leaseUntil: NOW }), command('expire', SYSTEM), NOW),
+    'queued: job.expired',
+  );
+  assert.equal(
+    outcome(jobIn('running', { leaseUntil: NOW + 1 }), command('expire', SYSTEM), NOW),
+    'running:',
+  );
   const timed = { timeoutMs: 1_000, timeoutAt: NOW };
   assert.equal(outcome(jobIn('running', timed), command('timeout', SYSTEM), NOW), 'queued: job.timeout');
-  assert.equal(outcome(jobIn('running', { ...timed, timeoutAt: NOW + 1 }), command('timeout', SYSTEM), NOW), 'running:');
-  assert.equal(outcome(jobIn('scheduled', { runAt: NOW }), command('admit', SYSTEM), NOW), 'queued: job.queued');
-  assert.equal(outcome(jobIn('blocked', { waitingFor: 0 }), command('admit', SYSTEM), NOW), 'queued: job.queued');
+  assert.equal(
+    outcome(jobIn('running', { ...timed, timeoutAt: NOW + 1 }), command('timeout', SYSTEM), NOW),
+    'running:',
+  );
+  assert.equal(
+    outcome(jobIn('scheduled', { runAt: NOW }), command('admit', SYSTEM), NOW),
+    'queued: job.queued',
+  );
+  assert.equal(
+    outcome(jobIn('blocked', { waitingFor: 0 }), command('admit', SYSTEM), NOW),
+    'queued: job.queued',
+  );
 });
 
 test('a claim names its holder, counts the attempt and starts the lease [SP-18 SP-20]', () => {
@@ -106,7 +126,7 @@ test('a claim names its holder, counts the attempt and starts the lease [SP-18 S
   assert.equal(job.attempts, 1);
   assert.equal(job.fence, 1);
   assert.equal(job.leaseUntil, NOW + job.leaseMs);
-  assert.deepEqual(events[0]?.facts, { attempts: 1, leaseUntil: job.leaseUntil });
+  assert.deepEqual(events[0]?.facts, { attempt: 1, leaseUntil: job.leaseUntil });
 });
 
 test('a claim refused because somebody else runs the job says who and until when', () => {
@@ -120,7 +140,14 @@ test('a claim refused because somebody else runs the job says who and until when
 
 test('a claim that repeats its claimId is answered with the lease it already started', () => {
   const running = jobIn('running', { claimId: 'c-1' });
-  const again = decide(running, { ...command('claim', HOLDER), offer: { token: 'x', leaseMs: null, policy: 'own', claimId: 'c-1' } } as JobCommand, NOW);
+  const again = decide(
+    running,
+    {
+      ...command('claim', HOLDER),
+      offer: { token: 'x', leaseMs: null, policy: 'own', claimId: 'c-1' },
+    } as JobCommand,
+    NOW,
+  );
   assert.equal(again.answer.ok && again.answer.job.leaseToken, TOKEN);
   assert.deepEqual(again.events, []);
 });
@@ -149,7 +176,11 @@ test('a job that succeeds after an operator gave it new attempts loses its old e
   const dead = jobIn('dead', { attempts: 5, fence: 5 });
   const open = decide(dead, command('redrive', HEAD), NOW).job;
   const held = decide(open, command('claim', HOLDER), NOW).job;
-  const done = decide(held, { kind: 'complete', id: held.id, actor: HOLDER, leaseToken: held.leaseToken, result: null }, NOW);
+  const done = decide(
+    held,
+    { kind: 'complete', id: held.id, actor: HOLDER, leaseToken: held.leaseToken, result: null },
+    NOW,
+  );
   assert.deepEqual(done.writes?.outcome, { result: null, error: null });
 });
 
@@ -166,8 +197,14 @@ test('a running job is asked to stop once, and ends as cancelled when its attemp
   assert.deepEqual(decide(asked, command('cancel', HEAD), NOW).events, []);
   assert.equal(outcome(asked, command('fail', HOLDER), NOW), 'cancelled: job.failed job.cancelled');
   assert.equal(outcome(asked, command('release', HOLDER), NOW), 'cancelled: job.released job.cancelled');
-  assert.equal(outcome({ ...asked, leaseUntil: NOW }, command('expire', SYSTEM), NOW), 'cancelled: job.expired job.cancelled');
-  assert.equal(outcome({ ...asked, timeoutMs: 1, timeoutAt: NOW }, command('timeout', SYSTEM), NOW), 'cancelled: job.timeout job.cancelled');
+  assert.equal(
+    outcome({ ...asked, leaseUntil: NOW }, command('expire', SYSTEM), NOW),
+    'cancelled: job.expired job.cancelled',
+  );
+  assert.equal(
+    outcome({ ...asked, timeoutMs: 1, timeoutAt: NOW }, command('timeout', SYSTEM), NOW),
+    'cancelled: job.timeout job.cancelled',
+  );
   assert.equal(outcome(asked, command('complete', HOLDER), NOW), 'done: job.completed');
 });
 
@@ -179,7 +216,10 @@ test('a job whose cancelling was asked for is not put off by a snooze', () => {
 test('a retry by an operator reopens with one attempt at least, and redrive with all of them', () => {
   const used = jobIn('dead', { attempts: 5, maxAttempts: 5 });
   const retried = decide(used, command('retry', HEAD), NOW).job;
-  assert.deepEqual([retried.attempts, retried.maxAttempts, retried.state, retried.finishedAt], [5, 6, 'queued', null]);
+  assert.deepEqual(
+    [retried.attempts, retried.maxAttempts, retried.state, retried.finishedAt],
+    [5, 6, 'queued', null],
+  );
   const redriven = decide(used, command('redrive', HEAD), NOW).job;
   assert.deepEqual([redriven.attempts, redriven.maxAttempts, redriven.state], [0, 5, 'queued']);
   const young = decide(jobIn('failed', { attempts: 1, maxAttempts: 5 }), command('retry', HEAD), NOW).job;
@@ -191,13 +231,20 @@ test('a job whose lineage went on is not reopened', () => {
 });
 
 test('a reopened job is asked for nothing any more', () => {
-  const { job } = decide(jobIn('cancelled', { cancelRequested: true, runAt: NOW + 99_000 }), command('retry', HEAD), NOW);
+  const { job } = decide(
+    jobIn('cancelled', { cancelRequested: true, runAt: NOW + 99_000 }),
+    command('retry', HEAD),
+    NOW,
+  );
   assert.equal(job.cancelRequested, false);
   assert.equal(job.runAt <= NOW, true);
 });
 
 test('a reopened job that still waits for a dependency is blocked, not ready', () => {
-  assert.equal(decide(jobIn('cancelled', { waitingFor: 2 }), command('retry', HEAD), NOW).job.state, 'blocked');
+  assert.equal(
+    decide(jobIn('cancelled', { waitingFor: 2 }), command('retry', HEAD), NOW).job.state,
+    'blocked',
+  );
 });
 
 test('head puts off a job that nobody holds, a worker may not', () => {
@@ -206,7 +253,7 @@ test('head puts off a job that nobody holds, a worker may not', () => {
   assert.equal(outcome(jobIn('scheduled'), byHead, NOW + 99_000), 'queued: job.snoozed');
   assert.equal(outcome(jobIn('blocked'), byHead, NOW), 'not_running!');
   assert.equal(outcome(jobIn('done'), byHead, NOW), 'not_running!');
-  assert.equal(outcome(jobIn('queued'), command('snooze', HOLDER, null), NOW), 'not_running!');
+  assert.equal(outcome(jobIn('queued'), command('snooze', HOLDER, null), NOW), 'not_owner!');
 });
 
 test('a snooze into the past makes the job ready at once', () => {

@@ -15,7 +15,14 @@ export const OUTSIDER: Actor = { name: 'right-claw', role: 'worker', targets: ['
 export function jobIn(state: State, change: Partial<Job> = {}): Job {
   const job: Job = { ...FRESH, state };
   if (state === 'running') Object.assign(job, RUNNING);
-  if (isFinal(state)) Object.assign(job, { finishedAt: NOW - 1_000, settled: SETTLED, attempts: 1, fence: 1 });
+  if (isFinal(state))
+    Object.assign(job, {
+      finishedAt: NOW - 1_000,
+      settled: SETTLED,
+      attempts: 1,
+      fence: 1,
+      claimedBy: HOLDER.name,
+    });
   if (state === 'scheduled') job.runAt = NOW + 5_000;
   if (state === 'blocked') job.waitingFor = 1;
   return { ...job, ...change };
@@ -79,7 +86,7 @@ const RUNNING: Partial<Job> = {
   claimedBy: HOLDER.name,
 };
 
-export function offer(change: Partial<LeaseOffer> = {}): LeaseOffer {
+function offer(change: Partial<LeaseOffer> = {}): LeaseOffer {
   return { token: 'token-of-the-offer', leaseMs: null, policy: 'own', claimId: null, ...change };
 }
 
@@ -87,7 +94,9 @@ export function claimBy(actor: Actor, change: Partial<LeaseOffer> = {}): Claim {
   return { kind: 'claim', id: 'job-1', actor, offer: offer(change) };
 }
 
-const BODIES: { readonly [K in JobCommand['kind']]: Omit<Extract<JobCommand, { kind: K }>, 'id' | 'actor' | 'leaseToken'> } = {
+const BODIES: {
+  readonly [K in JobCommand['kind']]: Omit<Extract<JobCommand, { kind: K }>, 'id' | 'actor' | 'leaseToken'>;
+} = {
   claim: { kind: 'claim', offer: offer() },
   heartbeat: { kind: 'heartbeat', progress: null },
   complete: { kind: 'complete', result: '{"ok":true}' },
@@ -105,10 +114,21 @@ const BODIES: { readonly [K in JobCommand['kind']]: Omit<Extract<JobCommand, { k
 };
 
 export const KINDS = Object.keys(BODIES) as JobCommand['kind'][];
-const BY_HOLDER: readonly JobCommand['kind'][] = ['heartbeat', 'complete', 'fail', 'release', 'snooze', 'log'];
+const BY_HOLDER: readonly JobCommand['kind'][] = [
+  'heartbeat',
+  'complete',
+  'fail',
+  'release',
+  'snooze',
+  'log',
+];
 
 /** A plain command of each kind; those of a holder carry the token unless told otherwise. */
-export function command(kind: JobCommand['kind'], actor: Actor, leaseToken: string | null = TOKEN): JobCommand {
+export function command(
+  kind: JobCommand['kind'],
+  actor: Actor,
+  leaseToken: string | null = TOKEN,
+): JobCommand {
   const held = BY_HOLDER.includes(kind) ? { leaseToken } : {};
   // The table above has a row for every kind, so body and kind belong together.
   return { ...BODIES[kind], ...held, id: 'job-1', actor } as JobCommand;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { Decision, JobCommand } from '../../src/domain/command.ts';
 import { decide } from '../../src/domain/decide.ts';
 import { isFinal, type Job, OPEN } from '../../src/domain/job.ts';
@@ -63,8 +63,14 @@ function play(first: Partial<Job>, history: readonly Step[], look: (moment: Mome
 }
 
 function commandOf(step: Step, job: Job, tokens: readonly string[], now: number): JobCommand {
-  if (step.kind === 'claim') return claimBy(step.actor, { token: `t${tokens.length}`, leaseMs: step.leaseMs });
-  const token = step.token === 'none' ? null : step.token === 'current' ? (job.leaseToken ?? tokens.at(-1) ?? 'never') : (tokens.at(-2) ?? 'never');
+  if (step.kind === 'claim')
+    return claimBy(step.actor, { token: `t${tokens.length}`, leaseMs: step.leaseMs });
+  const token =
+    step.token === 'none'
+      ? null
+      : step.token === 'current'
+        ? (job.leaseToken ?? tokens.at(-1) ?? 'never')
+        : (tokens.at(-2) ?? 'never');
   const made = command(step.kind, step.actor, token);
   if (made.kind === 'fail') return { ...made, requeue: step.requeue };
   return made.kind === 'snooze' ? { ...made, untilAt: now + step.waitMs } : made;
@@ -86,32 +92,52 @@ function holds(name: string, law: (moment: Moment) => void): void {
   });
 }
 
-holds('a job never runs more often than it may, unless an operator gives it more', ({ before, decision: { job } }) => {
-  assert.ok(job.attempts <= job.maxAttempts);
-  if (job.maxAttempts !== before.maxAttempts) assert.ok(isFinal(before.state));
-});
+holds(
+  'a job never runs more often than it may, unless an operator gives it more',
+  ({ before, decision: { job } }) => {
+    assert.ok(job.attempts <= job.maxAttempts);
+    if (job.maxAttempts !== before.maxAttempts) assert.ok(isFinal(before.state));
+  },
+);
 
-holds('the fence rises with every claim and never otherwise, so no two leases share one', ({ before, decision: { job } }) => {
-  const newLease = job.leaseToken !== null && job.leaseToken !== before.leaseToken;
-  assert.equal(job.fence, before.fence + (newLease ? 1 : 0));
-});
+holds(
+  'the fence rises with every claim and never otherwise, so no two leases share one',
+  ({ before, decision: { job } }) => {
+    const newLease = job.leaseToken !== null && job.leaseToken !== before.leaseToken;
+    assert.equal(job.fence, before.fence + (newLease ? 1 : 0));
+  },
+);
 
-holds('every change of state has an event, and a refused command has one only when it kills the job', ({ before, decision }) => {
-  if (decision.job.state !== before.state) assert.ok(decision.events.length > 0);
-  if (!decision.answer.ok && decision.events.length > 0) assert.equal(decision.job.state, 'dead');
-});
+holds(
+  'every change of state has an event, and a refused command has one only when it kills the job',
+  ({ before, decision }) => {
+    if (decision.job.state !== before.state) assert.ok(decision.events.length > 0);
+    if (!decision.answer.ok && decision.events.length > 0) assert.equal(decision.job.state, 'dead');
+  },
+);
 
 holds('an ended job stays ended until an operator reopens it', ({ before, step, decision }) => {
   if (!isFinal(before.state) || isFinal(decision.job.state)) return;
   assert.ok(OPERATOR.includes(step.kind), `${step.kind} reopened a job that was ${before.state}`);
-  assert.deepEqual(decision.events.map((event) => event.kind), ['job.reopened']);
+  assert.deepEqual(
+    decision.events.map((event) => event.kind),
+    ['job.reopened'],
+  );
 });
 
-holds('a running job has a token, an end of its lease and a holder, and no other job has any of them', ({ decision: { job } }) => {
-  const lease = [job.leaseToken, job.leaseUntil, job.claimedBy];
-  if (job.state === 'running') assert.ok(lease.every((part) => part !== null));
-  else assert.deepEqual([...lease, job.claimId, job.timeoutAt, job.tokenUsed], [null, null, null, null, null, false]);
-});
+holds(
+  'a running job has a token, an end of its lease and a holder, and no waiting job has any of them',
+  ({ decision: { job } }) => {
+    const lease = [job.leaseToken, job.leaseUntil];
+    if (job.state === 'running') assert.ok([...lease, job.claimedBy].every((part) => part !== null));
+    else
+      assert.deepEqual(
+        [...lease, job.claimId, job.timeoutAt, job.tokenUsed],
+        [null, null, null, null, false],
+      );
+    if (!isFinal(job.state) && job.state !== 'running') assert.equal(job.claimedBy, null);
+  },
+);
 
 holds('no heartbeat shortens a lease', ({ before, step, decision }) => {
   if (step.kind !== 'heartbeat' || !decision.answer.ok) return;
@@ -126,10 +152,13 @@ holds('whoever sends a token that is not the current one changes nothing', ({ be
   assert.deepEqual(after, was);
 });
 
-holds('an ended job has an end time and is settled or waits to be; an open one has neither', ({ decision: { job } }) => {
-  assert.equal(job.finishedAt !== null, isFinal(job.state));
-  assert.equal(job.settled !== OPEN, isFinal(job.state));
-});
+holds(
+  'an ended job has an end time and is settled or waits to be; an open one has neither',
+  ({ decision: { job } }) => {
+    assert.equal(job.finishedAt !== null, isFinal(job.state));
+    assert.equal(job.settled !== OPEN, isFinal(job.state));
+  },
+);
 
 holds('only a failed member of a lineage announces another', ({ decision: { job } }) => {
   if (job.retryAt === null) return;

@@ -4,7 +4,19 @@ import type { JobCommand } from '../../src/domain/command.ts';
 import { decide } from '../../src/domain/decide.ts';
 import type { Job } from '../../src/domain/job.ts';
 import { serves } from '../../src/domain/lease.ts';
-import { claimBy, command, HEAD, HOLDER, jobIn, LEASE_MS, NOW, OUTSIDER, STRANGER, SYSTEM, TOKEN } from './fixtures.ts';
+import {
+  claimBy,
+  command,
+  HEAD,
+  HOLDER,
+  jobIn,
+  LEASE_MS,
+  NOW,
+  OUTSIDER,
+  STRANGER,
+  SYSTEM,
+  TOKEN,
+} from './fixtures.ts';
 
 const WRITES = ['heartbeat', 'complete', 'fail', 'release', 'snooze', 'log'] as const;
 const ENDINGS = ['complete', 'fail', 'release', 'snooze'] as const;
@@ -40,8 +52,16 @@ test('without a token the claimant and head may write, others may not [SP-27 SP-
   for (const kind of WRITES) {
     assert.equal(code(jobIn('running'), command(kind, HOLDER, null)), 'ok', `${kind} by the claimant`);
     assert.equal(code(jobIn('running'), command(kind, HEAD, null)), 'ok', `${kind} by head`);
-    assert.equal(code(jobIn('running'), command(kind, STRANGER, null)), 'not_owner', `${kind} by another worker`);
-    assert.equal(code(jobIn('running'), command(kind, OUTSIDER, null)), 'forbidden', `${kind} by another claw`);
+    assert.equal(
+      code(jobIn('running'), command(kind, STRANGER, null)),
+      'not_owner',
+      `${kind} by another worker`,
+    );
+    assert.equal(
+      code(jobIn('running'), command(kind, OUTSIDER, null)),
+      'forbidden',
+      `${kind} by another claw`,
+    );
   }
 });
 
@@ -62,7 +82,19 @@ test('the next lease starts without that demand', () => {
 });
 
 test('without a token a job that does not run is refused as v0 did', () => {
-  for (const kind of WRITES) assert.equal(code(jobIn('done'), command(kind, HOLDER, null)), 'not_running', kind);
+  for (const kind of WRITES) {
+    assert.equal(
+      code(jobIn('done'), command(kind, HOLDER, null)),
+      'not_running',
+      `${kind} by the last holder`,
+    );
+    assert.equal(code(jobIn('done'), command(kind, HEAD, null)), 'not_running', `${kind} by head`);
+    assert.equal(
+      code(jobIn('done'), command(kind, STRANGER, null)),
+      'not_owner',
+      `${kind} by another worker`,
+    );
+  }
 });
 
 test('repeating the call that ended the lease is answered like the first time', () => {
@@ -89,7 +121,8 @@ test('ending a lease in another way than it was ended is refused', () => {
   for (const first of ENDINGS) {
     const ended = decide(jobIn('running'), command(first, HOLDER), NOW).job;
     for (const second of ENDINGS) {
-      if (second !== first) assert.equal(code(ended, command(second, HOLDER)), 'lease_lost', `${second} after ${first}`);
+      if (second !== first)
+        assert.equal(code(ended, command(second, HOLDER)), 'lease_lost', `${second} after ${first}`);
     }
   }
 });
@@ -107,7 +140,10 @@ test('a heartbeat after the end of the lease counts as long as the reaper has no
 });
 
 test('a heartbeat renews the lease and never shortens it [SP-21]', () => {
-  assert.equal(decide(jobIn('running'), command('heartbeat', HOLDER), NOW + 1_000).job.leaseUntil, NOW + 1_000 + LEASE_MS);
+  assert.equal(
+    decide(jobIn('running'), command('heartbeat', HOLDER), NOW + 1_000).job.leaseUntil,
+    NOW + 1_000 + LEASE_MS,
+  );
   const long = jobIn('running', { leaseUntil: NOW + 10 * LEASE_MS });
   assert.equal(decide(long, command('heartbeat', HOLDER), NOW).job.leaseUntil, NOW + 10 * LEASE_MS);
 });
@@ -119,12 +155,25 @@ test('a heartbeat renews a lease by the length that its claim asked for', () => 
 });
 
 test('a heartbeat without progress keeps the last one', () => {
-  const told = decide(jobIn('running'), { ...command('heartbeat', HOLDER), progress: '"half"' } as JobCommand, NOW).job;
+  const told = decide(
+    jobIn('running'),
+    { ...command('heartbeat', HOLDER), progress: '"half"' } as JobCommand,
+    NOW,
+  ).job;
   assert.equal(decide(told, command('heartbeat', HOLDER), NOW).job.progress, '"half"');
 });
 
 test('a lease that was asked to be short ends when it said', () => {
   assert.equal(decide(jobIn('queued'), claimBy(HOLDER, { leaseMs: 500 }), NOW).job.leaseUntil, NOW + 500);
+});
+
+test('the work itself touches its own job and no other', () => {
+  const own = { ...HOLDER, role: 'run' as const, onlyJob: 'job-1' };
+  const other = { ...own, onlyJob: 'job-2' };
+  for (const kind of WRITES) {
+    assert.equal(code(jobIn('running'), command(kind, own)), 'ok', kind);
+    assert.equal(code(jobIn('running'), command(kind, other)), 'forbidden', kind);
+  }
 });
 
 test('an actor without a list of targets serves all of them, one with a list only those', () => {

@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { admit, dependencyMet } from '../../src/domain/admit.ts';
 import { ERRORS } from '../../src/domain/error.ts';
-import { FINAL_STATES, isFinal, OPEN_STATES, STATES, UNSETTLED, SETTLED, type State } from '../../src/domain/job.ts';
+import {
+  FINAL_STATES,
+  isFinal,
+  OPEN_STATES,
+  STATES,
+  UNSETTLED,
+  SETTLED,
+  type State,
+} from '../../src/domain/job.ts';
 import { isKeyPool, keyPool, needsSlots, slotPools } from '../../src/domain/pool.ts';
 import { finish } from '../../src/domain/retry.ts';
 import { SPINE_STATUSES, statesShownAs, WORDS } from '../../src/domain/words.ts';
@@ -10,8 +18,16 @@ import { jobIn, NOW } from './fixtures.ts';
 
 test('every state has a word at every door [SP-29]', () => {
   const spine: Record<State, string> = {
-    scheduled: 'queued', blocked: 'queued', awaiting_approval: 'queued', queued: 'queued', running: 'running',
-    done: 'done', failed: 'failed', dead: 'dead', cancelled: 'failed', skipped: 'dead',
+    scheduled: 'queued',
+    blocked: 'queued',
+    awaiting_approval: 'queued',
+    queued: 'queued',
+    running: 'running',
+    done: 'done',
+    failed: 'failed',
+    dead: 'dead',
+    cancelled: 'failed',
+    skipped: 'dead',
   };
   const others: Record<State, readonly [clawdbot: string, bridge: string, run: string | null]> = {
     scheduled: ['pending', 'todo', null],
@@ -28,7 +44,11 @@ test('every state has a word at every door [SP-29]', () => {
   assert.deepEqual(Object.keys(WORDS).toSorted(), [...STATES].toSorted());
   for (const state of STATES) {
     const words = WORDS[state];
-    assert.deepEqual([words.spine, words.clawdbot, words.bridge, words.run], [spine[state], ...others[state]], state);
+    assert.deepEqual(
+      [words.spine, words.clawdbot, words.bridge, words.run],
+      [spine[state], ...others[state]],
+      state,
+    );
   }
 });
 
@@ -40,7 +60,8 @@ test('the statuses of the Spine door share the states out, leaving none and none
 
 test('a state is final or open, never both', () => {
   assert.deepEqual([...FINAL_STATES, ...OPEN_STATES].toSorted(), [...STATES].toSorted());
-  for (const state of STATES) assert.equal(isFinal(state), (FINAL_STATES as readonly State[]).includes(state));
+  for (const state of STATES)
+    assert.equal(isFinal(state), (FINAL_STATES as readonly State[]).includes(state));
 });
 
 test('a job waits for its dependencies first, then for its time', () => {

@@ -75,7 +75,7 @@ export async function drain(duty: { runOnce(): Promise<{ done: number; more: boo
 
 /** A bit of everything: typed, tagged, waiting, running, commented, failed, retried, cancelled, pooled. */
 export async function makeWork({ engine, clock, store }: Bench): Promise<void> {
-  await engine.types.save(head, {
+  await engine.types.save(HEAD, {
     name: 'review',
     label: 'Review',
     sop: 'Look at it.\u2028Twice.',

@@ -12,6 +12,7 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { systemIds } from '../../src/runtime/ids.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { type HttpClient, httpClient } from '../support/http.ts';
+import { checked } from './description.ts';
 
 interface Door {
   readonly url: string;
@@ -52,6 +53,7 @@ export async function openDoor(
   const logged: Door['logged'] = [];
   const options: ServerOptions = {
     engine,
+    clock,
     credentials: credentialsOf({ head: [tokens.head], left_claw: [tokens.left], right_claw: [tokens.right] }),
     allowedHosts: ['spine.lan'],
     bodyLimitBytes: 1_048_576,
@@ -60,15 +62,17 @@ export async function openDoor(
     skillMdPath: join(folder, 'SKILL.md'),
     version: '0.0.0-test',
     health: () => ({ loops: {} }),
+    gauges: () => ({ waitingClaims: engine.core.waiters.size, pendingCommands: 0, loops: [] }),
+    settings: () => [{ name: 'SPINE_PORT', value: '1', origin: 'default' }],
     log: { error: (message, facts) => void logged.push({ message, facts }) },
   };
   const app = buildServer({ ...options, ...changed(options) });
   const url = await app.listen({ port: 0, host: '127.0.0.1' });
   const clients = {
-    head: httpClient(url, { token: tokens.head }),
-    left: httpClient(url, { token: tokens.left }),
-    right: httpClient(url, { token: tokens.right }),
-    anyone: httpClient(url),
+    head: checked(httpClient(url, { token: tokens.head })),
+    left: checked(httpClient(url, { token: tokens.left })),
+    right: checked(httpClient(url, { token: tokens.right })),
+    anyone: checked(httpClient(url)),
   };
   t.after(async () => {
     for (const client of Object.values(clients)) client.close();

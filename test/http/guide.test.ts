@@ -30,9 +30,9 @@ suite('the guide to the HTTP API', () => {
   });
 
   test('names every route', async () => {
-    const { spineRows } = await import('../../src/http/contracts/spine.ts');
+    const { spineRoutes } = await import('../../src/http/contracts/spine.ts');
     const named = new Set([...guide.matchAll(/`([^`]*)`/g)].flatMap(([, code = '']) => code.split(/[, ]+/)));
-    const missing = spineRows.filter(
+    const missing = spineRoutes.filter(
       ({ path }) => !named.has(path) && !named.has(path.split('/').at(-1) ?? ''),
     );
     deepStrictEqual(

@@ -41,9 +41,9 @@ export class FakeClock implements TestClock {
 
   async advance(ms: number): Promise<void> {
     const until = this.#now + ms;
-    for (;;) {
-      const next = this.#nextUntil(until);
-      if (next === null) break;
+    // What is under way may set timers that are due within this time.
+    await rest();
+    for (let next = this.#nextUntil(until); next !== null; next = this.#nextUntil(until)) {
       this.#now = next.at;
       this.#timers.delete(next);
       next.task();

@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
+import { Client } from 'pg';
 import type { Actor, ClaimedJob } from '../../src/domain/command.ts';
 import { SpineError } from '../../src/domain/error.ts';
 import type { Job, State } from '../../src/domain/job.ts';
@@ -82,10 +83,16 @@ export const POSTGRES: EngineKind = {
   dialect: 'postgres',
   skip: skipWithoutPostgres,
   open: async (options = {}) => {
-    const database = await freshDatabase(process.env['TEST_POSTGRES_URL'] ?? '');
+    const database = await newDatabase();
     return openUrl(database.url, options, database.drop);
   },
 };
+
+type Database = Awaited<ReturnType<typeof freshDatabase>>;
+
+function newDatabase(): Promise<Database> {
+  return freshDatabase(process.env['TEST_POSTGRES_URL'] ?? '');
+}
 
 export const ENGINES: readonly EngineKind[] = [SQLITE_MEMORY, SQLITE_FILE, POSTGRES];
 /** One of each dialect: enough where the file adds nothing. */
@@ -113,10 +120,10 @@ async function openUrl(url: string, options: OpenOptions, remove: () => Promise<
 }
 
 interface Ends {
-  close(): Promise<void>;
-  remove?(): Promise<void>;
-  another?(options: OpenOptions): Promise<Opened>;
-  reopen?(options: OpenOptions): Promise<Opened>;
+  readonly close: () => Promise<void>;
+  readonly remove?: () => Promise<void>;
+  readonly another?: (options: OpenOptions) => Promise<Opened>;
+  readonly reopen?: (options: OpenOptions) => Promise<Opened>;
 }
 
 function opened(engine: OpenEngine, store: Store, clock: TestClock, place: string, ends: Ends): Opened {
@@ -171,6 +178,51 @@ export function engineOn(store: Store, clock: TestClock, options: OpenOptions = 
   });
 }
 
+/** Making a database takes ten times as long as emptying one, so each is handed on empty to the next test. */
+class EmptyDatabases {
+  readonly #free: Database[] = [];
+
+  async open(options: OpenOptions = {}): Promise<Opened> {
+    const database = this.#free.pop() ?? (await newDatabase());
+    return openUrl(database.url, options, async () => {
+      await empty(database.url);
+      this.#free.push(database);
+    });
+  }
+
+  async drop(): Promise<void> {
+    await Promise.all(this.#free.splice(0).map((database) => database.drop()));
+  }
+}
+
+/** As a database is after its migrations. Connections that a test left open are cut. */
+const EMPTY = `
+select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid();
+set session_replication_role = replica;
+do $$
+declare found record;
+begin
+  for found in select tablename as name from pg_tables
+    where schemaname = 'public' and tablename not in ('migration', 'revision') loop
+    execute format('delete from %I', found.name);
+  end loop;
+  for found in select sequencename as name from pg_sequences where schemaname = 'public' loop
+    execute format('alter sequence %I restart', found.name);
+  end loop;
+end $$;
+update revision set value = 1;
+`;
+
+async function empty(url: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(EMPTY);
+  } finally {
+    await client.end();
+  }
+}
+
 export type Body = (spine: Opened) => Promise<void>;
 export type Each = (name: string, body: Body, options?: OpenOptions) => void;
 
@@ -178,9 +230,11 @@ export type Each = (name: string, body: Body, options?: OpenOptions) => void;
 export function onEvery(kinds: readonly EngineKind[], declare: (each: Each, kind: EngineKind) => void): void {
   for (const kind of kinds) {
     void describe(kind.name, { skip: kind.skip }, () => {
+      const databases = new EmptyDatabases();
+      after(() => databases.drop());
       const each: Each = (name, body, options) => {
         void test(name, async () => {
-          await using spine = await kind.open(options);
+          await using spine = await (kind === POSTGRES ? databases.open(options) : kind.open(options));
           await body(spine);
         });
       };
@@ -288,6 +342,13 @@ export async function runTimers(spine: Pick<Opened, 'engine'>): Promise<void> {
 /** The code with which a call was refused; a call that went through fails the test. */
 export async function refusal(call: Promise<unknown>): Promise<string> {
   return (await refused(call)).code;
+}
+
+/** Why a settled call was refused; null when it went through. Anything but a refusal fails the test. */
+export function reasonOf(end: PromiseSettledResult<unknown> | undefined): SpineError | null {
+  if (end?.status !== 'rejected') return null;
+  if (end.reason instanceof SpineError) return end.reason;
+  throw end.reason;
 }
 
 export async function refused(call: Promise<unknown>): Promise<SpineError> {

@@ -1,9 +1,15 @@
-/** What an operator sets up and looks at: types, pools, pauses, numbers. */
+/** What an operator sets up: types, pools, pauses. */
 
-import type { Actor } from '../../domain/command.ts';
-import { type State, STATES } from '../../domain/job.ts';
-import { serves } from '../../domain/lease.ts';
 import type { Engine } from '../../engine/engine.ts';
+import {
+  JobType as JobTypeAnswer,
+  JobTypes,
+  PauseSet,
+  Pauses,
+  Pool,
+  PoolRemoved,
+  Pools,
+} from '../answers.ts';
 import { type Call, row, type Row } from '../routes.ts';
 import { NameParams, NoFields, PoolBody, TypeBody } from '../schemas.ts';
 import { iso } from '../times.ts';
@@ -18,12 +24,19 @@ export const adminRows: readonly Row[] = [
   row({
     method: 'GET',
     path: '/types',
+    name: 'listTypes',
+    about: 'List the kinds of work.',
+    answer: JobTypes,
     who: EVERYONE,
     handle: async ({ engine }) => ({ types: (await engine.types.list()).map(typeView) }),
   }),
   row({
     method: 'GET',
     path: '/types/:name',
+    name: 'getType',
+    about: 'Read one kind of work.',
+    answer: JobTypeAnswer,
+    errors: ['not_found'],
     who: EVERYONE,
     params: NameParams,
     handle: async (call) => typeView(await call.engine.types.get(nameOf(call))),
@@ -31,6 +44,9 @@ export const adminRows: readonly Row[] = [
   row({
     method: 'PUT',
     path: '/types/:name',
+    name: 'saveType',
+    about: 'Say how a kind of work is done: label, SOP, and the JSON Schema of its params.',
+    answer: JobTypeAnswer,
     who: HEAD,
     params: NameParams,
     body: TypeBody,
@@ -40,12 +56,19 @@ export const adminRows: readonly Row[] = [
   row({
     method: 'GET',
     path: '/pools',
+    name: 'listPools',
+    about: 'List the pools and who uses them.',
+    answer: Pools,
     who: EVERYONE,
     handle: async ({ engine }) => ({ pools: await engine.pools.list() }),
   }),
   row({
     method: 'PUT',
     path: '/pools/:name',
+    name: 'savePool',
+    about: 'Say how many jobs of a pool may run at once.',
+    answer: Pool,
+    errors: ['conflict'],
     who: HEAD,
     params: NameParams,
     body: PoolBody,
@@ -57,6 +80,10 @@ export const adminRows: readonly Row[] = [
   row({
     method: 'DELETE',
     path: '/pools/:name',
+    name: 'removePool',
+    about: 'Remove a pool that nothing uses.',
+    answer: PoolRemoved,
+    errors: ['not_found', 'conflict'],
     who: HEAD,
     params: NameParams,
     handle: async (call) => {
@@ -71,17 +98,14 @@ export const adminRows: readonly Row[] = [
   row({
     method: 'GET',
     path: '/pauses',
+    name: 'listPauses',
+    about: 'List what is paused.',
+    answer: Pauses,
     who: EVERYONE,
     handle: async ({ engine }) => {
       const { pauses } = await engine.routing.current();
       return { pauses: pauses.map(({ kind, name, at, by }) => ({ kind, name, since: iso(at), by })) };
     },
-  }),
-  row({
-    method: 'GET',
-    path: '/stats',
-    who: EVERYONE,
-    handle: async ({ engine, actor }) => stats(actor, await engine.counts()),
   }),
 ];
 
@@ -93,6 +117,13 @@ function pausing(kind: PauseKind, verb: 'pause' | 'resume'): Row {
   return row({
     method: 'POST',
     path: `/${kind}s/:name/${verb}`,
+    name: `${verb}${kind === 'target' ? 'Target' : 'Type'}`,
+    about:
+      verb === 'pause'
+        ? `Hand out nothing of this ${kind} any more.`
+        : `Hand out work of this ${kind} again.`,
+    answer: PauseSet,
+    errors: ['not_found'],
     who: HEAD,
     params: NameParams,
     body: NoFields,
@@ -113,19 +144,4 @@ function typeView({ name, label, sop, paramsSchema, active, createdAt, updatedAt
     createdAt: iso(createdAt),
     updatedAt: iso(updatedAt),
   };
-}
-
-/** A worker sees the numbers of the targets it serves. */
-function stats(actor: Actor, counts: readonly { target: string; state: State; n: number }[]): object {
-  const states = Object.fromEntries(STATES.map((state) => [state, 0])) as Record<State, number>;
-  // A map, because a target may be called "constructor".
-  const targets = new Map<string, Partial<Record<State, number>>>();
-  for (const { target, state, n } of counts) {
-    if (n === 0 || !serves(actor, target)) continue;
-    states[state] += n;
-    const ofTarget = targets.get(target) ?? {};
-    ofTarget[state] = (ofTarget[state] ?? 0) + n;
-    targets.set(target, ofTarget);
-  }
-  return { states, targets: Object.fromEntries(targets) };
 }

@@ -2,31 +2,93 @@
 
 import multipart, { type MultipartFile } from '@fastify/multipart';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { BlobStore } from '../../blobs/blobs.ts';
 import { contentDisposition, displayName } from '../../blobs/filename.ts';
 import { SpineError } from '../../domain/error.ts';
 import type { Engine } from '../../engine/engine.ts';
-import type { Authenticate } from '../auth.ts';
-import { admit } from '../routes.ts';
+import { Artifacts, Bytes, Stored } from '../answers.ts';
+import type { Parts } from '../parts.ts';
+import { type Call, mount, row, type Row } from '../routes.ts';
+import { LeaseHeaders } from '../schemas.ts';
+import { iso } from '../times.ts';
+import { jobId } from './spine-jobs.ts';
+import { leaseHeader } from './spine-leases.ts';
 
-export interface BlobDoor {
-  readonly engine: Engine;
-  readonly authenticate: Authenticate;
-  readonly blobStore: BlobStore;
-  readonly blobLimitBytes: number;
-}
+const UNKNOWN_TYPE = 'application/octet-stream';
 
-export const BLOB_PATHS = [
-  { method: 'POST', path: '/blobs' },
-  { method: 'GET', path: '/blobs/:id' },
-] as const;
+const UPLOADING = ['missing_file'] as const;
+
+export const blobRows: readonly Row[] = [
+  row({
+    method: 'POST',
+    path: '/blobs',
+    name: 'uploadBlob',
+    about: 'Store a file.',
+    who: ['head', 'worker'],
+    upload: true,
+    answer: Stored,
+    errors: UPLOADING,
+    handle: (call) => upload(call, (record) => call.engine.blobs.save(call.actor, record)),
+  }),
+  row({
+    method: 'POST',
+    path: '/jobs/:id/blobs',
+    name: 'attachBlob',
+    about: 'Store a file as an artifact of a running job.',
+    who: ['head', 'worker', 'run'],
+    headers: LeaseHeaders,
+    upload: true,
+    answer: Stored,
+    errors: [
+      ...UPLOADING,
+      'not_found',
+      'forbidden',
+      'not_owner',
+      'not_running',
+      'lease_lost',
+      'lease_token_required',
+    ],
+    handle: async (call) => {
+      const { engine, actor } = call;
+      const id = await jobId(call);
+      // Looked at before the bytes are taken in; whether the lease still holds is judged after them.
+      await engine.jobs.get(actor, id);
+      const leaseToken = leaseHeader(call.request) ?? actor.leaseToken ?? null;
+      return upload(call, (record) => engine.blobs.attach(actor, id, leaseToken, record));
+    },
+  }),
+  row({
+    method: 'GET',
+    path: '/jobs/:id/blobs',
+    name: 'listBlobs',
+    about: 'List the artifacts of a job.',
+    who: ['head', 'worker', 'viewer', 'run'],
+    answer: Artifacts,
+    errors: ['not_found', 'forbidden'],
+    handle: async (call) => {
+      const blobs = await call.engine.blobs.ofJob(call.actor, await jobId(call));
+      return { blobs: blobs.map(artifactView) };
+    },
+  }),
+  row({
+    method: 'GET',
+    path: '/blobs/:id',
+    name: 'downloadBlob',
+    about: 'Get a file back, unchanged.',
+    who: ['head', 'worker', 'viewer', 'run'],
+    answer: Bytes,
+    media: UNKNOWN_TYPE,
+    cached: true,
+    errors: ['not_found', 'forbidden'],
+    handle: download,
+  }),
+];
 
 /** A plugin of its own, so that no other route takes multipart bodies. */
-export function blobDoor(door: BlobDoor): (app: FastifyInstance) => Promise<void> {
+export function blobDoor(parts: Parts): (app: FastifyInstance) => Promise<void> {
   return async (app) => {
     // The store counts the bytes itself; one byte more than allowed must reach it to be noticed.
     const limits = {
-      fileSize: door.blobLimitBytes + 1,
+      fileSize: parts.blobLimitBytes + 1,
       files: 1,
       parts: 8,
       fieldNameSize: 100,
@@ -34,20 +96,18 @@ export function blobDoor(door: BlobDoor): (app: FastifyInstance) => Promise<void
       headerSize: 16_384,
     };
     await app.register(multipart, { limits, throwFileSizeLimit: false });
-    app.post('/blobs', { onRequest: admit(['head', 'worker'], door.authenticate) }, (request, reply) =>
-      upload(door, request, reply),
-    );
-    app.get<{ Params: { id: string } }>(
-      '/blobs/:id',
-      { onRequest: admit(['head', 'worker', 'viewer'], door.authenticate) },
-      (request, reply) => download(door, request.params.id, request, reply),
-    );
+    mount(app, blobRows, parts);
   };
 }
 
-async function upload(door: BlobDoor, request: FastifyRequest, reply: FastifyReply): Promise<object> {
+type BlobRecord = Parameters<Engine['blobs']['save']>[1];
+
+async function upload(
+  { request, reply, parts }: Call,
+  save: (record: BlobRecord) => Promise<unknown>,
+): Promise<object> {
   try {
-    return await store(door, request);
+    return await store(parts, request, save);
   } catch (error) {
     // The rest of a refused upload is read past, or the caller would never get to read why;
     // then the connection ends, because nobody knows where its next request would begin.
@@ -58,21 +118,17 @@ async function upload(door: BlobDoor, request: FastifyRequest, reply: FastifyRep
   }
 }
 
+/** Bytes whose record is refused are not kept. */
 async function store(
-  { engine, blobStore, blobLimitBytes }: BlobDoor,
+  { blobStore, blobLimitBytes }: Parts,
   request: FastifyRequest,
+  save: (record: BlobRecord) => Promise<unknown>,
 ): Promise<object> {
   const part = await filePartOf(request);
   const { id, size, sha256, path } = await blobStore.put(readPart(part.file), blobLimitBytes);
   const filename = displayName(part.filename);
   try {
-    await engine.blobs.save(request.actor, {
-      id,
-      filename,
-      size,
-      sha256,
-      contentType: plainType(part.mimetype),
-    });
+    await save({ id, filename, size, sha256, contentType: plainType(part.mimetype) });
   } catch (error) {
     await blobStore.remove(id);
     throw error;
@@ -107,20 +163,16 @@ function asCallersFault(error: unknown): unknown {
   return new SpineError('bad_request', {}, { cause: error, message });
 }
 
-const UNKNOWN_TYPE = 'application/octet-stream';
-
 function plainType(given: string): string {
   return /^[\w.+-]{1,60}\/[\w.+-]{1,60}$/.test(given) ? given.toLowerCase() : UNKNOWN_TYPE;
 }
 
-async function download(
-  { engine, blobStore }: BlobDoor,
-  id: string,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
+async function download(call: Call): Promise<FastifyReply> {
+  const { request, reply } = call;
+  const { id = '' } = call.params;
   if (!/^[\w-]{1,64}$/.test(id)) throw new SpineError('not_found');
-  const blob = await engine.blobs.get(id);
+  const blob = await call.engine.blobs.get(id);
+  await refuseForeign(call, blob);
   const etag = `"${blob.sha256}"`;
   reply.headers({
     etag,
@@ -130,7 +182,19 @@ async function download(
     'repr-digest': `sha-256=:${Buffer.from(blob.sha256, 'hex').toString('base64')}:`,
   });
   if (request.headers['if-none-match'] === etag) return reply.code(304).send();
-  const bytes = await blobStore.open(id);
+  const bytes = await call.parts.blobStore.open(id);
   if (bytes === null) throw new SpineError('not_found');
   return reply.header('content-length', bytes.size).send(bytes.content);
+}
+
+/** An artifact is for those who may see its job; a run may see no other file at all. */
+async function refuseForeign({ engine, actor }: Call, { jobNo }: Artifact): Promise<void> {
+  if (jobNo !== null && actor.targets !== null) await engine.jobs.get(actor, String(jobNo));
+  if (jobNo === null && actor.role === 'run') throw new SpineError('forbidden');
+}
+
+type Artifact = Awaited<ReturnType<Engine['blobs']['get']>>;
+
+function artifactView({ id, filename, size, sha256, contentType, createdAt, createdBy }: Artifact): object {
+  return { id, filename, size, sha256, contentType, createdAt: iso(createdAt), createdBy };
 }

@@ -1,13 +1,15 @@
 /** Jobs at the Spine door: create, list, read, and what people do to them. */
 
-import type { Accepted } from '../../domain/command.ts';
+import type { Accepted, Actor } from '../../domain/command.ts';
 import { SpineError } from '../../domain/error.ts';
 import type { Job, JobInput } from '../../domain/job.ts';
 import type { Engine, IdempotencyKey, JobDraft } from '../../engine/engine.ts';
-import { type Answer, type Call, row, type Row } from '../routes.ts';
+import { type Call, row, type Row } from '../routes.ts';
+import { Job as JobAnswer, JobBatch, JobEvents, JobList } from '../answers.ts';
 import {
   CancelBody,
   CommentBody,
+  CreateHeaders,
   ListQuery,
   NewJob,
   type NewJobBody,
@@ -20,45 +22,79 @@ import { listJobs } from './spine-list.ts';
 import { eventView, jobJson, onlyInput, outcomeOf } from './spine-view.ts';
 
 const EVERYONE = ['head', 'worker', 'viewer'] as const;
+const MAKERS = ['head', 'worker'] as const;
+const HEAD = ['head'] as const;
 const PAGE = 1_000;
+
+/** What a call about one job can be told. */
+const ABOUT_ONE = ['not_found', 'forbidden'] as const;
+const MAKING = [
+  'forbidden',
+  'not_owner',
+  'unique_key_taken',
+  'idempotency_conflict',
+  'too_many_children',
+  'queue_full',
+] as const;
 
 export const jobRows: readonly Row[] = [
   row({
     method: 'POST',
     path: '/jobs',
-    who: ['head', 'worker'],
-    admits: (actor, body) => actor.role === 'head' || isChild(body),
+    name: 'createJob',
+    about: 'Create a job. Workers may create children of a job they hold.',
+    who: [...MAKERS, 'run'],
+    admits: mayCreate,
+    headers: CreateHeaders,
     body: NewJob,
     status: 201,
+    answer: JobAnswer,
+    errors: MAKING,
     handle: async (call) => (await create(call, [call.body])).join(''),
   }),
   row({
     method: 'POST',
     path: '/jobs/batch',
-    who: ['head', 'worker'],
+    name: 'createJobs',
+    about: 'Create up to 1,000 jobs, all or none.',
+    who: MAKERS,
     admits: (actor, body) => actor.role === 'head' || areChildren(body),
+    headers: CreateHeaders,
     body: NewJobs,
     status: 201,
+    answer: JobBatch,
+    errors: MAKING,
     handle: async (call) => `{"jobs":[${(await create(call, call.body.jobs)).join(',')}]}`,
   }),
   row({
     method: 'GET',
     path: '/jobs',
+    name: 'listJobs',
+    about: 'List jobs, filtered, searched and in pages. A worker sees its own targets.',
     who: EVERYONE,
     query: ListQuery,
+    answer: JobList,
     handle: ({ engine, actor, query }) => listJobs(engine, actor, query),
   }),
   row({
     method: 'GET',
     path: '/jobs/:id',
-    who: EVERYONE,
+    name: 'getJob',
+    about: 'Read a job, by its id or its short number.',
+    who: [...EVERYONE, 'run'],
+    answer: JobAnswer,
+    errors: ABOUT_ONE,
     handle: async (call) => fullJson(call.engine, await call.engine.jobs.get(call.actor, await jobId(call))),
   }),
   row({
     method: 'GET',
     path: '/jobs/:id/events',
-    who: EVERYONE,
+    name: 'getJobEvents',
+    about: 'Read what happened to a job, oldest first.',
+    who: [...EVERYONE, 'run'],
     query: PageQuery,
+    answer: JobEvents,
+    errors: ABOUT_ONE,
     handle: async (call) => {
       const { after = 0, limit = PAGE } = call.query;
       const events = await call.engine.jobs.events(call.actor, await jobId(call), after, limit);
@@ -68,38 +104,57 @@ export const jobRows: readonly Row[] = [
   row({
     method: 'POST',
     path: '/jobs/:id/comment',
-    who: ['head', 'worker'],
+    name: 'commentJob',
+    about: 'Add a comment to a job.',
+    who: [...MAKERS, 'run'],
     body: CommentBody,
+    answer: JobAnswer,
+    errors: ABOUT_ONE,
     handle: async (call) =>
       answer(call, await call.engine.jobs.comment(call.actor, await jobId(call), call.body.text)),
   }),
   row({
     method: 'POST',
     path: '/jobs/:id/cancel',
-    who: ['head'],
+    name: 'cancelJob',
+    about: 'End a job and its children; running work learns of it by cancelRequested.',
+    who: HEAD,
     body: CancelBody,
+    answer: JobAnswer,
+    errors: [...ABOUT_ONE, 'conflict'],
     handle: async (call) =>
       answer(call, await call.engine.jobs.cancel(call.actor, await jobId(call), call.body.reason ?? null)),
   }),
   row({
     method: 'POST',
     path: '/jobs/:id/retry',
-    who: ['head'],
+    name: 'retryJob',
+    about: 'Open an ended job again.',
+    who: HEAD,
     body: NoFields,
+    answer: JobAnswer,
+    errors: [...ABOUT_ONE, 'conflict'],
     handle: async (call) => answer(call, await call.engine.jobs.retry(call.actor, await jobId(call))),
   }),
   row({
     method: 'POST',
     path: '/jobs/:id/redrive',
-    who: ['head'],
+    name: 'redriveJob',
+    about: 'Give a dead job all its attempts again.',
+    who: HEAD,
     body: NoFields,
+    answer: JobAnswer,
+    errors: [...ABOUT_ONE, 'conflict'],
     handle: async (call) => answer(call, await call.engine.jobs.redrive(call.actor, await jobId(call))),
   }),
 ];
 
 /** The job that the path names, by id or by its short number. What cannot be either never reaches the store. */
-export async function jobId({ engine, actor, params }: Call): Promise<string> {
-  const { id = '' } = params;
+export function jobId({ engine, actor, params }: Call): Promise<string> {
+  return fullId(engine, actor, params['id'] ?? '');
+}
+
+export async function fullId(engine: Engine, actor: Actor, id: string): Promise<string> {
   if (!/^[\w.:~-]{1,100}$/.test(id)) throw new SpineError('not_found', { id });
   return /^\d{1,15}$/.test(id) ? (await engine.jobs.get(actor, id)).id : id;
 }
@@ -109,7 +164,7 @@ export async function answer(
   { engine }: Pick<Call, 'engine'>,
   accepted: Accepted,
   extra?: object,
-): Promise<Answer> {
+): Promise<string> {
   return await fullJson(engine, accepted.job, { ...outcomeOf(accepted), ...extra });
 }
 
@@ -120,8 +175,13 @@ async function fullJson(engine: Engine, job: Job, extra?: object): Promise<strin
   return jobJson(job, details, extra);
 }
 
-/** A worker has no right to create work of its own, only children of a job that it holds. */
-function isChild(body: unknown): boolean {
+/** A worker has no right to create work of its own, only children of a job that it holds; a run, of its own job. */
+function mayCreate(actor: Actor, body: unknown): boolean {
+  if (actor.role === 'head') return true;
+  return isChild(body) && (actor.onlyJob === undefined || body.parentId === actor.onlyJob);
+}
+
+function isChild(body: unknown): body is { parentId: string } {
   return typeof (body as { parentId?: unknown } | null)?.parentId === 'string';
 }
 

@@ -1,43 +1,78 @@
 /** Leases at the Spine door: claim, heartbeat, and the calls that end a claim. */
 
-import type { ClaimedJob } from '../../domain/command.ts';
+import type { Actor, ClaimedJob } from '../../domain/command.ts';
 import { SpineError } from '../../domain/error.ts';
 import type { JobDetails } from '../../domain/job.ts';
 import { serves } from '../../domain/lease.ts';
 import { LIMITS } from '../../domain/limits.ts';
-import type { Engine } from '../../engine/engine.ts';
+import type { Ending, Engine } from '../../engine/engine.ts';
+import {
+  BatchResults,
+  Beat,
+  Claimed,
+  ClaimedJob as ClaimedJobAnswer,
+  EndedJob,
+  EndedMaybeNext,
+  Logs,
+  LogsAccepted,
+} from '../answers.ts';
 import { type Call, row, type Row } from '../routes.ts';
 import {
   ClaimBody,
   ClaimNextBody,
+  CompleteBatchBody,
   CompleteBody,
   FailBody,
   HeartbeatBody,
+  LeaseHeaders,
   LogBody,
+  type NextClaim,
   PageQuery,
   ReleaseBody,
   SnoozeBody,
 } from '../schemas.ts';
 import { iso, timeOf } from '../times.ts';
+import { completeBatch } from './spine-batch.ts';
 import { answer, jobId } from './spine-jobs.ts';
 import { forHolder, jobJson, onlyInput } from './spine-view.ts';
 
-const HOLDERS = ['head', 'worker'] as const;
+const HOLDERS = ['head', 'worker', 'run'] as const;
+const WORKERS = ['worker'] as const;
 const PAGE = 1_000;
+
+const ABOUT_ONE = ['not_found', 'forbidden'] as const;
+/** What a call under a lease can be told. */
+const HELD = [...ABOUT_ONE, 'not_owner', 'not_running', 'lease_lost', 'lease_token_required'] as const;
 
 export const leaseRows: readonly Row[] = [
   row({
     method: 'POST',
     path: '/jobs/claim',
-    who: ['worker'],
+    name: 'claimNext',
+    about: 'Take the best ready jobs, waiting for one if need be.',
+    who: WORKERS,
     body: ClaimNextBody,
+    answer: Claimed,
+    errors: ['forbidden'],
     handle: claimNext,
   }),
   row({
     method: 'POST',
     path: '/jobs/:id/claim',
-    who: ['worker'],
+    name: 'claimJob',
+    about: 'Take this very job.',
+    who: WORKERS,
     body: ClaimBody,
+    answer: ClaimedJobAnswer,
+    errors: [
+      ...ABOUT_ONE,
+      'already_claimed',
+      'terminal_status',
+      'max_attempts_reached',
+      'not_ready',
+      'paused',
+      'pool_full',
+    ],
     handle: async (call) => {
       const accepted = await call.engine.leases.claim(call.actor, await jobId(call), call.body);
       return answer(call, accepted, forHolder(accepted.job));
@@ -46,53 +81,77 @@ export const leaseRows: readonly Row[] = [
   row({
     method: 'POST',
     path: '/jobs/:id/heartbeat',
+    name: 'heartbeat',
+    about: 'Keep the lease, say how far the work is, and hear whether to stop.',
     who: HOLDERS,
+    headers: LeaseHeaders,
     body: HeartbeatBody,
+    answer: Beat,
+    errors: HELD,
     handle: async (call) => {
+      const progress = atMost(call.body.progress, 'progress', LIMITS.progressBytes);
       const { leases } = call.engine;
-      return answer(
-        call,
-        await leases.heartbeat(
-          call.actor,
-          await jobId(call),
-          tokenOf(call),
-          atMost(call.body.progress, 'progress', LIMITS.progressBytes),
-        ),
-      );
+      const accepted = await leases.heartbeat(call.actor, await jobId(call), tokenOf(call), progress);
+      return answer(call, accepted, accepted.job.cancelRequested ? NO_NEWS : GO_ON);
     },
   }),
   row({
     method: 'POST',
     path: '/jobs/:id/complete',
+    name: 'completeJob',
+    about: 'End a job well; with next, take further ones in the same call.',
     who: HOLDERS,
+    admits: mayClaimNext,
+    headers: LeaseHeaders,
     body: CompleteBody,
+    answer: EndedMaybeNext,
+    errors: HELD,
     handle: async (call) => {
-      const { leases } = call.engine;
-      return answer(
-        call,
-        await leases.complete(call.actor, await jobId(call), tokenOf(call), call.body.result),
-      );
+      const { next, result } = call.body;
+      const id = await jobId(call);
+      if (next !== undefined) return endThenClaim(call, id, { verb: 'complete', result }, next);
+      return answer(call, await call.engine.leases.complete(call.actor, id, tokenOf(call), result));
     },
   }),
   row({
     method: 'POST',
+    path: '/jobs/complete-batch',
+    name: 'completeJobs',
+    about: 'End up to 1,000 jobs well; each is judged by itself, and the answer says how.',
+    who: ['head', 'worker'],
+    body: CompleteBatchBody,
+    answer: BatchResults,
+    handle: completeBatch,
+  }),
+  row({
+    method: 'POST',
     path: '/jobs/:id/fail',
+    name: 'failJob',
+    about: 'End an attempt badly; the job is queued again while attempts are left, unless requeue is false.',
     who: HOLDERS,
+    admits: mayClaimNext,
+    headers: LeaseHeaders,
     body: FailBody,
+    answer: EndedMaybeNext,
+    errors: HELD,
     handle: async (call) => {
-      const { requeue = true } = call.body;
+      const { requeue = true, next } = call.body;
       const error = atMost(call.body.error, 'error', LIMITS.errorChars);
-      return answer(
-        call,
-        await call.engine.leases.fail(call.actor, await jobId(call), tokenOf(call), error, requeue),
-      );
+      const id = await jobId(call);
+      if (next !== undefined) return endThenClaim(call, id, { verb: 'fail', error, requeue }, next);
+      return answer(call, await call.engine.leases.fail(call.actor, id, tokenOf(call), error, requeue));
     },
   }),
   row({
     method: 'POST',
     path: '/jobs/:id/release',
+    name: 'releaseJob',
+    about: 'Give a job back, for somebody else to do.',
     who: HOLDERS,
+    headers: LeaseHeaders,
     body: ReleaseBody,
+    answer: EndedJob,
+    errors: HELD,
     handle: async (call) => {
       const { reason = null } = call.body;
       return answer(
@@ -104,8 +163,13 @@ export const leaseRows: readonly Row[] = [
   row({
     method: 'POST',
     path: '/jobs/:id/snooze',
+    name: 'snoozeJob',
+    about: 'Put a job off until a later time.',
     who: HOLDERS,
+    headers: LeaseHeaders,
     body: SnoozeBody,
+    answer: EndedJob,
+    errors: HELD,
     handle: async (call) => {
       const untilAt = timeOf(call.body.untilAt, 'untilAt');
       return answer(
@@ -117,8 +181,13 @@ export const leaseRows: readonly Row[] = [
   row({
     method: 'POST',
     path: '/jobs/:id/logs',
+    name: 'writeLogs',
+    about: "Add lines to a job's log.",
     who: HOLDERS,
+    headers: LeaseHeaders,
     body: LogBody,
+    answer: LogsAccepted,
+    errors: HELD,
     handle: async (call) => {
       const now = call.engine.now();
       const lines = call.body.lines.map(({ text, level = 'info', at }, index) => ({
@@ -133,8 +202,12 @@ export const leaseRows: readonly Row[] = [
   row({
     method: 'GET',
     path: '/jobs/:id/logs',
-    who: ['head', 'worker', 'viewer'],
+    name: 'readLogs',
+    about: "Read a job's log, oldest line first.",
+    who: ['head', 'worker', 'viewer', 'run'],
     query: PageQuery,
+    answer: Logs,
+    errors: ABOUT_ONE,
     handle: async (call) => {
       const { after = 0, limit = PAGE } = call.query;
       const logs = await call.engine.jobs.logs(call.actor, await jobId(call), after, limit);
@@ -145,10 +218,23 @@ export const leaseRows: readonly Row[] = [
   }),
 ];
 
-/** v0 clients send no lease token, and are judged by who they are. */
-function tokenOf({ body, request }: Call<{ leaseToken?: string | null }>): string | null {
-  const header = request.headers['x-lease-token'];
-  return body.leaseToken ?? (typeof header === 'string' ? header : null);
+/** The job itself shows `cancelRequested` when it is true. */
+const NO_NEWS = { messages: [] };
+const GO_ON = { cancelRequested: false, ...NO_NEWS };
+
+/** v0 clients send no lease token, and are judged by who they are; a run is its lease. */
+function tokenOf({ actor, body, request }: Call<{ leaseToken?: string | null }>): string | null {
+  return body.leaseToken ?? leaseHeader(request) ?? actor.leaseToken ?? null;
+}
+
+export function leaseHeader({ headers }: Call['request']): string | null {
+  const header = headers['x-lease-token'];
+  return typeof header === 'string' ? header : null;
+}
+
+/** Only who may claim may claim the next: head does not work, and a run is one job alone. */
+function mayClaimNext(actor: Actor, body: unknown): boolean {
+  return actor.role === 'worker' || (body as { next?: unknown } | null)?.next === undefined;
 }
 
 /** Results may be as large as a body; what is written again and again may not. */
@@ -164,19 +250,37 @@ function atMost(value: unknown, field: string, limit: number): unknown {
 
 async function claimNext(call: Call<ClaimNext>): Promise<string> {
   const { engine, actor, body, reply } = call;
-  const { max = 1, waitMs = 0, leaseMs, claimId, types } = body;
+  const { waitMs = 0 } = body;
   const claimed = await engine.leases.claimNext(actor, {
-    targets: targetsOf(call),
-    max,
+    ...wanted(actor, body),
     waitMs,
     ...(waitMs > 0 && { signal: goneSignal(reply) }),
-    ...(types && { types }),
-    ...(leaseMs !== undefined && { leaseMs }),
-    ...(claimId !== undefined && { claimId }),
   });
-  // Whoever named the claim can ask for it again; anybody else's jobs would wait for their lease to end.
-  if (reply.raw.destroyed && claimId === undefined) await giveBack(call, claimed);
+  await keepIfThere(call, claimed, body.claimId);
   return `{"jobs":[${(await claimedJson(engine, claimed)).join(',')}]}`;
+}
+
+async function endThenClaim(
+  call: Call<{ leaseToken?: string | null }>,
+  id: string,
+  ending: Ending,
+  next: NextClaim,
+): Promise<string> {
+  const { engine, actor } = call;
+  const { leases } = engine;
+  const done = await leases.endThenClaim(actor, id, tokenOf(call), ending, wanted(actor, next));
+  await keepIfThere(call, done.next, next.claimId);
+  const [job, claimed] = await Promise.all([answer(call, done.ended), claimedJson(engine, done.next)]);
+  return `{"job":${job},"next":[${claimed.join(',')}]}`;
+}
+
+/** Whoever named the claim can ask for it again; anybody else's jobs would wait for their lease to end. */
+async function keepIfThere(
+  call: Call,
+  claimed: readonly ClaimedJob[],
+  claimId: string | undefined,
+): Promise<void> {
+  if (call.reply.raw.destroyed && claimId === undefined) await giveBack(call, claimed);
 }
 
 /** The request's own "close" comes as soon as its body was read; the reply's comes with the connection's end. */
@@ -186,30 +290,33 @@ function goneSignal(reply: Call['reply']): AbortSignal {
   return gone.signal;
 }
 
-interface ClaimNext {
+interface ClaimNext extends NextClaim {
   readonly target?: string;
-  readonly targets?: readonly string[];
-  readonly types?: readonly string[];
-  readonly max?: number;
   readonly waitMs?: number;
-  readonly leaseMs?: number;
-  readonly claimId?: string;
 }
 
-function targetsOf({ actor, body }: Call<ClaimNext>): readonly string[] {
-  if (body.target !== undefined && body.targets !== undefined) {
-    throw new SpineError(
-      'bad_request',
-      { field: 'target' },
-      { message: 'Send target or targets, not both.' },
-    );
+function wanted(actor: Actor, claim: Omit<ClaimNext, 'waitMs'>) {
+  const { max = 1, types, leaseMs, claimId } = claim;
+  return {
+    targets: targetsOf(actor, claim),
+    max,
+    ...(types && { types }),
+    ...(leaseMs !== undefined && { leaseMs }),
+    ...(claimId !== undefined && { claimId }),
+  };
+}
+
+/** Who may serve everything and names nothing gets what is addressed to him, or to anybody. */
+function targetsOf(actor: Actor, { target, targets }: ClaimNext): readonly string[] {
+  if (target !== undefined && targets !== undefined) {
+    const message = 'Send target or targets, not both.';
+    throw new SpineError('bad_request', { field: 'target' }, { message });
   }
-  const targets = body.targets ?? (body.target === undefined ? actor.targets : [body.target]);
-  if (targets === null)
-    throw new SpineError('bad_request', { field: 'targets' }, { message: 'targets is required.' });
-  const foreign = targets.find((target) => !serves(actor, target));
+  if (target === undefined && targets === undefined) return actor.targets ?? [actor.name, 'any'];
+  const named = targets ?? (target === undefined ? [] : [target]);
+  const foreign = named.find((one) => !serves(actor, one));
   if (foreign !== undefined) throw new SpineError('forbidden', { target: foreign });
-  return targets;
+  return named;
 }
 
 async function giveBack({ engine, actor }: Call, claimed: readonly ClaimedJob[]): Promise<void> {

@@ -12,10 +12,13 @@ import { jobJson } from './spine-view.ts';
 
 type Query = Static<typeof ListQuery>;
 const DEFAULT_PAGE = 100;
+/** Whoever uses one of these knows about pages. v0 had `status` and `target` alone. */
+const NATIVE = ['cursor', 'limit', 'order', 'q', 'type', 'tag', 'unassigned', 'retries'] as const;
 
 export async function listJobs(engine: Engine, actor: Actor, query: Query): Promise<string> {
-  const paged = query.cursor !== undefined || query.limit !== undefined || query.order !== undefined;
-  return paged ? await onePage(engine, actor, query) : await asV0(engine, actor, query);
+  return NATIVE.some((name) => query[name] !== undefined)
+    ? await onePage(engine, actor, query)
+    : await asV0(engine, actor, query);
 }
 
 async function onePage(engine: Engine, actor: Actor, query: Query): Promise<string> {
@@ -66,17 +69,28 @@ function statesOf({ status, state }: Query): readonly State[] {
   return status === undefined ? STATES : statesShownAs(status);
 }
 
-function filterOf({ target, queue, type, tag }: Query): Pick<JobFilter, 'target' | 'type' | 'tag'> {
-  if (target !== undefined && queue !== undefined && target !== queue) {
-    const message = 'queue and target mean the same and must not differ.';
-    throw new SpineError('bad_request', { field: 'queue' }, { message });
-  }
-  const name = target ?? queue;
+function filterOf(query: Query): Partial<JobFilter> {
+  const { type, tag, q, retries } = query;
+  const target = targetOf(query);
   return {
-    ...(name !== undefined && { target: name }),
+    ...(target !== undefined && { target }),
     ...(type !== undefined && { type }),
     ...(tag !== undefined && { tag }),
+    ...(q !== undefined && { words: q }),
+    ...(retries !== undefined && { retries }),
   };
+}
+
+/** Work that is addressed to nobody in particular is addressed to `any`. */
+function targetOf({ target, queue, unassigned }: Query): string | undefined {
+  const named = { target, queue, unassigned: unassigned ? 'any' : undefined };
+  const [first, ...others] = Object.entries(named).filter(([, name]) => name !== undefined);
+  for (const [field, name] of others) {
+    if (name === first?.[1]) continue;
+    const message = `${field} and ${first?.[0]} must not differ.`;
+    throw new SpineError('bad_request', { field }, { message });
+  }
+  return first?.[1];
 }
 
 async function printed(engine: Engine, jobs: readonly Job[]): Promise<string> {

@@ -1,47 +1,69 @@
-/** What anyone may ask: is it up, and how is it used. */
+/** What anyone may ask: is it up, how is it used, what can it do. */
 
 import { readFile } from 'node:fs/promises';
-import type { FastifyInstance } from 'fastify';
 import { SpineError } from '../../domain/error.ts';
-import type { Engine } from '../../engine/engine.ts';
-import type { Authenticate, Credential } from '../auth.ts';
-import { admit } from '../routes.ts';
+import { Description, Health, HealthDetails, Page } from '../answers.ts';
+import type { Credential } from '../auth.ts';
+import type { Parts } from '../parts.ts';
+import { row, type Row } from '../routes.ts';
 import { iso } from '../times.ts';
 
-export interface PublicDoor {
-  readonly engine: Engine;
-  readonly authenticate: Authenticate;
-  readonly credentials: readonly Credential[];
-  readonly version: string;
-  readonly skillMdPath: string;
-  readonly health: () => object | Promise<object>;
+const PACKAGED_SKILL = new URL('../../../SKILL.md', import.meta.url);
+const HIDDEN = '$SPINE_TOKEN';
+const MARKDOWN_TYPE = 'text/markdown; charset=utf-8';
+
+export const publicRows: readonly Row[] = [
+  up('/health', 'getHealth'),
+  up('/healthz', 'getHealthz'),
+  row({
+    method: 'GET',
+    path: '/health/details',
+    name: 'getHealthDetails',
+    about: 'How the parts of the server are: store, loops, files.',
+    who: ['head', 'worker', 'viewer'],
+    answer: HealthDetails,
+    handle: async ({ parts }) => ({ ...health(parts), ...(await parts.health()) }),
+  }),
+  row({
+    method: 'GET',
+    path: '/skill.md',
+    name: 'getSkill',
+    about: 'This API on one page, for agents.',
+    who: 'anyone',
+    answer: Page,
+    media: MARKDOWN_TYPE,
+    errors: ['not_found'],
+    handle: async ({ parts }) => {
+      const text = (await readIfThere(parts.skillMdPath)) ?? (await readIfThere(PACKAGED_SKILL));
+      if (text === null) throw new SpineError('not_found');
+      return withoutTokens(text, parts.credentials);
+    },
+  }),
+  row({
+    method: 'GET',
+    path: '/openapi.json',
+    name: 'getDescription',
+    about: 'This API in OpenAPI 3.1, for programs.',
+    who: 'anyone',
+    answer: Description,
+    handle: async ({ parts }) => parts.description(),
+  }),
+];
+
+function up(path: string, name: string): Row {
+  return row({
+    method: 'GET',
+    path,
+    name,
+    about: 'Whether the server is up.',
+    who: 'anyone',
+    answer: Health,
+    handle: async ({ parts }) => health(parts),
+  });
 }
 
-export const PUBLIC_PATHS = [
-  { method: 'GET', path: '/health' },
-  { method: 'GET', path: '/healthz' },
-  { method: 'GET', path: '/health/details' },
-  { method: 'GET', path: '/skill.md' },
-] as const;
-
-const PACKAGED_SKILL = new URL('../../../SKILL.md', import.meta.url);
-
-export function publicDoor(app: FastifyInstance, door: PublicDoor): void {
-  const { engine, version, authenticate, credentials } = door;
-  const health = () => Promise.resolve({ ok: true, status: 'healthy', time: iso(engine.now()), version });
-  app.get('/health', health);
-  app.get('/healthz', health);
-  app.get('/health/details', { onRequest: admit(['head', 'worker', 'viewer'], authenticate) }, async () => ({
-    ...(await health()),
-    ...(await door.health()),
-  }));
-  app.get('/skill.md', async (_request, reply) => {
-    const text = (await readIfThere(door.skillMdPath)) ?? (await readIfThere(PACKAGED_SKILL));
-    if (text === null) throw new SpineError('not_found');
-    return reply
-      .header('content-type', 'text/markdown; charset=utf-8')
-      .send(withoutTokens(text, credentials));
-  });
+function health({ engine, version }: Parts): object {
+  return { ok: true, status: 'healthy', time: iso(engine.now()), version };
 }
 
 async function readIfThere(path: string | URL): Promise<string | null> {
@@ -55,5 +77,7 @@ async function readIfThere(path: string | URL): Promise<string | null> {
 
 /** People paste their token into such a page, and everybody may read it. */
 function withoutTokens(text: string, credentials: readonly Credential[]): string {
-  return credentials.reduce((page, { token }) => page.replaceAll(token, '$SPINE_TOKEN'), text);
+  const page = credentials.reduce((page, { token }) => page.replaceAll(token, HIDDEN), text);
+  // Stored tokens are known by their hash alone, but they can be told by their looks.
+  return page.replace(/\b(spn_|run\.)[\w.-]{20,}/g, HIDDEN);
 }

@@ -64,6 +64,11 @@ export async function readyJobsOfType(
   return (await sql.all(ready(sql).ofType, [target, typeNo, limit])).map(claimedFrom);
 }
 
+export async function hasReady(sql: Sql, target: string): Promise<boolean> {
+  const text = "select 1 from job where target = $1 and state = 'queued' limit 1";
+  return (await sql.all(text, [target])).length > 0;
+}
+
 export async function claimedUnder(sql: Sql, claimId: string): Promise<ClaimedJob[]> {
   return (await sql.all(ready(sql).underClaim, [claimId])).map(claimedFrom);
 }
@@ -94,16 +99,11 @@ export async function insertJobs(sql: Sql, rows: readonly NewRow[]): Promise<num
 }
 
 export async function updateJobs(sql: Sql, changes: readonly Change[]): Promise<void> {
-  await sql.update(
-    JOB_OFTEN,
-    changes.map((change) => oftenRow(change.after)),
-  );
+  const often = changes.map((change) => oftenRow(change.after));
   const rare = changes.filter((change) => rarelyChanged(change.before, change.after));
-  if (rare.length > 0)
-    await sql.update(
-      JOB_RARELY,
-      rare.map((change) => rarelyRow(change.after)),
-    );
+  const rarely = rare.map((change) => rarelyRow(change.after));
+  // Both are sent before either is waited for: on a pipelined connection the commit follows at once.
+  await Promise.all([sql.update(JOB_OFTEN, often), rare.length > 0 && sql.update(JOB_RARELY, rarely)]);
 }
 
 const OUTCOME: Shape = {
@@ -194,9 +194,14 @@ export async function inputOf(sql: Sql, jobNo: number): Promise<JobInput> {
   return inputFrom(row ?? [], 0);
 }
 
+// Locked, or a dependent that is created while the lineage settles would wait for ever.
+const lastMember = perDialect(
+  (dialect) =>
+    `select ${JOB_COLUMNS} from job where root_no = $1 order by retry_count desc limit 1${locking({ dialect }, 'for update')}`,
+);
+
 export async function lastOfLineage(sql: Sql, rootNo: number): Promise<Job | null> {
-  const text = `select ${JOB_COLUMNS} from job where root_no = $1 order by retry_count desc limit 1`;
-  const [row] = await sql.all(text, [rootNo]);
+  const [row] = await sql.all(lastMember(sql), [rootNo]);
   return row === undefined ? null : jobFrom(row);
 }
 

@@ -5,9 +5,15 @@ import type { Pool } from '../store.ts';
 import { locking, perDialect, type Row, type Shape, type Sql } from './driver.ts';
 import { JOB_COLUMNS, jobFrom } from './job-row.ts';
 
+// After a capacity was lowered nothing starts until those that are too many have ended.
+const surplusHeld = `
+  select 1 from slot surplus join pool on pool.name = surplus.pool
+  where surplus.pool = $1 and surplus.idx >= pool.capacity and surplus.job_no is not null`;
+
 const free = perDialect(
   (dialect) =>
-    `select idx from slot where pool = $1 and job_no is null order by idx limit $2${locking({ dialect }, 'for update skip locked')}`,
+    `select idx from slot where pool = $1 and job_no is null and not exists (${surplusHeld})
+     order by idx limit $2${locking({ dialect }, 'for update skip locked')}`,
 );
 
 export async function freeSlots(sql: Sql, pool: string, count: number): Promise<number[]> {
@@ -26,7 +32,14 @@ const SLOT: Shape = {
 /** How many of one key may run is the pool's `per_key`; one when the key stands alone. */
 export async function ensureKeySlots(sql: Sql, keyPool: string, pool: string | null): Promise<void> {
   const [row] = pool === null ? [] : await sql.all('select per_key from pool where name = $1', [pool]);
-  await makeSlots(sql, keyPool, (row?.[0] as number | undefined) ?? 1);
+  const perKey = (row?.[0] as number | undefined) ?? 1;
+  await makeSlots(sql, keyPool, perKey);
+  await dropFreeFrom(sql, keyPool, perKey);
+}
+
+/** Slots beyond a lowered number. */
+async function dropFreeFrom(sql: Sql, pool: string, idx: number): Promise<void> {
+  await sql.run('delete from slot where pool = $1 and idx >= $2 and job_no is null', [pool, idx]);
 }
 
 async function makeSlots(sql: Sql, pool: string, count: number): Promise<void> {
@@ -65,24 +78,27 @@ export async function releaseSlots(sql: Sql, jobNos: readonly number[]): Promise
 }
 
 // Walks from target to target along job_waiting instead of reading every waiter.
-const waiters = perDialect(
+const waitingTargets = `
+  with recursive waiting (target) as (
+    select min(target) from job where blocked_on = $1
+    union all
+    select (select min(target) from job where blocked_on = $1 and target > waiting.target)
+    from waiting where waiting.target is not null
+  )
+  select target from waiting where target is not null`;
+
+const waitersOf = perDialect(
   (dialect) => `
-    with recursive waiting (target) as (
-      select min(target) from job where blocked_on = $1
-      union all
-      select (select min(target) from job where blocked_on = $1 and target > waiting.target)
-      from waiting where waiting.target is not null
-    )
-    select ${JOB_COLUMNS} from job where no in (
-      select (
-        select best.no from job best where best.blocked_on = $1 and best.target = waiting.target
-        order by best.priority desc, best.no limit 1
-      ) from waiting where waiting.target is not null
-    ) order by no${locking({ dialect }, 'for update skip locked')}`,
+    select ${JOB_COLUMNS} from job where blocked_on = $1 and target = $2
+    order by priority desc, no limit $3${locking({ dialect }, 'for update skip locked')}`,
 );
 
-export async function bestWaiters(sql: Sql, pool: string): Promise<Job[]> {
-  return (await sql.all(waiters(sql), [pool])).map(jobFrom);
+export async function bestWaiters(sql: Sql, pool: string, ofEach: number): Promise<Job[]> {
+  const targets = await sql.all(waitingTargets, [pool]);
+  const rows = await Promise.all(
+    targets.map(async ([target = null]) => sql.all(waitersOf(sql), [pool, target, ofEach])),
+  );
+  return rows.flat().map(jobFrom);
 }
 
 export async function savePool(sql: Sql, pool: Pool, at: number): Promise<void> {
@@ -92,10 +108,15 @@ export async function savePool(sql: Sql, pool: Pool, at: number): Promise<void> 
     [pool.name, pool.capacity, pool.perKey, at],
   );
   await makeSlots(sql, pool.name, pool.capacity);
-  await sql.run('delete from slot where pool = $1 and idx >= $2 and job_no is null', [
-    pool.name,
-    pool.capacity,
-  ]);
+  await dropFreeFrom(sql, pool.name, pool.capacity);
+}
+
+export async function ensurePool(sql: Sql, pool: Pool, at: number): Promise<void> {
+  const made = await sql.run(
+    'insert into pool (name, capacity, per_key, updated_at) values ($1, $2, $3, $4) on conflict (name) do nothing',
+    [pool.name, pool.capacity, pool.perKey, at],
+  );
+  if (made > 0) await makeSlots(sql, pool.name, pool.capacity);
 }
 
 export async function deletePool(sql: Sql, name: string): Promise<'deleted' | 'missing' | 'in_use'> {

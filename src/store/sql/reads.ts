@@ -80,6 +80,7 @@ export function readsOver(sql: Sql): Reads {
         )
       ).map(logFrom),
     feed: (after, limit) => feed(sql, after, limit),
+    feedEnd: () => feedEnd(sql),
     counts: async () =>
       (
         await sql.all(
@@ -154,19 +155,21 @@ export function readsOver(sql: Sql): Reads {
 
 /** Each state is read along job_by_state and the pages are merged, so that old jobs never slow the new. */
 async function list(sql: Sql, filter: ListFilter): Promise<Job[]> {
-  if (filter.targets?.length === 0) return [];
+  if (filter.targets?.length === 0 || filter.states.length === 0) return [];
   const newest = filter.order === 'newest';
-  const pages = await Promise.all(filter.states.map((state) => page(sql, filter, state, newest)));
-  const sign = newest ? -1 : 1;
-  return pages
-    .flat()
-    .toSorted((a, b) => sign * (a.no - b.no))
-    .slice(0, filter.limit);
+  const params: Value[] = [];
+  const put: Put = (value) => `$${params.push(value)}`;
+  // One statement sees one moment: a job that changes its state meanwhile is on the page once.
+  const pages = filter.states.map(
+    (state, i) => `select * from (${page(sql, filter, state, newest, put)}) as page${i}`,
+  );
+  const text = `${pages.join(' union all ')} order by no ${newest ? 'desc' : 'asc'} limit ${put(filter.limit)}`;
+  return (await sql.all(text, params)).map(jobFrom);
 }
 
-async function page(sql: Sql, filter: ListFilter, state: State, newest: boolean): Promise<Job[]> {
-  const params: Value[] = [];
-  const put = (value: Value): string => `$${params.push(value)}`;
+type Put = (value: Value) => string;
+
+function page(sql: Sql, filter: ListFilter, state: State, newest: boolean, put: Put): string {
   const where = [place(sql, put(state), newest, filter.from === null ? null : put(filter.from))];
   if (filter.targets !== null) where.push(`target in (${filter.targets.map(put).join(', ')})`);
   if (filter.retries) where.push('retry_count > 0');
@@ -177,8 +180,7 @@ async function page(sql: Sql, filter: ListFilter, state: State, newest: boolean)
       `exists (select 1 from job_tag where job_tag.tag = ${put(filter.tag)} and job_tag.job_no = job.no)`,
     );
   const order = newest ? 'state desc, no desc' : 'state, no';
-  const text = `select ${JOB_COLUMNS} from job where ${where.join(' and ')} order by ${order} limit ${put(filter.limit)}`;
-  return (await sql.all(text, params)).map(jobFrom);
+  return `select ${JOB_COLUMNS} from job where ${where.join(' and ')} order by ${order} limit ${put(filter.limit)}`;
 }
 
 /**
@@ -195,7 +197,7 @@ function place(sql: Sql, state: string, newest: boolean, from: string | null): s
 // The cross joins hold SQLite to this order: it would scan every event and sort them.
 async function feed(sql: Sql, after: FeedPlace, limit: number): Promise<FeedEvent[]> {
   const text = `
-    select event.job_no, event.seq, event.at, event.kind, event.actor, event.facts, flush.pos, event.ordinal, job.id
+    select event.job_no, event.seq, event.at, event.kind, event.actor, event.facts, flush.pos, event.ordinal, job.id, job.target
     from flush cross join event cross join job
     where event.flush_no = flush.no and job.no = event.job_no and flush.pos >= $1 and (flush.pos > $1 or event.ordinal > $2)
     order by flush.pos, event.ordinal limit $3`;
@@ -204,7 +206,17 @@ async function feed(sql: Sql, after: FeedPlace, limit: number): Promise<FeedEven
     pos: row[6] as number,
     ordinal: row[7] as number,
     jobId: row[8] as string,
+    target: row[9] as string,
   }));
+}
+
+/** Along flush_by_pos from its end. */
+async function feedEnd(sql: Sql): Promise<FeedPlace> {
+  const text = `
+    select flush.pos, coalesce((select max(ordinal) from event where event.flush_no = flush.no), 0)
+    from flush where flush.pos is not null order by flush.pos desc limit 1`;
+  const [row] = await sql.all(text, []);
+  return row === undefined ? { pos: 0, ordinal: 0 } : { pos: row[0] as number, ordinal: row[1] as number };
 }
 
 function logFrom(row: Row): StoredLog {

@@ -68,6 +68,8 @@ export async function saveType(sql: Sql, type: NewType, at: number): Promise<Job
      on conflict (name) do update set ${update} returning ${TYPE_COLUMNS}`,
     [type.name, type.label, type.sop, type.paramsSchema, at],
   );
+  // A pause may have been waiting for a type of this name, and other servers keep lists of types.
+  await sql.run("update revision set value = value + 1 where name = 'routing'", []);
   return typeFrom(row ?? []);
 }
 

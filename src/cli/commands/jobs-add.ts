@@ -1,0 +1,136 @@
+import type { Job, NewJob, SpineClient } from '../../client/index.ts';
+import type { Handler } from '../command.ts';
+import { usage } from '../failure.ts';
+import type { Session } from '../session.ts';
+import { jobLine } from './job-lines.ts';
+import { jobRefs } from './job-ref.ts';
+import { waitForAll } from './jobs-wait.ts';
+import { given, json, moment, parsed, readStdin, textOrJson } from './values.ts';
+
+interface Options {
+  readonly target?: string;
+  readonly type?: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly params?: string;
+  readonly meta?: string;
+  readonly priority?: number;
+  readonly tag?: readonly string[];
+  readonly runAt?: string;
+  readonly after?: readonly string[];
+  readonly timeLimit?: number;
+  readonly lease?: number;
+  readonly maxAttempts?: number;
+  readonly uniqueKey?: string;
+  readonly pool?: string;
+  readonly concurrencyKey?: string;
+  readonly idempotencyKey?: string;
+  readonly wait?: boolean;
+  readonly timeout?: number;
+}
+
+/** The server's limit for one call. */
+const BATCH = 1_000;
+
+export const addJobs: Handler<Options> = async (session, { args: [spec], options }) => {
+  if (spec === undefined && options.type === undefined && options.title === undefined && !options.params)
+    throw usage(
+      'There is nothing to do in this job.',
+      'Write what to do, a --type, or - for standard input.',
+    );
+  const client = await session.client();
+  const fields = await fieldsOf(session, client, options);
+  const { jobs, many } = spec === '-' ? await fromStdin(session) : await one(session, spec);
+  const made = await create(
+    client,
+    jobs.map((job) => ({ ...fields, ...job })),
+    options.idempotencyKey,
+  );
+  if (options.wait)
+    return await waitForAll(
+      session,
+      client,
+      made.map(({ id }) => id),
+      options.timeout ?? null,
+    );
+  session.out.result({
+    value: many ? { jobs: made } : made[0],
+    lines: () => made.map((job) => jobLine(job, 'created')),
+    ids: () => made.map(({ id }) => id),
+  });
+};
+
+interface Wanted {
+  readonly jobs: readonly NewJob[];
+  readonly many: boolean;
+}
+
+async function one(session: Session, spec: string | undefined): Promise<Wanted> {
+  return { jobs: [given({ spec: await textOrJson(session, spec) })], many: false };
+}
+
+/** A job, a list of jobs, or one job on each line. */
+async function fromStdin(session: Session): Promise<Wanted> {
+  const text = await readStdin(session);
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  if (lines.length === 0) throw usage('Standard input is empty.', 'Send a job as JSON.');
+  if (lines.length > 1 && lines.every((line) => line.startsWith('{') && line.trimEnd().endsWith('}')))
+    return { jobs: lines.map((line, index) => asJob(parsed(line, `Line ${index + 1}`))), many: true };
+  const value = parsed(text, 'Standard input');
+  return Array.isArray(value)
+    ? { jobs: value.map(asJob), many: true }
+    : { jobs: [asJob(value)], many: false };
+}
+
+function asJob(value: unknown): NewJob {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw usage('Standard input must be a job as JSON object, a list of jobs, or one job on each line.');
+}
+
+async function fieldsOf(session: Session, client: SpineClient, options: Options): Promise<NewJob> {
+  const { target, type, title, description, priority, tag, maxAttempts, uniqueKey, pool, concurrencyKey } =
+    options;
+  return given({
+    ...{
+      target,
+      type,
+      title,
+      description,
+      priority,
+      tags: tag,
+      maxAttempts,
+      uniqueKey,
+      pool,
+      concurrencyKey,
+    },
+    params: await json(session, options.params, '--params'),
+    meta: await json(session, options.meta, '--meta'),
+    runAt: options.runAt === undefined ? undefined : moment(session, options.runAt, '--run-at'),
+    after: options.after && (await jobIds(client, options.after)),
+    timeoutMs: options.timeLimit,
+    leaseMs: options.lease,
+  });
+}
+
+/** A dependency is named by its id alone. */
+async function jobIds(client: SpineClient, texts: readonly string[]): Promise<string[]> {
+  const refs = await jobRefs(client, texts);
+  return await Promise.all(refs.map(async (ref) => (await client.jobs.get(ref)).id));
+}
+
+async function create(
+  client: SpineClient,
+  jobs: readonly NewJob[],
+  idempotencyKey: string | undefined,
+): Promise<readonly Job[]> {
+  const [first, ...others] = jobs;
+  if (first === undefined) throw usage('There are no jobs in this list.');
+  const key = given({ idempotencyKey });
+  if (others.length === 0) return [await client.jobs.create(first, key)];
+  if (idempotencyKey !== undefined && jobs.length > BATCH)
+    throw usage(`With --idempotency-key at most ${BATCH} jobs can be created at once.`);
+  const made: Job[] = [];
+  for (let from = 0; from < jobs.length; from += BATCH)
+    made.push(...(await client.jobs.createBatch(jobs.slice(from, from + BATCH), key)));
+  return made;
+}

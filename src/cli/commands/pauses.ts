@@ -1,0 +1,62 @@
+import type { Pause } from '../../client/index.ts';
+import type { Given, Handler } from '../command.ts';
+import { usage } from '../failure.ts';
+import type { Session } from '../session.ts';
+import type { Line } from '../text/line.ts';
+import { table } from '../text/table.ts';
+import { relative } from '../text/times.ts';
+
+interface Options {
+  /** `--type digest`, or `--type` beside the name. */
+  readonly type?: string | true;
+}
+
+export const pause: Handler<Options> = async (session, given) => {
+  const what = subject(given);
+  const { pauses } = await session.client();
+  if (what === null) {
+    const list = await pauses.list();
+    return session.out.result({ value: { pauses: list }, lines: () => pauseTable(session, list) });
+  }
+  await pauses.pause(what.kind, what.name);
+  session.out.result({
+    value: { ...what, paused: true },
+    lines: () => [
+      `Nothing more is handed out for the ${what.kind} ${what.name}. Undo with: spine resume ${words(what)}`,
+    ],
+  });
+};
+
+export const resume: Handler<Options> = async (session, given) => {
+  const what = subject(given);
+  if (what === null) throw usage('What to resume is missing.', 'See what is paused with: spine pause');
+  await (await session.client()).pauses.resume(what.kind, what.name);
+  session.out.result({
+    value: { ...what, paused: false },
+    lines: () => [`The ${what.kind} ${what.name} goes on.`],
+  });
+};
+
+type Subject = Pick<Pause, 'kind' | 'name'>;
+
+function subject({ args: [name], options: { type } }: Given<Options>): Subject | null {
+  if (type === undefined) return name === undefined ? null : { kind: 'target', name };
+  const typeName = type === true ? name : type;
+  if (typeName === undefined) throw usage('--type needs the name of a type.');
+  if (type !== true && name !== undefined) throw usage('Name a target or a --type, not both.');
+  return { kind: 'type', name: typeName };
+}
+
+function words({ kind, name }: Subject): string {
+  return kind === 'type' ? `--type ${name}` : name;
+}
+
+function pauseTable(session: Session, pauses: readonly Pause[]): Line[] {
+  if (pauses.length === 0) {
+    session.out.note('Nothing is paused.');
+    return [];
+  }
+  const columns = [{ head: 'paused' }, { head: 'name' }, { head: 'since' }, { head: 'by' }];
+  const rows = pauses.map(({ kind, name, since, by }) => [kind, name, relative(since, session.now()), by]);
+  return table(columns, rows, session.out.columns);
+}

@@ -1,0 +1,190 @@
+/** `spine jobs …` */
+
+import { type Command, Option } from 'commander';
+import { type Act, collect, declare, JOB, JOBS, LEASE_TOKEN, milliseconds, whole } from './command.ts';
+import { STATES } from './text/states.ts';
+
+export function declareJobs(program: Command, act: Act): void {
+  const jobs = declare(program, 'jobs', 'Give work, look at it, do it.', [
+    ['spine jobs add "Update the changelog"', 'a job for the left claw'],
+    ['spine jobs list --state failed', 'what went wrong'],
+    ['spine jobs wait 12 --timeout 10m', 'exits with 0 when it is done, with 8 when it failed'],
+  ]);
+  declareAdd(jobs, act);
+  declareList(jobs, act);
+  declareReading(jobs, act);
+  declareWait(jobs, act);
+  declareClaim(jobs, act);
+  declareHolding(jobs, act);
+  declareSteering(jobs, act);
+}
+
+function declareAdd(jobs: Command, act: Act): void {
+  declare(jobs, 'add', 'Create a job, or many.', [
+    ['spine jobs add "Update the changelog"', 'text for the worker'],
+    [`spine jobs add --target any --type digest --params '{"day":"monday"}'`, 'a job of a type'],
+    ['spine jobs add "Water the plants" --run-at 2h --tag home', 'not before two hours from now'],
+    [`echo '{"spec":"hello","priority":5}' | spine jobs add -`, 'the whole job as JSON'],
+    ['cat jobs.jsonl | spine jobs add - --quiet', 'one job on each line; prints their ids'],
+  ])
+    .argument('[spec]', 'what to do: text or JSON; - reads whole jobs as JSON from standard input')
+    .option('-t, --target <name>', 'who may do it: a worker, a queue, or any (left-claw unless said)')
+    .option('--type <name>', 'the type of job')
+    .option('--title <text>', 'a title for lists')
+    .option('--description <text>', 'more about it')
+    .option('--params <json>', 'parameters, checked against the schema of the type; - for standard input')
+    .option('--meta <json>', 'notes of your own')
+    .option('-p, --priority <number>', 'higher is sooner; 0 unless said', whole)
+    .option('--tag <tag>', 'a tag; may be repeated', collect)
+    .option('--run-at <time>', 'not before this: 10m, 2h, or an ISO 8601 time')
+    .option('--after <job>', 'not before that job was done; may be repeated', collect)
+    .option('--time-limit <duration>', 'how long one attempt may take', milliseconds)
+    .option('--lease <duration>', 'how long its worker may be silent', milliseconds)
+    .option('--max-attempts <number>', 'how many times it runs at most', whole)
+    .option('--unique-key <key>', 'refused while an unfinished job of the type has this key')
+    .option('--pool <name>', 'the pool whose slots it takes')
+    .option('--concurrency-key <key>', 'jobs of a pool with the same key share its per-key slots')
+    .option('--idempotency-key <key>', 'the same key and job twice make one job')
+    .option('--wait', 'wait until it has ended, as jobs wait does')
+    .option('--timeout <duration>', 'how long to wait at most', milliseconds)
+    .action(act(async () => (await import('./commands/jobs-add.ts')).addJobs));
+}
+
+function declareList(jobs: Command, act: Act): void {
+  declare(jobs, 'list', 'List jobs, newest first.', [
+    ['spine jobs list', 'the 20 newest'],
+    ['spine jobs list --state running --target left-claw', 'what the left claw does now'],
+    ['spine jobs list --search "changelog" --limit 100', 'by words in title, description and spec'],
+    ['spine jobs list --all --json', 'every job, one JSON line each'],
+  ])
+    .alias('ls')
+    .addOption(new Option('-s, --state <state>', 'only jobs in this state').choices(STATES))
+    .option('-t, --target <name>', 'only jobs for this worker or queue')
+    .option('--type <name>', 'only jobs of this type')
+    .option('--tag <tag>', 'only jobs with this tag')
+    .option('--search <words>', 'only jobs with these words')
+    .option('--oldest', 'oldest first')
+    .option('-n, --limit <number>', 'how many at most', whole, 20)
+    .option('--cursor <cursor>', 'go on where the last page ended')
+    .option('--all', 'page after page until the end')
+    .action(act(async () => (await import('./commands/jobs-list.ts')).listJobs));
+}
+
+function declareReading(jobs: Command, act: Act): void {
+  declare(jobs, 'get', 'Show everything about a job.', [
+    ['spine jobs get 12', 'by its number'],
+    ['spine jobs get 12 --events', 'with its history'],
+    ['spine jobs get 12 --json', 'as JSON'],
+  ])
+    .argument(...JOB)
+    .option('--events', 'with what happened to it')
+    .action(act(async () => (await import('./commands/jobs-get.ts')).getJob));
+  declare(jobs, 'logs', "Print a job's log.", [
+    ['spine jobs logs 12', 'the log so far'],
+    ['spine jobs logs 12 -f', 'and what follows, until the job has ended'],
+  ])
+    .argument(...JOB)
+    .option('-f, --follow', 'go on until the job has ended')
+    .addOption(
+      new Option('--level <level>', 'only lines at least this important').choices([
+        'debug',
+        'info',
+        'warn',
+        'error',
+      ]),
+    )
+    .option('--after <number>', 'only lines after this one', whole)
+    .action(act(async () => (await import('./commands/jobs-logs.ts')).showLogs));
+}
+
+function declareWait(jobs: Command, act: Act): void {
+  declare(jobs, 'wait', 'Wait until jobs have ended; exits with 8 when one did not succeed.', [
+    ['spine jobs wait 12', 'for as long as it takes'],
+    ['spine jobs wait 12 13 --timeout 10m', 'exits with 7 when ten minutes were not enough'],
+  ])
+    .argument(...JOBS)
+    .option('--timeout <duration>', 'how long to wait at most', milliseconds)
+    .action(act(async () => (await import('./commands/jobs-wait.ts')).waitForJobs));
+}
+
+function declareClaim(jobs: Command, act: Act): void {
+  declare(jobs, 'claim', 'Take a job as a worker: the next one, or the one named.', [
+    ['spine jobs claim', 'the next job of the left claw; exits with 3 when there is none'],
+    ['spine jobs claim --target right-claw --wait 30s', 'waits for one; exits with 7 when none came'],
+    ['spine jobs claim --json', 'with the lease token that the other calls take'],
+  ])
+    .argument('[job]', 'this very job')
+    .option('-t, --target <name>', 'of this target; may be repeated', collect)
+    .option('--type <name>', 'of this type; may be repeated', collect)
+    .option('--max <number>', 'how many at most', whole)
+    .option('--wait <duration>', 'how long to wait for one, at most 60s', milliseconds)
+    .option('--lease <duration>', 'how long to hold it without a heartbeat', milliseconds)
+    .action(act(async () => (await import('./commands/jobs-hold.ts')).claimJobs));
+}
+
+function declareHolding(jobs: Command, act: Act): void {
+  declare(jobs, 'heartbeat', 'Renew the lease on a job; says when it was asked to stop.', [
+    [`spine jobs heartbeat 12 --progress '{"percent":40}'`, 'and say how far it is'],
+  ])
+    .argument(...JOB)
+    .option('--progress <json>', 'how far it is: text or JSON')
+    .option(...LEASE_TOKEN)
+    .action(act(async () => (await import('./commands/jobs-hold.ts')).beat));
+  declare(jobs, 'complete', 'End a running job as done.', [
+    ['spine jobs complete 12 "Pushed as 4f2c1a"', 'with a result'],
+    ['make report.json && spine jobs complete 12 - < report.json', 'with JSON from a file'],
+  ])
+    .argument(...JOB)
+    .argument('[result]', 'text or JSON; - for standard input')
+    .option(...LEASE_TOKEN)
+    .action(act(async () => (await import('./commands/jobs-hold.ts')).completeJob));
+  declare(jobs, 'fail', 'End an attempt that went wrong; the job is queued again while attempts are left.', [
+    ['spine jobs fail 12 "no network"', 'to be tried again'],
+    ['spine jobs fail 12 "the branch is gone" --no-requeue', 'for good'],
+  ])
+    .argument(...JOB)
+    .argument('[error]', 'text or JSON; - for standard input')
+    .option('--no-requeue', 'do not try again')
+    .option(...LEASE_TOKEN)
+    .action(act(async () => (await import('./commands/jobs-hold.ts')).failJob));
+  declare(jobs, 'release', 'Give a running job back for somebody else.', [
+    ['spine jobs release 12 --reason "my shift ends"', 'no attempt is used up'],
+  ])
+    .argument(...JOB)
+    .option('--reason <text>', 'why')
+    .option(...LEASE_TOKEN)
+    .action(act(async () => (await import('./commands/jobs-hold.ts')).releaseJob));
+  declare(jobs, 'snooze', 'Put a job off.', [
+    ['spine jobs snooze 12 --until 30m', 'for half an hour'],
+    ['spine jobs snooze 12 --until 2026-12-01T09:00:00Z', 'until then'],
+  ])
+    .argument(...JOB)
+    .requiredOption('--until <time>', '10m, 2h, or an ISO 8601 time')
+    .option(...LEASE_TOKEN)
+    .action(act(async () => (await import('./commands/jobs-hold.ts')).snoozeJob));
+}
+
+function declareSteering(jobs: Command, act: Act): void {
+  declare(jobs, 'cancel', 'Cancel jobs; a running one is asked to stop.', [
+    ['spine jobs cancel 12 --reason "not needed any more"', 'one job'],
+    ['spine jobs list --tag old --quiet | xargs spine jobs cancel', 'many'],
+  ])
+    .argument(...JOBS)
+    .option('--reason <text>', 'why')
+    .option('-y, --yes', 'do not ask')
+    .action(act(async () => (await import('./commands/jobs-steer.ts')).cancelJobs));
+  declare(jobs, 'retry', 'Open ended jobs again.', [['spine jobs retry 12', 'as if it had not ended']])
+    .argument(...JOBS)
+    .action(act(async () => (await import('./commands/jobs-steer.ts')).retryJobs));
+  declare(jobs, 'redrive', 'Give dead jobs all their attempts again.', [
+    ['spine jobs list --state dead --quiet | xargs spine jobs redrive', 'all dead jobs'],
+  ])
+    .argument(...JOBS)
+    .action(act(async () => (await import('./commands/jobs-steer.ts')).redriveJobs));
+  declare(jobs, 'comment', 'Say something about a job.', [
+    ['spine jobs comment 12 "Ask Ada about the branch"', 'for everybody who reads the job'],
+  ])
+    .argument(...JOB)
+    .argument('<text>', 'what to say; - for standard input')
+    .action(act(async () => (await import('./commands/jobs-steer.ts')).commentOnJob));
+}

@@ -1,0 +1,110 @@
+/** Who may call, and who did what: tokens, the record of administrative acts, the settings. */
+
+import { SpineError } from '../../domain/error.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { AuditEntries, NewToken, Settings, TokenRevoked, Tokens } from '../answers.ts';
+import { row, type Row } from '../routes.ts';
+import { AuditQuery, TokenBody, TokenParams } from '../schemas.ts';
+import { iso } from '../times.ts';
+
+type StoredToken = Awaited<ReturnType<Engine['tokens']['list']>>[number];
+
+const HEAD = ['head'] as const;
+const PAGE = 100;
+/** Names that stand for somebody already: a token must not speak under them with other rights. */
+const TAKEN_NAMES: Readonly<Record<string, StoredToken['role'] | null>> = {
+  head: 'head',
+  'left-claw': 'worker',
+  'right-claw': 'worker',
+  system: null,
+};
+
+export const tokenRows: readonly Row[] = [
+  row({
+    method: 'GET',
+    path: '/tokens',
+    name: 'listTokens',
+    about: 'List the tokens beyond those of the environment; the tokens themselves are never shown again.',
+    who: HEAD,
+    answer: Tokens,
+    handle: async ({ engine }) => ({ tokens: (await engine.tokens.list()).map(tokenView) }),
+  }),
+  row({
+    method: 'POST',
+    path: '/tokens',
+    name: 'addToken',
+    about: 'Make a token; it is shown this once.',
+    who: HEAD,
+    body: TokenBody,
+    status: 201,
+    answer: NewToken,
+    errors: ['conflict'],
+    handle: async ({ engine, actor, body }) => {
+      const { name, role, targets = null } = body;
+      if (Object.hasOwn(TAKEN_NAMES, name) && TAKEN_NAMES[name] !== role)
+        throw new SpineError('conflict', { name }, { message: `${name} is somebody else's name.` });
+      const { token, stored } = await engine.tokens.add(actor, { name, role, targets });
+      const { revokedAt: _, ...shown } = tokenView(stored);
+      return { token, ...shown };
+    },
+  }),
+  row({
+    method: 'DELETE',
+    path: '/tokens/:token',
+    name: 'revokeToken',
+    about: 'Revoke a token, by its id or name; calls and open streams with it end at once.',
+    who: HEAD,
+    params: TokenParams,
+    answer: TokenRevoked,
+    errors: ['not_found'],
+    handle: async ({ engine, actor, params: { token = '' } }) => {
+      await engine.tokens.revoke(actor, token);
+      return { token, revoked: true };
+    },
+  }),
+  row({
+    method: 'GET',
+    path: '/audit',
+    name: 'listAudit',
+    about: 'Read the record of administrative acts, newest first.',
+    who: HEAD,
+    query: AuditQuery,
+    answer: AuditEntries,
+    handle: async ({ engine, query: { before = null, limit = PAGE } }) => {
+      const entries = await engine.audit.list(before, limit);
+      const last = entries.length === limit ? entries.at(-1) : undefined;
+      return {
+        entries: entries.map(({ no, at, by, action, subject, facts }) => ({
+          no,
+          t: iso(at),
+          by,
+          action,
+          subject,
+          facts,
+        })),
+        nextBefore: last?.no ?? null,
+      };
+    },
+  }),
+  row({
+    method: 'GET',
+    path: '/config',
+    name: 'getConfig',
+    about: 'Read every setting in force and where it comes from; secrets are masked.',
+    who: HEAD,
+    answer: Settings,
+    handle: async ({ parts }) => ({ settings: parts.settings() }),
+  }),
+];
+
+function tokenView({ id, name, role, targets, createdAt, createdBy, revokedAt }: StoredToken) {
+  return {
+    id,
+    name,
+    role,
+    targets,
+    createdAt: iso(createdAt),
+    createdBy,
+    revokedAt: revokedAt === null ? null : iso(revokedAt),
+  };
+}

@@ -1,0 +1,49 @@
+/** What the routes of one server share. */
+
+import type { BlobStore } from '../blobs/blobs.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Credential, Gate } from './auth.ts';
+import type { EventStreams } from './events/streams.ts';
+import type { LoopDelay } from './loop-delay.ts';
+import type { RequestCounts } from './request-counts.ts';
+
+export interface Parts {
+  readonly engine: Engine;
+  readonly gate: Gate;
+  readonly credentials: readonly Credential[];
+  readonly version: string;
+  readonly skillMdPath: string;
+  readonly blobStore: BlobStore;
+  readonly blobLimitBytes: number;
+  /** What GET /health/details shows beside the public facts. */
+  readonly health: () => object | Promise<object>;
+  readonly gauges: () => Gauges;
+  /** Every setting in force, with secrets masked. */
+  readonly settings: () => readonly ShownSetting[];
+  readonly counts: RequestCounts;
+  readonly streams: EventStreams;
+  readonly loopDelay: LoopDelay;
+  /** The description of all routes, as JSON. */
+  readonly description: () => string;
+}
+
+/** What the parts of the server say about themselves. */
+export interface Gauges {
+  readonly waitingClaims: number;
+  readonly pendingCommands: number;
+  readonly loops: readonly LoopGauge[];
+}
+
+export interface LoopGauge {
+  readonly name: string;
+  readonly runs: number;
+  readonly lastRunAt: number | null;
+  readonly lastDurationMs: number | null;
+  readonly lastError: string | null;
+}
+
+export interface ShownSetting {
+  readonly name: string;
+  readonly value: string | null;
+  readonly origin: string;
+}

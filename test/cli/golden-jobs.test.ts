@@ -1,0 +1,120 @@
+import { after, before, test } from 'node:test';
+import { startServer, type TestServer } from '../support/server.ts';
+import { envOf } from './support.ts';
+import { golden, type Step, transcript } from './transcript.ts';
+
+let server: TestServer;
+before(async () => {
+  server = await startServer();
+});
+after(() => server.stop());
+
+/** Every scenario tags its jobs, so that its lists show no others. */
+const scenarios: Readonly<Record<string, (tag: string) => readonly (string | Step)[]>> = {
+  // First, while nothing else waits to be claimed.
+  'jobs-claim': () => [
+    'jobs claim',
+    'jobs claim --wait 50ms',
+    'jobs claim --target somebody-else',
+    'jobs add "For the left claw"',
+    'jobs claim',
+    'jobs complete $1 done --as left-claw --lease-token $lease',
+    'jobs add "For the right one" --target right-claw',
+    'jobs claim --target right-claw --quiet',
+    'jobs complete $2',
+    'jobs wait $1 $2 --timeout 10s',
+    'jobs add "Nobody does this" --target nobody',
+    'jobs wait $3 --timeout 60ms',
+    'jobs cancel $3',
+    'jobs add "Nobody does this either" --target nobody --wait --timeout 60ms',
+  ],
+  'jobs-life': (tag) => [
+    `jobs list --tag ${tag}`,
+    `jobs add "Update the changelog" --target any --title "The changelog" --tag ${tag} -p 3 --meta '{"for":"ada"}'`,
+    `jobs list --tag ${tag}`,
+    'jobs get $1',
+    'jobs claim $1',
+    `jobs heartbeat $1 --progress '{"percent":40}' --lease-token $lease`,
+    'jobs comment $1 "Looks good"',
+    `jobs complete $1 '{"commit":"4f2c1a"}' --lease-token $lease`,
+    'jobs wait $1',
+    'jobs get $1 --events',
+    `jobs list --tag ${tag} --state done --quiet`,
+  ],
+  'jobs-trouble': (tag) => [
+    `jobs add "Try hard" --target any --tag ${tag} --max-attempts 1`,
+    `jobs add "Give up" --target any --tag ${tag}`,
+    'jobs claim $1',
+    'jobs claim $1 --as right-claw',
+    'jobs complete $1 --lease-token wrong-token-wrong-token',
+    'jobs fail $1 "no network" --lease-token $lease',
+    'jobs wait $1',
+    'jobs claim $1',
+    'jobs redrive $1',
+    'jobs claim $2',
+    'jobs fail $2 "the branch is gone" --no-requeue --lease-token $lease',
+    'jobs retry $2',
+    'jobs claim $2',
+    'jobs release $2 --reason "my shift ends" --lease-token $lease',
+    'jobs claim $2',
+    'jobs snooze $2 --until 2h --lease-token $lease',
+    'jobs cancel $1 --reason "not needed"',
+    'jobs cancel $1 $2',
+    'jobs complete $1',
+    `jobs list --tag ${tag} --oldest`,
+  ],
+  'jobs-many': (tag) => [
+    {
+      line: `jobs add - --tag ${tag}`,
+      stdin: '{"target":"any","spec":"one"}\n{"target":"any","spec":{"two":2}}\n',
+    },
+    {
+      line: `jobs add - --target any --tag ${tag}`,
+      stdin: `[{"title":"three of ${tag.replaceAll('-', ' ')}"}]`,
+    },
+    { line: `jobs add - --target any --tag ${tag} --quiet`, stdin: '{"title":"four"}' },
+    { line: 'jobs add -', stdin: 'not json' },
+    { line: 'jobs add -', stdin: '' },
+    `jobs add "After one" --target any --tag ${tag} --after $1 --unique-key only-${tag}`,
+    `jobs add "After one" --target any --tag ${tag} --unique-key only-${tag}`,
+    `jobs add "Later" --target any --tag ${tag} --run-at 90m`,
+    `jobs list --tag ${tag} --limit 2`,
+    `jobs list --tag ${tag} --all --oldest`,
+    `jobs list --search "three of" --tag ${tag}`,
+    'jobs add',
+    'jobs add x --run-at tomorrow',
+    'jobs add x --params {',
+    'jobs list --limit 0',
+    'jobs cancel $5 $6 $4 $3 $2 $1 --quiet',
+  ],
+  'jobs-logs': () => [
+    'jobs add "Talk" --target any',
+    'jobs logs $1',
+    'jobs claim $1 --quiet',
+    { line: 'jobs logs $1', before: 'log' },
+    'jobs logs $1 --level warn',
+    'jobs logs $1 --after 2',
+    { line: 'jobs logs $1 -f', before: 'complete' },
+  ],
+  'jobs-names': () => [
+    'jobs add "By any name" --target any',
+    'jobs get "#$no"',
+    'jobs get $no --quiet',
+    { line: 'jobs get $prefix --quiet', hide: true },
+    'jobs get 999999',
+    'jobs get 00000000-0000-7000-8000-000000000000',
+    'jobs get zzzz',
+    'jobs get "#nonsense"',
+    'jobs get "../../etc/passwd"',
+    'jobs cancel $1 --quiet',
+  ],
+};
+
+for (const [name, steps] of Object.entries(scenarios)) {
+  for (const json of [false, true]) {
+    const file = json ? `${name}-json` : name;
+    test(`${file} reads as in its golden file`, async (t) => {
+      golden(t, file, await transcript(server, steps(file), { env: envOf(server), json }));
+    });
+  }
+}

@@ -1,0 +1,267 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import type { JobEvent } from '../../src/domain/event.ts';
+import type { Job } from '../../src/domain/job.ts';
+import type { FeedEvent, FeedPlace, Store } from '../../src/store/store.ts';
+import { rest } from '../support/clock.ts';
+import {
+  reasonOf,
+  claimNext,
+  create,
+  createMany,
+  HEAD,
+  onEvery,
+  type Opened,
+  POSTGRES,
+  read,
+  refusal,
+  SYSTEM,
+  worker,
+} from '../support/engines.ts';
+import { everyJob, numberAll } from './events.ts';
+import { survivesKill } from './kill.ts';
+import { insert, row } from './rows.ts';
+import { storeConformance } from './store.ts';
+
+storeConformance(POSTGRES);
+survivesKill(POSTGRES);
+
+const CLAIMER = fileURLToPath(new URL('child-claimer.ts', import.meta.url));
+
+onEvery([POSTGRES], (each) => {
+  each('hands each of 300 jobs to exactly one of the claimers in three processes', async (spine) => {
+    await createMany(spine, 300);
+    const outputs = await Promise.all([1, 2, 3].map(() => runClaimer(spine.place)));
+    const taken = outputs.flat();
+    assert.equal(taken.length, 300);
+    assert.equal(new Set(taken).size, 300);
+    assert.deepEqual(await spine.engine.counts(), [{ target: 'any', state: 'done', n: 300 }]);
+    for (const job of await everyJob(spine)) assert.equal(job.fence, 1);
+  });
+
+  each('hands each of 300 jobs to exactly one of the claimers of three servers', async (spine) => {
+    const servers = [spine, await another(spine), await another(spine)];
+    await createMany(spine, 300);
+    const taken = (
+      await Promise.all(
+        servers.flatMap((server, s) =>
+          Array.from({ length: 4 }, async (_, i) => {
+            const mine: string[] = [];
+            for (;;) {
+              const held = await claimNext(server, { by: worker(`s${s}w${i}`), max: 5 });
+              if (held.length === 0) return mine;
+              mine.push(...held.map(({ job }) => job.id));
+            }
+          }),
+        ),
+      )
+    ).flat();
+    await Promise.all(servers.slice(1).map((server) => server.close()));
+    assert.equal(new Set(taken).size, taken.length);
+    // Rows that another server looked at were passed over: what is left is taken by a last look.
+    const left = await claimNext(spine, { max: 300 });
+    assert.equal(taken.length + left.length, 300);
+  });
+
+  each('lets one of twenty creators win a unique key over two servers', async (spine) => {
+    await using other = await another(spine);
+    const ends = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, i) =>
+        create(i % 2 === 0 ? spine : other, { uniqueKey: 'k', type: 't' }),
+      ),
+    );
+    assert.equal(ends.filter((end) => end.status === 'fulfilled').length, 1);
+    for (const end of ends)
+      if (end.status === 'rejected') assert.equal(reasonOf(end)?.code, 'unique_key_taken');
+  });
+
+  each('makes one job of an idempotency key that two servers see at once', async (spine) => {
+    await using other = await another(spine);
+    const call = (server: Opened) =>
+      server.engine.jobs.create(HEAD, [{ target: 'any' }], { key: 'k', bodyHash: 'h' });
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => call(i % 2 === 0 ? spine : other)),
+    );
+    assert.equal(new Set(answers.map((answer) => answer.jobs[0]?.id)).size, 1);
+    assert.equal((await everyJob(spine)).length, 1);
+  });
+
+  each('ends a lease once when two servers find it expired', async (spine) => {
+    await using other = await another(spine);
+    const jobs = await createMany(spine, 10, { leaseMs: 1_000 });
+    await claimNext(spine, { max: 10 });
+    await Promise.all([spine.clock.advance(5_000), other.clock.advance(5_000)]);
+    const expire = (server: Opened) =>
+      jobs.map(({ id }) => server.engine.core.perform({ kind: 'expire', id, actor: SYSTEM }));
+    await Promise.all([...expire(spine), ...expire(other)]);
+    for (const job of jobs)
+      assert.equal(
+        (await spine.engine.jobs.events(HEAD, job.id, 0, 10)).filter(({ kind }) => kind === 'job.expired')
+          .length,
+        1,
+      );
+  });
+
+  each('does not deadlock when two servers change the same jobs in opposite order', async (spine) => {
+    await using other = await another(spine);
+    const jobs = await createMany(spine, 30);
+    const say = (server: Opened, list: readonly Job[]) =>
+      list.map(({ id }) => server.engine.jobs.comment(HEAD, id, 'x'));
+    for (let round = 0; round < 5; round++)
+      await Promise.all([...say(spine, jobs), ...say(other, jobs.toReversed())]);
+    for (const job of jobs) assert.equal((await read(spine, job)).comments, 10);
+  });
+
+  each('does not skip what was numbered early and committed late', async ({ store, engine }) => {
+    const jobs = (await insert(store, [row(), row()])) as [Job, Job];
+    const gate = Promise.withResolvers<void>();
+    const written = Promise.withResolvers<void>();
+    const late = store.transaction(0, async (tx) => {
+      await tx.appendEvents([event(jobs[0], 1)], 1);
+      written.resolve();
+      await gate.promise;
+    });
+    await written.promise;
+    await store.transaction(1, async (tx) => tx.appendEvents([event(jobs[1], 1)], 2));
+    const number = () => store.transaction(1, async (tx) => tx.numberFlushes(100));
+    assert.equal(await number(), 1);
+    const first = await engine.jobs.feed({ pos: 0, ordinal: -1 }, 10);
+    assert.deepEqual(
+      first.map(({ jobId }) => jobId),
+      [jobs[1].id],
+    );
+    gate.resolve();
+    await late;
+    assert.deepEqual(
+      await engine.jobs.feed(placeOf(first), 10),
+      [],
+      'nothing has a place before it is numbered',
+    );
+    assert.equal(await number(), 1);
+    const second = await engine.jobs.feed(placeOf(first), 10);
+    assert.deepEqual(
+      second.map(({ jobId }) => jobId),
+      [jobs[0].id],
+    );
+  });
+
+  each('feeds a reader every event in job order while two servers write and number', async (spine) => {
+    await using other = await another(spine);
+    const jobs = await createMany(spine, 5);
+    const work = { going: true };
+    const write = Promise.all(
+      [spine, other].map(async (server) => {
+        for (let i = 0; i < 25; i++)
+          await Promise.all(jobs.map((job) => server.engine.jobs.comment(HEAD, job.id, `${i}`)));
+      }),
+    ).finally(() => (work.going = false));
+    const number = (async () => {
+      while (work.going) await other.engine.core.flusher.transact(async (tx) => tx.numberFlushes(1_000));
+    })();
+    const seen: FeedEvent[] = [];
+    const follow = async (): Promise<void> => {
+      for (
+        let page = await spine.engine.jobs.feed(placeOf(seen), 7);
+        page.length > 0;
+        page = await spine.engine.jobs.feed(placeOf(seen), 7)
+      )
+        seen.push(...page);
+    };
+    while (work.going) {
+      await follow();
+      await rest(1);
+    }
+    await Promise.all([write, number]);
+    await numberAll(spine);
+    await follow();
+    for (const job of jobs) {
+      const seqs = seen.filter(({ jobNo }) => jobNo === job.no).map(({ seq }) => seq);
+      assert.deepEqual(
+        seqs,
+        Array.from({ length: 51 }, (_, i) => i + 1),
+      );
+    }
+  });
+
+  each('leaves the numbering to the server that is at it', async ({ store }) => {
+    const [job] = (await insert(store, [row()])) as [Job];
+    await store.transaction(0, async (tx) => tx.appendEvents([event(job, 1)], 1));
+    await store.transaction(0, async (tx) => {
+      assert.equal(await tx.numberFlushes(10), 1);
+      assert.equal(await numberOnce(store), 0);
+    });
+    assert.equal((await store.read.feed({ pos: 0, ordinal: -1 }, 10)).length, 1);
+  });
+
+  each('tells the other servers which targets have work', async (spine) => {
+    await using other = await another(spine);
+    const heard = Promise.withResolvers<string[]>();
+    await other.store.listen(heard.resolve);
+    await create(spine, { target: 'queue-ü' });
+    assert.deepEqual(await heard.promise, ['queue-ü']);
+  });
+
+  each(
+    'takes part in a flush only as one: a claim that another server already has is refused',
+    async (spine) => {
+      await using other = await another(spine);
+      const job = await create(spine);
+      const claims = [spine, other, spine, other].map((server, i) =>
+        server.engine.leases.claim(worker(`w${i}`), job.id),
+      );
+      const ends = await Promise.allSettled(claims);
+      assert.equal(ends.filter((end) => end.status === 'fulfilled').length, 1);
+    },
+  );
+
+  each('goes on by itself after the database has cut its connections', async (spine) => {
+    const job = await create(spine);
+    await spine.store.read.types();
+    await cutConnections(spine);
+    const tries = await Promise.allSettled([create(spine), create(spine)]);
+    for (const end of tries)
+      if (end.status === 'rejected') assert.equal(reasonOf(end)?.code, 'store_unavailable');
+    await create(spine).catch(() => undefined);
+    assert.equal((await create(spine)).state, 'queued');
+    assert.equal(await refusal(spine.engine.leases.claim(worker('w'), 'nobody')), 'not_found');
+    assert.equal((await read(spine, job)).state, 'queued');
+  });
+});
+
+async function another(spine: Opened): Promise<Opened> {
+  if (spine.another === null) throw new Error('this store takes one server only');
+  return spine.another();
+}
+
+async function runClaimer(place: string): Promise<string[]> {
+  const child = spawn(process.execPath, [CLAIMER, place], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [output] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+  assert.equal(child.exitCode, 0);
+  return output.split('\n').filter(Boolean);
+}
+
+async function cutConnections(spine: Opened): Promise<void> {
+  const { Client } = await import('pg');
+  const client = new Client({ connectionString: spine.place });
+  await client.connect();
+  await client.query(
+    'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+  );
+  await client.end();
+}
+
+function numberOnce(store: Store): Promise<number> {
+  return store.transaction(1, async (tx) => tx.numberFlushes(1_000));
+}
+
+function event(job: Job, seq: number): JobEvent {
+  return { jobNo: job.no, seq, at: 1, kind: 'job.comment', by: 'x', facts: null };
+}
+
+function placeOf(seen: readonly FeedEvent[]): FeedPlace {
+  const last = seen.at(-1);
+  return last === undefined ? { pos: 0, ordinal: -1 } : { pos: last.pos, ordinal: last.ordinal };
+}

@@ -1,0 +1,182 @@
+import { deepStrictEqual, match, ok, strictEqual } from 'node:assert';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { suite, test } from 'node:test';
+import { openDoor } from './door.ts';
+import { readEvents } from './stream.ts';
+
+const MIB = 1_048_576;
+
+suite('streams of events', () => {
+  test('hand the same fifty events to two readers, and read the feed once for both', async (t) => {
+    let reads = 0;
+    const door = await openDoor(t, ({ engine }) => ({
+      engine: {
+        ...engine,
+        jobs: {
+          ...engine.jobs,
+          feed: (after, limit) => {
+            reads++;
+            return engine.jobs.feed(after, limit);
+          },
+        },
+      },
+    }));
+    const options = { token: door.tokens.head };
+    const readers = await Promise.all([readEvents(door.url, options), readEvents(door.url, options)]);
+    await door.head.post('/jobs/batch', { jobs: [{}] });
+    await Promise.all(readers.map((reader) => reader.first(1)));
+    const before = reads;
+    for (let n = 0; n < 49; n++) await door.head.post('/jobs', {});
+    const [one, other] = await Promise.all(readers.map((reader) => reader.first(50)));
+    deepStrictEqual(one, other);
+    strictEqual(new Set(one?.map(({ id }) => id)).size, 50);
+    ok(reads - before <= 100, `${reads - before} reads for 49 events`);
+    for (const reader of readers) reader.close();
+  });
+
+  test('cut off a reader that stalls, at little cost, and tell it where to go on', async (t) => {
+    const door = await openDoor(t);
+    const job = (await door.head.post<{ id: string }>('/jobs', {})).body;
+    const start = (await readEvents(door.url, { token: door.tokens.head })).lastId;
+    const stalled = await readEvents(door.url, { token: door.tokens.head });
+    const reading = await readEvents(door.url, { token: door.tokens.head });
+    stalled.pause();
+    const text = 'x'.repeat(19_000);
+    let unsent = 0;
+    for (let n = 0; n < 600; n++) {
+      await door.engine.jobs.comment(HEAD, job.id, text);
+      if (n % 5 === 0) unsent = Math.max(unsent, ...(await unsentBytes(door.port)));
+    }
+    ok(unsent > 0.5 * MIB && unsent < 1.5 * MIB, `${unsent} bytes were kept for it`);
+    strictEqual((await reading.first(600)).length, 600);
+    // The server has let go of it, whether it reads on or not.
+    await until(async () => (await door.head.get('/metrics')).text.includes('spine_event_streams 2'));
+    stalled.resume();
+    await stalled.closed;
+    ok(stalled.events.length < 600);
+    const back = await readEvents(door.url, {
+      token: door.tokens.head,
+      lastEventId: stalled.events.at(-1)?.id ?? start,
+    });
+    await back.first(600 - stalled.events.length);
+    deepStrictEqual(
+      [...stalled.events, ...back.events].map(({ id }) => id),
+      reading.events.map(({ id }) => id),
+    );
+    for (const reader of [reading, back]) reader.close();
+  });
+
+  test('wait for a slow reader of old events instead of cutting it off', async (t) => {
+    const door = await openDoor(t);
+    const job = (await door.head.post<{ id: string }>('/jobs', {})).body;
+    const text = 'y'.repeat(19_000);
+    for (let n = 0; n < 400; n++) await door.engine.jobs.comment(HEAD, job.id, text);
+    const slow = await readEvents(door.url, { token: door.tokens.head, query: '?after=0' });
+    slow.pause();
+    await sleep(300);
+    ok(Math.max(...(await unsentBytes(door.port))) < 1.5 * MIB);
+    slow.resume();
+    await slow.first(401);
+    await door.head.post('/jobs', {});
+    strictEqual((await slow.first(402)).at(-1)?.type, 'job.created');
+    slow.close();
+  });
+
+  test('are five hundred at most', async (t) => {
+    const door = await openDoor(t);
+    const readers = await Promise.all(
+      Array.from({ length: 500 }, () => readEvents(door.url, { token: door.tokens.head })),
+    );
+    const refused = await door.head.get('/events');
+    deepStrictEqual(
+      [refused.status, refused.body['error'], refused.headers['retry-after']],
+      [429, 'overloaded', '5'],
+    );
+    readers.pop()?.close();
+    await until(async () => (await door.head.get('/events')).status === 200);
+    await door.head.post('/jobs', {});
+    await Promise.all(readers.map((reader) => reader.first(1)));
+    for (const reader of readers) reader.close();
+  });
+
+  test('show a sign of life, which also moves a reader past what it did not ask for', async (t) => {
+    const timers: { delayMs: number; task: () => void }[] = [];
+    const door = await openDoor(t, ({ clock }) => ({
+      clock: {
+        now: () => clock.now(),
+        after: (delayMs, task) => {
+          timers.push({ delayMs, task });
+          return () => undefined;
+        },
+      },
+    }));
+    const reader = await readEvents(door.url, { token: door.tokens.head, query: '?target=quiet' });
+    const begun = reader.lastId;
+    await door.head.post('/jobs', { target: 'loud' });
+    const all = await readEvents(door.url, { token: door.tokens.head, query: '?after=0' });
+    const [event] = await all.first(1);
+    const beat = timers.find(({ delayMs }) => delayMs === 15_000);
+    await until(() => {
+      beat?.task();
+      return Promise.resolve(reader.lastId !== begun && reader.comments.includes('alive'));
+    });
+    deepStrictEqual([reader.lastId, reader.events.length], [event?.id, 0]);
+    for (const each of [reader, all]) each.close();
+  });
+
+  test('go on after the feed could not be read for a while', async (t) => {
+    let broken = false;
+    const door = await openDoor(t, ({ engine }) => ({
+      engine: {
+        ...engine,
+        jobs: {
+          ...engine.jobs,
+          feed: (after, limit) =>
+            broken ? Promise.reject(new Error('no disk')) : engine.jobs.feed(after, limit),
+        },
+      },
+    }));
+    const reader = await readEvents(door.url, { token: door.tokens.head });
+    await door.head.post('/jobs', {});
+    await reader.first(1);
+    broken = true;
+    await door.head.post('/jobs', {});
+    await until(() => Promise.resolve(door.logged.length > 0));
+    match(door.logged[0]?.message ?? '', /events could not be read/);
+    broken = false;
+    strictEqual((await reader.first(2)).length, 2);
+    reader.close();
+  });
+
+  test('end without a body when only the headers are asked for', async (t) => {
+    const door = await openDoor(t);
+    const { status, headers } = await door.head.request('HEAD', '/events');
+    strictEqual(status, 200);
+    match(headers['content-type'] ?? '', /event-stream/);
+  });
+});
+
+const HEAD = { name: 'head', role: 'head', targets: null } as const;
+
+/** What Node keeps for each connection of this server because its reader does not read. */
+async function unsentBytes(port: number): Promise<number[]> {
+  await new Promise((resolve) => setImmediate(resolve));
+  const handles = (process as unknown as { _getActiveHandles(): unknown[] })._getActiveHandles();
+  return handles
+    .filter((handle): handle is { localPort: number; writableLength: number } => isSocketOf(handle, port))
+    .map(({ writableLength }) => writableLength);
+}
+
+function isSocketOf(handle: unknown, port: number): boolean {
+  return (
+    (handle as { localPort?: number } | null)?.localPort === port && 'writableLength' in (handle as object)
+  );
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  for (let n = 0; n < 500; n++) {
+    if (await holds()) return;
+    await sleep(10);
+  }
+  throw new Error('it never came true');
+}

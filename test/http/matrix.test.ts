@@ -1,0 +1,160 @@
+import { deepStrictEqual, ok } from 'node:assert';
+import { suite, test, type TestContext } from 'node:test';
+import { type HttpClient, httpClient, type RequestOptions } from '../support/http.ts';
+import { checked, type DescribedOperation, operations } from './description.ts';
+import { openDoor } from './door.ts';
+
+const ROLES = ['head', 'worker', 'viewer', 'run', 'nobody'] as const;
+type Role = (typeof ROLES)[number];
+/** Of the worker: it holds the first, may not see the second, and the third does not exist. */
+const WHOSE = ['own', 'other', 'none'] as const;
+type Whose = (typeof WHOSE)[number];
+
+interface Things {
+  readonly job: string;
+  readonly blob: string;
+}
+interface World {
+  readonly clients: Readonly<Record<Role, HttpClient>>;
+  readonly things: Readonly<Record<Whose, Things>>;
+}
+
+/** The least that a good call of each operation says. */
+const BODIES: Readonly<Record<string, (things: Things) => object>> = {
+  createJob: ({ job }) => ({ parentId: job }),
+  createJobs: ({ job }) => ({ jobs: [{ parentId: job }] }),
+  completeJobs: ({ job }) => ({ jobs: [{ id: job }] }),
+  commentJob: () => ({ text: 'hello' }),
+  snoozeJob: () => ({ untilAt: 1 }),
+  writeLogs: () => ({ lines: [{ text: 'hello' }] }),
+  savePool: () => ({ capacity: 1 }),
+  addToken: () => ({ name: 'another', role: 'viewer' }),
+};
+const FORM = '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nhi\r\n--x--\r\n';
+
+/** Operations that end what the others need come last, each on a world of its own. */
+const ABOUT_JOBS = operations.filter(({ path }) => path.startsWith('/jobs/{id}') || path === '/blobs/{id}');
+
+suite('who may do what', () => {
+  for (const role of ROLES) {
+    test(`${role}: every route, on own jobs, on those of others and on none`, async (t) => {
+      const world = await openWorld(t);
+      ok(operations.length > 45);
+      for (const operation of operations) {
+        for (const whose of WHOSE) {
+          if (whose === 'own' && endsTheJob(operation)) continue;
+          const answer = await call(world, operation, role, whose);
+          const expected = refusalFor(operation, role, whose);
+          const seen =
+            answer.status === 401 || answer.status === 403 || answer.status === 404 ? answer.status : 0;
+          const where = `${role} ${operation.method} ${operation.path} (${whose}): ${answer.text.slice(0, 200)}`;
+          if (expected !== null) deepStrictEqual(seen, expected, where);
+        }
+      }
+    });
+  }
+
+  test('a refused role changes nothing', async (t) => {
+    const world = await openWorld(t);
+    const before = await snapshot(world);
+    for (const role of ['viewer', 'nobody'] as const) {
+      for (const operation of operations.filter(({ method }) => method !== 'GET')) {
+        for (const whose of WHOSE) {
+          const { status } = await call(world, operation, role, whose);
+          deepStrictEqual(status, 401, `${role} ${operation.operationId}`);
+        }
+      }
+    }
+    deepStrictEqual(await snapshot(world), before);
+  });
+
+  test('who ends a job that is not his is refused, and it goes on', async (t) => {
+    const world = await openWorld(t);
+    for (const operation of ABOUT_JOBS.filter(endsTheJob)) {
+      for (const role of ['worker', 'run'] as const)
+        deepStrictEqual(
+          (await call(world, operation, role, 'other')).status,
+          operation['x-roles']?.includes(role) ? 403 : 401,
+        );
+    }
+    const { body } = await world.clients.head.get(`/jobs/${world.things.other.job}`);
+    deepStrictEqual(body['status'], 'running');
+  });
+});
+
+function endsTheJob({ operationId }: DescribedOperation): boolean {
+  return ['completeJob', 'completeJobs', 'failJob', 'releaseJob', 'snoozeJob', 'cancelJob'].includes(
+    operationId,
+  );
+}
+
+/** What the description promises: 401 to whom it does not name, 403 for what is another's, 404 for what is not. */
+function refusalFor(operation: DescribedOperation, role: Role, whose: Whose): 0 | 401 | 403 | 404 | null {
+  const roles = operation['x-roles'];
+  if (roles === undefined) return 0;
+  if (!roles.includes(role)) return 401;
+  if (operation.operationId === 'createJob' || operation.operationId === 'createJobs')
+    return parentRefusal(role, whose);
+  if (!ABOUT_JOBS.includes(operation)) return operation.path.includes('{') ? null : 0;
+  if (whose === 'none') return 404;
+  // Head and a viewer of all targets see every job.
+  return whose === 'other' && (role === 'worker' || role === 'run') ? 403 : 0;
+}
+
+/** A run's parent is its own job or nothing; others are told what is wrong with the parent they named. */
+function parentRefusal(role: Role, whose: Whose): 0 | 401 | 403 | null {
+  if (role === 'run') return whose === 'own' ? 0 : 401;
+  if (role === 'worker' && whose === 'other') return 403;
+  return whose === 'own' ? 0 : null;
+}
+
+function call({ clients, things }: World, operation: DescribedOperation, role: Role, whose: Whose) {
+  const { method, operationId, requestBody } = operation;
+  const { job, blob } = things[whose];
+  const path = operation.path
+    .replace('/blobs/{id}', `/blobs/${blob}`)
+    .replace('{id}', job)
+    .replace(/\{\w+\}/g, 'something');
+  const isForm = requestBody?.content['multipart/form-data'] !== undefined;
+  const options: RequestOptions = isForm
+    ? { raw: FORM, headers: { 'content-type': 'multipart/form-data; boundary=x' } }
+    : method === 'POST' || method === 'PUT'
+      ? { body: BODIES[operationId]?.(things[whose]) ?? {} }
+      : {};
+  return clients[role].request(method, path, options);
+}
+
+async function openWorld(t: TestContext): Promise<World> {
+  const door = await openDoor(t);
+  const client = (token?: string): HttpClient => {
+    const made = checked(httpClient(door.url, token === undefined ? {} : { token }));
+    t.after(() => made.close());
+    return made;
+  };
+  const thing = async (worker: HttpClient, target: string): Promise<Things & { leaseToken: string }> => {
+    const { body: job } = await door.head.post<{ id: string }>('/jobs', { target });
+    const { body: claimed } = await worker.post<{ leaseToken: string }>(`/jobs/${job.id}/claim`);
+    const { body: blob } = await worker.request<{ id: string }>('POST', `/jobs/${job.id}/blobs`, {
+      raw: FORM,
+      headers: { 'content-type': 'multipart/form-data; boundary=x' },
+    });
+    return { job: job.id, blob: blob.id, leaseToken: claimed.leaseToken };
+  };
+  const { body: viewer } = await door.head.post<{ token: string }>('/tokens', { name: 'v', role: 'viewer' });
+  const own = await thing(door.left, 'left-claw');
+  return {
+    clients: {
+      head: door.head,
+      worker: door.left,
+      viewer: client(viewer.token),
+      run: client(`run.${own.job}.${own.leaseToken}`),
+      nobody: client(),
+    },
+    things: { own, other: await thing(door.right, 'right-claw'), none: { job: 'nothing', blob: 'nothing' } },
+  };
+}
+
+async function snapshot({ clients: { head } }: World): Promise<unknown> {
+  const paths = ['/jobs', '/tokens', '/types', '/pools', '/pauses', '/audit'];
+  return Promise.all(paths.map(async (path) => (await head.get(path)).body));
+}

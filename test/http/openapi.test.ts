@@ -1,0 +1,106 @@
+import { deepStrictEqual, match, ok, strictEqual, throws } from 'node:assert';
+import { suite, test } from 'node:test';
+import { ERRORS } from '../../src/domain/error.ts';
+import { spineRoutes } from '../../src/http/contracts/spine.ts';
+import { checkAnswer, description, operations, responseOf } from './description.ts';
+import { openDoor } from './door.ts';
+
+suite('the description of the API', () => {
+  test('is what GET /openapi.json answers, to anyone', async (t) => {
+    const door = await openDoor(t);
+    const { status, headers, body } = await door.anyone.get<typeof description>('/openapi.json');
+    strictEqual(status, 200);
+    match(headers['content-type'] ?? '', /^application\/json/);
+    deepStrictEqual(body.paths, description.paths);
+    deepStrictEqual(body.components, description.components);
+  });
+
+  test('names every route once', () => {
+    deepStrictEqual(
+      operations.map(({ method, path }) => `${method} ${path}`).toSorted(),
+      spineRoutes.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`).toSorted(),
+    );
+    strictEqual(new Set(operations.map(({ operationId }) => operationId)).size, operations.length);
+  });
+
+  test('is whole: version, references, parameters, responses and security', () => {
+    match(description.openapi, /^3\.1\.\d+$/);
+    for (const [place, ref] of references(description, '#')) {
+      ok(resolve(ref) !== undefined, `${place} refers to ${ref}, which is not there`);
+    }
+    for (const operation of operations) {
+      const { operationId, method, path, responses, parameters = [], security, summary } = operation;
+      match(operationId, /^[a-z]\w+$/);
+      ok(summary.endsWith('.'), operationId);
+      const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      deepStrictEqual(
+        parameters.filter((one) => one.in === 'path').map(({ name }) => name),
+        inPath,
+      );
+      strictEqual(new Set(parameters.map((one) => `${one.in} ${one.name}`)).size, parameters.length);
+      ok(parameters.every((one) => ['path', 'query', 'header'].includes(one.in) && one.schema));
+      const statuses = Object.keys(responses);
+      ok(statuses.some((status) => status.startsWith('2')) && statuses.includes('500'), operationId);
+      ok(Object.keys(responses).every((status) => responseOf(operation, Number(status))?.description));
+      ok(Array.isArray(security), operationId);
+      strictEqual(security.length > 0, operation['x-roles'] !== undefined);
+      strictEqual(statuses.includes('401'), security.length > 0);
+      if (operation.requestBody) ok(method === 'POST' || method === 'PUT', operationId);
+    }
+  });
+
+  test('gives every refusal the status of its code, and leaves out none', () => {
+    const named = new Set<string>();
+    for (const operation of operations) {
+      for (const status of Object.keys(operation.responses).filter((code) => Number(code) >= 400)) {
+        const schema = responseOf(operation, Number(status))?.content?.['application/json']?.schema;
+        const { allOf } = schema as {
+          allOf: { properties?: { error: { enum: (keyof typeof ERRORS)[] } } }[];
+        };
+        for (const code of allOf[1]?.properties?.error.enum ?? []) {
+          strictEqual(ERRORS[code].status, Number(status));
+          named.add(code);
+        }
+      }
+    }
+    // Only a path's other methods answer this one, and those are no operations.
+    named.add('method_not_allowed');
+    deepStrictEqual([...named].toSorted(), Object.keys(ERRORS).toSorted());
+  });
+
+  test('is what answers are held against: a planted difference is found', () => {
+    const answered = { status: 200, contentType: 'application/json; charset=utf-8' };
+    const body = { ok: true, status: 'healthy', time: '2026-01-01T00:00:00.000Z', version: '1' };
+    checkAnswer('GET', '/health', { ...answered, body });
+    for (const wrong of [
+      { ...answered, body: { ...body, ok: 'yes' } },
+      { ...answered, body: { ...body, jobs: 5 } },
+      { ...answered, body: { ok: true } },
+      { ...answered, status: 202, body },
+      { ...answered, contentType: 'text/plain', body },
+    ]) {
+      throws(() => checkAnswer('GET', '/health', wrong));
+    }
+    const refusal = { error: 'lease_lost', message: 'm', retryable: false, hint: 'h' };
+    throws(
+      () => checkAnswer('GET', '/jobs/x', { ...answered, status: 404, body: refusal }),
+      /allowed values/,
+    );
+  });
+});
+
+function* references(value: unknown, place: string): Generator<readonly [string, string]> {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, inner] of Object.entries(value)) {
+    if (key === '$ref') yield [place, String(inner)];
+    else yield* references(inner, `${place}/${key}`);
+  }
+}
+
+function resolve(ref: string): unknown {
+  const steps = ref.split('/').slice(1);
+  return steps.reduce<unknown>(
+    (at, step) => (at as Record<string, unknown> | undefined)?.[step],
+    description,
+  );
+}
