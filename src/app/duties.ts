@@ -3,7 +3,7 @@
 import type { Channel } from '../channels/channel.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Core } from '../engine/core.ts';
-import { clockSync, gauge, sequencer, tokenWatch, waiterPoll } from '../loops/keepers.ts';
+import { clockSync, gauge, routingWatch, sequencer, tokenWatch, waiterPoll } from '../loops/keepers.ts';
 import { type Duty, Loop, type LoopStatus } from '../loops/loop.ts';
 import { notifier } from '../loops/notifier.ts';
 import { poolSweeper } from '../loops/pools.ts';
@@ -38,7 +38,8 @@ export function startDuties(options: DutyOptions): Duties {
   const timing = loop(timers(core));
   const files = options.files.map(loop);
   const sequencing = loop(sequencer(core));
-  const postgres = core.store.dialect === 'postgres' ? [sequencing, loop(clockSync(core))] : [];
+  const postgres =
+    core.store.dialect === 'postgres' ? [sequencing, loop(clockSync(core)), loop(routingWatch(core))] : [];
   const loops = [
     // The pulse comes first: it tells the reaper how long nobody was there.
     loop(reaper.pulse()),

@@ -84,6 +84,8 @@ function release(next: Job, command: Release, now: number): End {
       ],
     };
   }
+  // A requeued job counts the claim, as v0 does; a member of a lineage has only one attempt, which it keeps.
+  if (next.retryMode === 'lineage') next.attempts -= 1;
   requeueAfter(next, 0, now);
   return { events: [{ kind: 'job.released', by, facts }] };
 }
@@ -93,6 +95,8 @@ function snooze(next: Job, command: Snooze, now: number): End {
     finish(next, 'cancelled', now);
     return { events: [{ kind: 'job.cancelled', by: command.actor.name }] };
   }
+  // Putting work off is no try at it.
+  next.attempts -= 1;
   requeueAfter(next, Math.max(0, command.untilAt - now), now);
   return { events: [{ kind: 'job.snoozed', by: command.actor.name, facts: { runAt: next.runAt } }] };
 }

@@ -87,7 +87,7 @@ function heartbeat(job: Job, command: Heartbeat, now: number): Decision {
   if (!hold.held) return unchanged(job, hold.refusal);
   const next = { ...job, updatedAt: now, tokenUsed: job.tokenUsed || hold.withToken };
   // A heartbeat never shortens a lease that was asked to be long.
-  next.leaseUntil = Math.max(job.leaseUntil ?? 0, now + job.leaseMs);
+  next.leaseUntil = Math.max(job.leaseUntil ?? 0, now + (job.leaseSpanMs ?? job.leaseMs));
   if (command.progress !== null) next.progress = command.progress;
   const event: EventDraft = {
     kind: 'job.heartbeat',

@@ -69,6 +69,8 @@ export interface Job {
   leaseToken: string | null;
   leaseUntil: number | null;
   leasePolicy: LeasePolicy;
+  /** How long each heartbeat renews the lease, when its claim asked for more or less than the job's own. */
+  leaseSpanMs: number | null;
   claimedBy: string | null;
   claimId: string | null;
   /** Once a lease was used with its token, writes without one are refused. */

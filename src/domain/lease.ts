@@ -68,6 +68,7 @@ export function startLease(job: Job, actor: Actor, offer: LeaseOffer, now: numbe
     leaseToken: offer.token,
     leaseUntil: now + (offer.leaseMs ?? job.leaseMs),
     leasePolicy: offer.policy,
+    leaseSpanMs: offer.leaseMs,
     claimedBy: actor.name,
     claimId: offer.claimId,
     tokenUsed: false,
@@ -81,6 +82,7 @@ export function startLease(job: Job, actor: Actor, offer: LeaseOffer, now: numbe
 export function dropLease(job: Job): void {
   job.leaseToken = null;
   job.leaseUntil = null;
+  job.leaseSpanMs = null;
   job.claimId = null;
   job.tokenUsed = false;
   job.timeoutAt = null;

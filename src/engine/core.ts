@@ -75,6 +75,10 @@ export class Core {
     });
   }
 
+  pause(delayMs: number): Promise<void> {
+    return new Promise((resolve) => void this.#clock.after(delayMs, resolve));
+  }
+
   now(): number {
     return this.#clock.now() + this.store.clockOffsetMs();
   }

@@ -138,7 +138,9 @@ export class CreationDesk {
       wentOn(parent) || parent.rootNo !== null
         ? ((await this.#tx.lastOfLineage(rootOf(parent))) ?? parent)
         : parent;
-    const ended = isFinal(last.state) && last.settled === SETTLED && !wentOn(last);
+    // A lineage whose later members are forgotten has long ended; how, only its first can tell.
+    const forgotten = last.no === parent.no && wentOn(parent);
+    const ended = isFinal(last.state) && last.settled === SETTLED && (forgotten || !wentOn(last));
     if (!ended && !parent.watched) this.#ledger.amend({ ...parent, watched: true });
     return { parentNo: rootOf(parent), ended, met: ended && dependencyMet(dependency.on, last.state) };
   }
@@ -219,6 +221,7 @@ function newRow(
     leaseToken: null,
     leaseUntil: null,
     leasePolicy: 'own',
+    leaseSpanMs: null,
     claimedBy: null,
     claimId: null,
     tokenUsed: false,

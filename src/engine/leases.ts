@@ -75,7 +75,8 @@ async function claimNext(
 }
 
 /** Looks before a claimer is told that there is nothing; a stalled server may hide rows for longer than that. */
-const LOOKS = 50;
+const LOOKS = 20;
+const LOOK_AGAIN_MS = 10;
 
 /** One look at the queue, repeated while full pools, or rows that others look at, stand between the claimer and work. */
 async function claimNow(
@@ -88,6 +89,8 @@ async function claimNow(
     const typeNos = await typeNosOf(core, options.types);
     const answer = await core.flusher.submit(command(core, actor, options, typeNos, null));
     if (answer.jobs.length > 0 || !answer.more || looks === LOOKS) return answer.jobs;
+    // What others look at is free in a moment, or held by a server that hangs: no reason to turn in circles.
+    if (looks > 2) await core.pause(LOOK_AGAIN_MS);
   }
 }
 

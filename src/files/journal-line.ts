@@ -99,6 +99,7 @@ const HOT_DEFAULTS = {
   blockedOn: null,
   watched: false,
   retryAt: null,
+  leaseSpanMs: null,
 } as const;
 const FIXED_DEFAULTS = {
   timeoutMs: null,
@@ -120,6 +121,7 @@ function thinHot(job: HotJob): object {
     leaseToken: job.leaseToken ?? undefined,
     leaseUntil: job.leaseUntil ?? undefined,
     leasePolicy: job.leasePolicy,
+    leaseSpanMs: job.leaseSpanMs ?? undefined,
     claimedBy: job.claimedBy ?? undefined,
     claimId: job.claimId ?? undefined,
     tokenUsed: job.tokenUsed || undefined,

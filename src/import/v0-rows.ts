@@ -51,6 +51,7 @@ export async function rowOf(tx: Tx, job: V0Job, seq: number, defaults: Defaults)
     leaseToken: null,
     leaseUntil: state === 'running' ? (timeOf(fields['leaseUntil']) ?? job.updatedAt) : null,
     leasePolicy: fields['leasePolicy'] === 'presence' ? 'presence' : 'own',
+    leaseSpanMs: null,
     claimedBy: textOf(fields['claimedBy']),
     claimId: null,
     tokenUsed: false,

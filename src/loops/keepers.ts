@@ -48,6 +48,19 @@ export function waiterPoll(core: Core): Duty {
   };
 }
 
+/** Pauses and types that another server changed are read again. */
+export function routingWatch(core: Core): Duty {
+  return {
+    name: 'routing',
+    everyMs: 1_000,
+    runOnce: async () => {
+      const { revision } = await core.store.read.routing();
+      if (revision !== (await core.routing()).revision) core.forgetRouting();
+      return { done: 0, more: false };
+    },
+  };
+}
+
 /** Tokens that another server revoked stop working here too. */
 export function tokenWatch(core: Core): Duty {
   return {

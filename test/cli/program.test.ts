@@ -1,91 +1,147 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Actions, buildProgram } from '../../src/cli/program.ts';
-import { run } from '../../src/cli/run.ts';
+import type { Command } from 'commander';
+import type { Handler } from '../../src/cli/command.ts';
+import { buildProgram } from '../../src/cli/program.ts';
+import { spine, words } from './support.ts';
 
-/** Runs a command line with actions that only note their arguments, or fail as told. */
-async function spine(line: string, failure?: Error) {
-  const calls: unknown[] = [];
-  const printed: string[] = [];
-  const note =
-    (name: string) =>
-    async (...args: unknown[]) => {
-      calls.push([name, ...args]);
-      if (failure) throw failure;
-    };
-  const actions: Actions = {
-    serve: note('serve'),
-    config: note('config'),
-    rebuild: note('rebuild'),
-    backup: note('backup'),
-  };
-  const program = buildProgram(actions, '1.2.3');
-  for (const command of [program, ...program.commands]) {
-    command.configureOutput({
-      writeOut: (text) => printed.push(text),
-      writeErr: (text) => printed.push(text),
-    });
-  }
-  const warned: string[] = [];
-  const code = await run(program, line.split(' ').filter(Boolean), (text) => warned.push(text));
-  return { code, calls, warned, printed: printed.join('') };
+/** Parses a command line and notes what would have been called, and with what. */
+async function understand(line: string) {
+  const calls: { args: readonly string[]; options: object; handler: Handler }[] = [];
+  const program = buildProgram(
+    (load) =>
+      async (...params) => {
+        const command = params.at(-1) as Command;
+        const handler = (await load()) as Handler;
+        calls.push({ args: command.args, options: command.optsWithGlobals(), handler });
+      },
+    '1.2.3',
+  );
+  await program.parseAsync(words(line), { from: 'user' });
+  return calls[0];
 }
 
-const understood: readonly (readonly [line: string, call: unknown])[] = [
-  ['serve', ['serve', {}]],
-  ['serve --host ::1 --port 0 --data-dir /d', ['serve', { host: '::1', port: '0', dataDir: '/d' }]],
-  ['config', ['config', {}]],
-  ['config --json', ['config', { json: true }]],
-  ['rebuild --data-dir /d', ['rebuild', { dataDir: '/d' }]],
-  ['backup copy.db', ['backup', 'copy.db', {}]],
-  ['backup copy.db --data-dir /d', ['backup', 'copy.db', { dataDir: '/d' }]],
+const DEFAULTS = { color: true, input: true };
+
+const understood: readonly (readonly [line: string, args: readonly string[], options: object])[] = [
+  ['serve --host ::1 --port 0 --data-dir /d', [], { host: '::1', port: '0', dataDir: '/d' }],
+  ['config --json', [], { json: true }],
+  ['--json config', [], { json: true }],
+  ['backup copy.db --data-dir /d', ['copy.db'], { dataDir: '/d' }],
+  ['jobs add "two words" --tag a --tag b -p -3', ['two words'], { tag: ['a', 'b'], priority: -3 }],
+  ['jobs add -', ['-'], {}],
+  ['jobs ls -n 5 --quiet', [], { limit: 5, quiet: true }],
+  ['jobs wait 1 2 --timeout 1.5s', ['1', '2'], { timeout: 1500 }],
+  ['jobs fail 1 broken --no-requeue', ['1', 'broken'], { requeue: false }],
+  ['jobs claim --wait 30', [], { wait: 30_000 }],
+  ['pools', [], {}],
+  ['--no-color --no-input jobs get 1', ['1'], { color: false, input: false }],
+  [
+    'status --url http://h:1 --token t --as right-claw',
+    [],
+    { url: 'http://h:1', token: 't', as: 'right-claw' },
+  ],
 ];
-for (const [line, call] of understood) {
+for (const [line, args, options] of understood) {
   test(`spine ${line} is understood`, async () => {
-    const { code, calls } = await spine(line);
-    assert.equal(code, 0);
-    assert.deepEqual(calls, [call]);
+    const call = await understand(line);
+    assert.deepEqual(call?.args, args);
+    assert.deepEqual({ ...call?.options }, { ...DEFAULTS, ...call?.options, ...options });
   });
 }
+
+test('every command can be loaded, and has examples and a description', async () => {
+  const loads: Promise<Handler>[] = [];
+  const program = buildProgram((load) => {
+    loads.push(load() as Promise<Handler>);
+    return () => Promise.resolve();
+  }, '');
+  const handlers = await Promise.all(loads);
+  assert.ok(handlers.length > 30, `only ${handlers.length} commands`);
+  for (const handler of handlers) assert.equal(typeof handler, 'function');
+  const check = (command: Command): void => {
+    assert.notEqual(command.description(), '', command.name());
+    command.commands.forEach(check);
+  };
+  check(program);
+});
 
 const misused: readonly (readonly [line: string, says: RegExp])[] = [
-  ['', /Examples:[^]*Usage: spine/],
-  ['serv', /unknown command 'serv'\n\(Did you mean serve\?\)/],
-  ['serve --prot 1', /unknown option '--prot'\n\(Did you mean --port\?\)/],
-  ['serve --port', /argument missing/],
-  ['serve extra', /too many arguments/],
-  ['backup', /missing required argument 'file'/],
+  ['serv', /^spine: Unknown command 'serv' \(Did you mean serve\?\)\. See: spine --help\n$/],
+  [
+    'serve --prot 1',
+    /^spine: Unknown option '--prot' \(Did you mean --port\?\)\. See: spine serve --help\n$/,
+  ],
+  ['jobs lst', /^spine: Unknown command 'lst' \(Did you mean .*\)\. See: spine jobs --help\n$/],
+  ['serve --port', /^spine: Option '--port <port>' argument missing\. See: spine serve --help\n$/],
+  ['serve extra', /^spine: Too many arguments for 'serve'\.[^\n]*\n$/],
+  ['backup', /^spine: Missing required argument 'file'\.[^\n]*\n$/],
+  ['jobs list -n many', /^spine: [^\n]*It must be a whole number\.[^\n]*\n$/],
+  ['jobs wait 1 --timeout soon', /^spine: [^\n]*Write a duration like [^\n]*\n$/],
+  ['--url ftp://x status', /^spine: --url must be an http or https address, not "ftp:\/\/x"\.\n$/],
+  ['completion tcsh', /^spine: There is no completion for tcsh\. Write bash, zsh or fish\.\n$/],
 ];
 for (const [line, says] of misused) {
-  test(`spine ${line || 'alone'} is wrong usage and exits with 2`, async () => {
-    const { code, calls, printed } = await spine(line);
+  test(`spine ${line} is told in one line and exits with 2`, async () => {
+    const { code, stdout, stderr } = await spine(words(line));
     assert.equal(code, 2);
-    assert.deepEqual(calls, []);
-    assert.match(printed, says);
+    assert.equal(stdout, '');
+    assert.match(stderr, says);
   });
 }
 
-test('asking for the version or for help is a success', async () => {
-  assert.deepEqual(await spine('--version'), { code: 0, calls: [], warned: [], printed: '1.2.3\n' });
-  for (const line of ['--help', 'help', 'serve --help', 'help serve']) {
-    const { code, printed } = await spine(line);
-    assert.equal(code, 0, line);
-    assert.match(printed, /^Examples:\n {2}\S/, line);
+test('wrong usage with --json is told as JSON on standard output', async () => {
+  const { code, stdout, stderr } = await spine(['jobs', 'list', '--nonsense', '--json']);
+  assert.equal(code, 2);
+  assert.equal(stderr, '');
+  assert.deepEqual(JSON.parse(stdout), {
+    ok: false,
+    error: 'usage',
+    message: "Unknown option '--nonsense'.",
+    hint: 'See: spine jobs list --help',
+    exitCode: 2,
+  });
+});
+
+test('spine alone, or a group alone, prints its help on standard error and exits with 2', async () => {
+  for (const line of ['', 'jobs', 'token']) {
+    const { code, stdout, stderr } = await spine(words(line));
+    assert.equal(code, 2, line);
+    assert.equal(stdout, '');
+    assert.match(stderr, /^Examples:\n {2}spine [^]*Usage: spine/, line);
   }
 });
 
-test('a failed command prints one line without a stack and exits with 1', async () => {
-  const { code, warned } = await spine('serve', new Error('the disk is gone'));
-  assert.deepEqual({ code, warned }, { code: 1, warned: ['spine: the disk is gone'] });
+test('asking for the version or for help is a success', async () => {
+  assert.deepEqual(await spine(['--version']), { code: 0, stdout: '0.1.0\n', stderr: '' });
+  for (const line of ['--help', 'help', 'serve --help', 'help serve', 'jobs add --help']) {
+    const { code, stdout } = await spine(words(line));
+    assert.equal(code, 0, line);
+    assert.match(stdout, /^Examples:\n {2}\S/, line);
+  }
 });
 
-test('a failure that brings its exit code exits with it', async () => {
-  const { code } = await spine('serve', Object.assign(new Error('locked'), { exitCode: 78 }));
+test('the help lists every exit code', async () => {
+  const { stdout } = await spine(['--help']);
+  for (const code of [0, 1, 2, 3, 4, 5, 6, 7, 8, 78, 130])
+    assert.match(stdout, new RegExp(`^ +${code}  \\w`, 'm'));
+});
+
+test('wrong settings are all named and exit with 78', async () => {
+  const env = { LEASE_SECONDS: 'abc', SPINE_PROT: '1' };
+  const { code, stderr } = await spine(['jobs', 'list'], { env });
   assert.equal(code, 78);
+  assert.equal(
+    stderr,
+    'spine: SPINE_PROT is not a setting; did you mean SPINE_PORT?\nspine: LEASE_SECONDS=abc is not a whole number of seconds\n',
+  );
 });
 
-test('a failed connection to several addresses names each, not an empty message', async () => {
-  const failure = new AggregateError([new Error('refused by ::1'), new Error('refused by 127.0.0.1')]);
-  const { warned } = await spine('serve', failure);
-  assert.deepEqual(warned, ['spine: refused by ::1; refused by 127.0.0.1']);
-});
+for (const shell of ['bash', 'zsh', 'fish']) {
+  test(`the completion for ${shell} knows commands and options`, async () => {
+    const { code, stdout } = await spine(['completion', shell]);
+    assert.equal(code, 0);
+    for (const word of ['jobs', 'redrive', 'doctor', shell === 'fish' ? 'max-attempts' : '--max-attempts'])
+      assert.ok(stdout.includes(word), word);
+  });
+}

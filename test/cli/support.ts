@@ -16,6 +16,8 @@ export interface RunOptions {
   readonly stdin?: string;
   /** A terminal of this size, in colour; without it everything is piped. */
   readonly terminal?: { readonly columns: number; readonly rows: number };
+  /** Presses Ctrl-C then. What a waiting command waits for does not happen, so there is no event to wait for instead. */
+  readonly interruptAfterMs?: number;
   /** Called with everything printed so far, after every write. */
   readonly watch?: (printed: string, terminal: Terminal) => void;
 }
@@ -78,7 +80,8 @@ export async function spine(args: readonly string[], options: RunOptions = {}): 
       throw new Error('the command did not end by itself after Ctrl-C');
     },
   };
-  const code = await run(host, args);
+  const timer = setTimeout(() => terminal.interrupt(), options.interruptAfterMs ?? 2 ** 31 - 1);
+  const code = await run(host, args).finally(() => clearTimeout(timer));
   return { code, ...printed };
 }
 

@@ -43,6 +43,7 @@ export function row(change: Partial<Omit<Job, 'no'>> = {}, input: Partial<JobInp
       leaseToken: null,
       leaseUntil: null,
       leasePolicy: 'own',
+      leaseSpanMs: null,
       claimedBy: null,
       claimId: null,
       tokenUsed: false,

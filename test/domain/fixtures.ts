@@ -55,6 +55,7 @@ const FRESH: Job = {
   leaseToken: null,
   leaseUntil: null,
   leasePolicy: 'own',
+  leaseSpanMs: null,
   claimedBy: null,
   claimId: null,
   tokenUsed: false,

@@ -6,7 +6,10 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { startServer, type TestServer } from '../support/server.ts';
 
-const guide = readFileSync(new URL('../../docs/guides/http-api.md', import.meta.url), 'utf8');
+const guides = ['http-api.md', 'events.md'].map((name) => ({
+  name,
+  text: readFileSync(new URL(`../../docs/guides/${name}`, import.meta.url), 'utf8'),
+}));
 const skill = readFileSync(new URL('../../SKILL.md', import.meta.url), 'utf8');
 
 interface Block {
@@ -14,24 +17,28 @@ interface Block {
   readonly text: string;
 }
 
-suite('the guide to the HTTP API', () => {
-  test('prints what it says, command by command', async () => {
-    await using server = await startServer();
-    const blocks = blocksOf(guide);
-    const commands = blocks.filter(({ language }) => language === 'bash');
-    ok(commands.length > 8);
-    for (const [index, block] of blocks.entries()) {
-      if (block.language !== 'bash') continue;
-      const next = blocks[index + 1];
-      const printed = run(server, block.text);
-      if (next?.language === 'json' || next?.language === 'text')
-        strictEqual(withoutChance(printed), withoutChance(next.text), block.text);
-    }
-  });
+suite('the guides to the HTTP API', () => {
+  for (const { name, text } of guides) {
+    test(`${name} prints what it says, command by command`, async () => {
+      await using server = await startServer();
+      const blocks = blocksOf(text);
+      const commands = blocks.filter(({ language }) => language === 'bash');
+      ok(commands.length > 4);
+      for (const [index, block] of blocks.entries()) {
+        if (block.language !== 'bash') continue;
+        const next = blocks[index + 1];
+        const printed = run(server, block.text);
+        if (next?.language === 'json' || next?.language === 'text')
+          strictEqual(withoutChance(printed), withoutChance(next.text), block.text);
+      }
+    });
+  }
 
   test('names every route', async () => {
     const { spineRoutes } = await import('../../src/http/contracts/spine.ts');
-    const named = new Set([...guide.matchAll(/`([^`]*)`/g)].flatMap(([, code = '']) => code.split(/[, ]+/)));
+    const named = new Set(
+      [...(guides[0]?.text ?? '').matchAll(/`([^`]*)`/g)].flatMap(([, code = '']) => code.split(/[, ]+/)),
+    );
     const missing = spineRoutes.filter(
       ({ path }) => !named.has(path) && !named.has(path.split('/').at(-1) ?? ''),
     );
@@ -76,6 +83,7 @@ suite('SKILL.md', () => {
       read,
       comment,
       upload,
+      attach,
       download,
     ] = statuses;
     deepStrictEqual(
@@ -83,7 +91,7 @@ suite('SKILL.md', () => {
       [200, 200, 200, 200, 201, 200, 200, 200],
     );
     // Held already; ended already; no such blob.
-    deepStrictEqual([claim, fail, release, download], [409, 409, 409, 404]);
+    deepStrictEqual([claim, fail, release, attach, download], [409, 409, 409, 409, 404]);
   });
 });
 
@@ -116,6 +124,7 @@ function withoutChance(text: string): string {
     .replace(/[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/g, '<id>')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
     .replace(/"leaseToken":"[\w-]+"/g, '"leaseToken":"<token>"')
+    .replace(/"token":"spn_[\w-]+"/g, '"token":"<token>"')
     .replace(/"path":"[^"]+"/g, '"path":"<path>"')
     .replace(/"version":"[^"]+"/g, '"version":"<version>"')
     .trim();

@@ -39,6 +39,7 @@ const JOB: Job = {
   leaseToken: null,
   leaseUntil: null,
   leasePolicy: 'own',
+  leaseSpanMs: null,
   claimedBy: null,
   claimId: null,
   tokenUsed: false,

@@ -5,11 +5,11 @@ import type { Engine } from '../../engine/engine.ts';
 
 export type FeedPlace = Parameters<Engine['jobs']['feed']>[0];
 
+/** A bare position stands for its beginning, so that 0 means "everything there is". */
 export function placeText({ pos, ordinal }: FeedPlace): string {
-  return `${pos}.${ordinal}`;
+  return ordinal < 0 ? String(pos) : `${pos}.${ordinal}`;
 }
 
-/** A bare position stands for its beginning, so that 0 means "everything there is". */
 export function placeFrom(text: string, field: string): FeedPlace {
   const [, pos, ordinal] = /^(\d{1,15})(?:\.(\d{1,9}))?$/.exec(text) ?? [];
   if (pos === undefined) {

@@ -45,6 +45,7 @@ const OFTEN: readonly Column[] = [
   ['reason', 'text'],
   ['progress', 'text'],
   ['seq', 'bigint'],
+  ['lease_span_ms', 'bigint'],
 ];
 const RARELY: readonly Column[] = [
   ['priority', 'bigint'],
@@ -109,15 +110,16 @@ export function jobFrom(row: Row): Job {
     reason: row[35] as string | null,
     progress: row[36] as string | null,
     seq: row[37] as number,
-    priority: row[38] as number,
-    runAt: row[39] as number,
-    maxAttempts: row[40] as number,
-    cancelRequested: row[41] === 1,
-    blockedOn: row[42] as string | null,
-    waitingFor: row[43] as number,
-    watched: row[44] === 1,
-    retryAt: row[45] as number | null,
-    comments: row[46] as number,
+    leaseSpanMs: row[38] as number | null,
+    priority: row[39] as number,
+    runAt: row[40] as number,
+    maxAttempts: row[41] as number,
+    cancelRequested: row[42] === 1,
+    blockedOn: row[43] as string | null,
+    waitingFor: row[44] as number,
+    watched: row[45] === 1,
+    retryAt: row[46] as number | null,
+    comments: row[47] as number,
   };
 }
 
@@ -196,6 +198,7 @@ function oftenValues(job: Omit<Job, 'no'>): Value[] {
     job.reason,
     job.progress,
     job.seq,
+    job.leaseSpanMs,
   ];
 }
 

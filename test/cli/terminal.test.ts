@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startServer, type TestServer } from '../support/server.ts';
+import { envOf, spine, words } from './support.ts';
+
+let server: TestServer;
+before(async () => {
+  server = await startServer();
+});
+after(() => server.stop());
+
+const terminal = { columns: 100, rows: 30 };
+const ENTER = '\x1b[?1049h';
+const LEAVE = '\x1b[?1049l';
+
+for (const key of ['q', '\x03']) {
+  test(`top draws a screen and gives the terminal back on ${JSON.stringify(key)}`, async () => {
+    await server.head.post('/jobs', { target: 'nobody', title: 'Seen in top' });
+    let pressed = false;
+    const { code, stdout } = await spine(words('top --interval 100ms'), {
+      env: envOf(server),
+      terminal,
+      watch: (printed, person) => {
+        // The second picture is the first that has rates.
+        if (pressed || !printed.includes('/s created')) return;
+        pressed = true;
+        person.press(key);
+      },
+    });
+    assert.equal(code, 0);
+    assert.ok(stdout.startsWith(ENTER), 'enters the other screen');
+    assert.ok(stdout.endsWith(LEAVE), 'leaves it');
+    assert.match(stdout, /Seen in top/);
+  });
+}
+
+test('top without a terminal says what to do instead', async () => {
+  const { code, stderr } = await spine(['top'], { env: envOf(server) });
+  assert.equal(code, 2);
+  assert.equal(stderr, 'spine: top needs a terminal. Use: spine top --once\n');
+});
+
+test('Ctrl-C ends a waiting command with 130 and no further word', async () => {
+  const { body } = await server.head.post<{ id: string }>('/jobs', { target: 'nobody' });
+  for (const line of [
+    'events tail',
+    `jobs wait ${body.id}`,
+    `jobs logs ${body.id} -f`,
+    'jobs claim --wait 20s',
+  ]) {
+    const { code, stderr } = await spine(words(line), { env: envOf(server), interruptAfterMs: 300 });
+    assert.equal(code, 130, line);
+    assert.doesNotMatch(stderr, /Interrupted|spine:/, line);
+  }
+});
+
+test('a person is asked before several jobs are cancelled, and may decline', async () => {
+  const ids = await Promise.all(
+    [1, 2].map(async () => (await server.head.post<{ id: string }>('/jobs', { target: 'nobody' })).body.id),
+  );
+  const answering = (answer: string) =>
+    spine(['jobs', 'cancel', ...ids], {
+      env: envOf(server),
+      terminal,
+      watch: (printed, person) => {
+        if (printed.endsWith('[y/N] ')) person.press(answer);
+      },
+    });
+  const declined = await answering('n\n');
+  assert.equal(declined.code, 1);
+  assert.match(declined.stderr, /^Cancel 2 jobs\? \[y\/N\] spine: Nothing was done\.\n$/);
+  assert.equal((await answering('y\n')).code, 0);
+});
+
+test('--no-input and --yes ask nothing', async () => {
+  for (const flag of ['--no-input', '--yes']) {
+    const { body } = await server.head.post<{ id: string }>('/jobs', { target: 'nobody' });
+    const { code, stderr } = await spine(['jobs', 'cancel', body.id, body.id, flag], {
+      env: envOf(server),
+      terminal,
+    });
+    assert.equal(code, 0);
+    assert.equal(stderr, '');
+  }
+});
+
+test('the beginning of an id names a job, and several candidates are listed', async () => {
+  const made = await Promise.all(
+    ['one', 'two'].map(
+      async (title) =>
+        (await server.head.post<{ id: string; no: number }>('/jobs', { title, target: 'nobody' })).body,
+    ),
+  );
+  const [one] = made;
+  const unique = await spine(['jobs', 'get', one?.id.slice(0, 30) ?? '', '--quiet'], { env: envOf(server) });
+  assert.equal(unique.stdout, `${one?.id}\n`);
+  const several = await spine(['jobs', 'get', one?.id.slice(0, 6) ?? ''], { env: envOf(server) });
+  assert.equal(several.code, 2);
+  assert.match(
+    several.stderr,
+    /^spine: [0-9a-f]{6} begins the ids of several jobs: #\d+ [^\n]+\. Write more of it\.\n$/,
+  );
+});
