@@ -99,12 +99,16 @@ interface Operation {
   readonly summary: string;
   readonly 'x-roles'?: readonly string[];
   readonly parameters?: readonly { readonly name: string; readonly in: string }[];
-  readonly requestBody?: {
-    readonly content: Readonly<Record<string, { readonly schema: { readonly properties?: object } }>>;
-  };
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
+}
+
+interface Schema {
+  readonly $ref?: string;
+  readonly properties?: object;
 }
 
 interface Described {
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
@@ -124,21 +128,26 @@ interface ShownCall {
 
 /** Every call in the order of the routes, as the guides write them. */
 function shownCalls(): ShownCall[] {
-  return Object.entries(description().paths).flatMap(([path, methods]) =>
+  const { paths, components } = description();
+  return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
       call: `${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ':$1')}`,
       who: operation['x-roles']?.join(', ') ?? 'anyone',
-      takes: takenBy(operation),
+      takes: takenBy(operation, components.schemas),
       about: operation.summary,
     })),
   );
 }
 
-function takenBy({ parameters = [], requestBody }: Operation): string {
+function takenBy(
+  { parameters = [], requestBody }: Operation,
+  named: Readonly<Record<string, Schema>>,
+): string {
   const query = parameters.filter((one) => one.in === 'query').map(({ name }) => name);
   if (query.length > 0) return `?${query.join('&')}`;
   const [schema] = Object.values(requestBody?.content ?? {}).map((media) => media.schema);
-  const fields = Object.keys(schema?.properties ?? {});
+  const shape = schema?.$ref === undefined ? schema : named[schema.$ref.split('/').at(-1) ?? ''];
+  const fields = Object.keys(shape?.properties ?? {});
   return fields.length === 0 ? '' : `{${fields.join(', ')}}`;
 }
 

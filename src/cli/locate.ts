@@ -33,7 +33,7 @@ function readAnnounced(dataDir: string): Found | null {
   return { text: url, origin: file };
 }
 
-export function isAlive(pid: number): boolean {
+function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

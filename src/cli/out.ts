@@ -26,9 +26,9 @@ export class Out {
     this.#stderr = host.stderr;
   }
 
-  /** The terminal's width; what is piped is never cut. */
+  /** The width of the terminal, where 0 means that it does not know; what is piped is never cut. */
   get columns(): number {
-    return this.#stdout.isTTY ? (this.#stdout.columns ?? 80) : Infinity;
+    return this.#stdout.isTTY ? this.#stdout.columns || 80 : Infinity;
   }
 
   result({ value, lines, ids }: Result): void {

@@ -3,7 +3,7 @@
 import { type Command, CommanderError } from 'commander';
 import type { Act } from './command.ts';
 import { EXIT, type Failure, failureOf } from './failure.ts';
-import type { GlobalFlags, Host } from './host.ts';
+import type { Host } from './host.ts';
 import { Out } from './out.ts';
 import { buildProgram } from './program.ts';
 import { Session } from './session.ts';
@@ -40,7 +40,7 @@ function actOn(host: Host): Act {
       // Commander passes the arguments, the options and last the command itself.
       const command = params.at(-1) as Command;
       const options = command.optsWithGlobals();
-      const session = new Session(host, options as GlobalFlags);
+      const session = new Session(host, options);
       try {
         const handle = await load();
         // The options are the ones that were declared beside this very handler.
@@ -85,8 +85,8 @@ function listenTo(command: Command, host: Host, complaint: string[]): void {
   command.exitOverride().configureOutput({
     writeOut: (text) => void host.stdout.write(text),
     writeErr: (text) => void complaint.push(text),
-    getOutHelpWidth: () => host.stdout.columns ?? 100,
-    getErrHelpWidth: () => host.stderr.columns ?? 100,
+    getOutHelpWidth: () => host.stdout.columns || 100,
+    getErrHelpWidth: () => host.stderr.columns || 100,
     getOutHasColors: () => false,
     getErrHasColors: () => false,
   });

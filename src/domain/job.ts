@@ -134,3 +134,28 @@ export interface JobDetails {
 export function rootOf(job: Job): number {
   return job.rootNo ?? job.no;
 }
+
+/** What every job starts with, and a retry starts with again: nobody has held it, nothing has come of it. */
+export const UNTOUCHED = {
+  attempts: 0,
+  fence: 0,
+  leaseToken: null,
+  leaseUntil: null,
+  leasePolicy: 'own',
+  leaseSpanMs: null,
+  claimedBy: null,
+  claimId: null,
+  tokenUsed: false,
+  timeoutAt: null,
+  endedToken: null,
+  endedVerb: null,
+  endedState: null,
+  settled: OPEN,
+  finishedAt: null,
+  reason: null,
+  progress: null,
+  cancelRequested: false,
+  blockedOn: null,
+  retryAt: null,
+  comments: 0,
+} as const satisfies Partial<Job>;

@@ -75,10 +75,6 @@ export class Core {
     });
   }
 
-  pause(delayMs: number): Promise<void> {
-    return new Promise((resolve) => void this.#clock.after(delayMs, resolve));
-  }
-
   now(): number {
     return this.#clock.now() + this.store.clockOffsetMs();
   }

@@ -3,7 +3,7 @@
 import { admit, dependencyMet } from '../domain/admit.ts';
 import type { Create, CreateAnswer, Dependency, DependencyOn, NewJob } from '../domain/command.ts';
 import { type Refusal, refuse } from '../domain/error.ts';
-import { isFinal, type Job, OPEN, rootOf, SETTLED } from '../domain/job.ts';
+import { isFinal, type Job, OPEN, rootOf, SETTLED, UNTOUCHED } from '../domain/job.ts';
 import { serves } from '../domain/lease.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { wentOn } from '../domain/retry.ts';
@@ -196,6 +196,7 @@ function newRow(
 ): Omit<Job, 'no'> {
   const state = skipped ? 'skipped' : admit({ waitingFor, runAt: job.runAt }, now);
   return {
+    ...UNTOUCHED,
     id: job.id,
     typeNo: job.typeNo,
     target: job.target,
@@ -216,33 +217,15 @@ function newRow(
     concurrencyKey: job.concurrencyKey,
     state,
     updatedAt: now,
-    attempts: 0,
-    fence: 0,
-    leaseToken: null,
-    leaseUntil: null,
-    leasePolicy: 'own',
-    leaseSpanMs: null,
-    claimedBy: null,
-    claimId: null,
-    tokenUsed: false,
-    timeoutAt: null,
-    endedToken: null,
-    endedVerb: null,
-    endedState: null,
     settled: skipped ? SETTLED : OPEN,
     finishedAt: skipped ? now : null,
     reason: skipped ? 'a dependency ended otherwise' : null,
-    progress: null,
     // The row is inserted with the sequence of its first event.
     seq: 1,
     priority: job.priority,
     runAt: job.runAt,
     maxAttempts: job.maxAttempts,
-    cancelRequested: false,
-    blockedOn: null,
     waitingFor,
     watched: false,
-    retryAt: null,
-    comments: 0,
   };
 }

@@ -74,9 +74,11 @@ async function claimNext(
   }
 }
 
-/** Looks before a claimer is told that there is nothing; a stalled server may hide rows for longer than that. */
+/**
+ * Looks before a claimer is told that there is nothing. Rows that others look at are free in a moment; those of a
+ * server that hangs may be hidden for longer than anybody should turn in circles.
+ */
 const LOOKS = 20;
-const LOOK_AGAIN_MS = 10;
 
 /** One look at the queue, repeated while full pools, or rows that others look at, stand between the claimer and work. */
 async function claimNow(
@@ -89,8 +91,6 @@ async function claimNow(
     const typeNos = await typeNosOf(core, options.types);
     const answer = await core.flusher.submit(command(core, actor, options, typeNos, null));
     if (answer.jobs.length > 0 || !answer.more || looks === LOOKS) return answer.jobs;
-    // What others look at is free in a moment, or held by a server that hangs: no reason to turn in circles.
-    if (looks > 2) await core.pause(LOOK_AGAIN_MS);
   }
 }
 

@@ -1,7 +1,7 @@
 /** Reacts to jobs that ended: the lineage goes on with a retry, or those who waited for the end move. */
 
 import { admit, dependencyMet } from '../domain/admit.ts';
-import { type Job, OPEN, rootOf, SETTLED, UNSETTLED } from '../domain/job.ts';
+import { type Job, rootOf, SETTLED, UNSETTLED, UNTOUCHED } from '../domain/job.ts';
 import { finish } from '../domain/retry.ts';
 import type { Tx } from '../store/store.ts';
 import type { Core } from './core.ts';
@@ -28,29 +28,17 @@ async function goOn(core: Core, tx: Tx, ledger: Ledger, failed: Job): Promise<vo
   const { no: _, ...rest } = failed;
   const next: Omit<Job, 'no'> = {
     ...rest,
+    ...UNTOUCHED,
     id: core.ids.jobId(ledger.now),
     createdAt: ledger.now,
     updatedAt: ledger.now,
-    claimedBy: null,
     uniqueKey: await keyOf(tx, failed),
     retryCount: failed.retryCount + 1,
     retryOf: failed.no,
     rootNo: rootOf(failed),
     state: admit({ waitingFor: 0, runAt }, ledger.now),
     runAt,
-    retryAt: null,
-    attempts: 0,
-    fence: 0,
-    endedToken: null,
-    endedVerb: null,
-    endedState: null,
-    settled: OPEN,
-    finishedAt: null,
-    reason: null,
-    progress: null,
     seq: 1,
-    comments: 0,
-    cancelRequested: false,
   };
   const input = await tx.inputOf(failed.no);
   await ledger.insert(tx, [{ job: next, input }], () => ({

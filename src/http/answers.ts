@@ -90,7 +90,7 @@ export const JobList = Type.Object({
   truncated: optional(flag),
 });
 export const Claimed = Type.Object({ jobs: listOf(ClaimedJob) });
-export const EndedAndNext = Type.Object({ job: EndedJob, next: listOf(ClaimedJob) });
+const EndedAndNext = Type.Object({ job: EndedJob, next: listOf(ClaimedJob) });
 export const EndedMaybeNext = Type.Union([EndedJob, EndedAndNext]);
 
 const refusal = { error: text, message: text, retryable: flag, hint: text };
@@ -169,7 +169,7 @@ const tokenFields = {
   createdAt: time,
   createdBy: text,
 };
-export const Token = Type.Object({ ...tokenFields, revokedAt: orNull('string', { format: 'date-time' }) });
+const Token = Type.Object({ ...tokenFields, revokedAt: orNull('string', { format: 'date-time' }) });
 export const Tokens = Type.Object({ tokens: listOf(Token) });
 export const NewToken = Type.Object({ token: text, ...tokenFields });
 export const TokenRevoked = Type.Object({ token: text, revoked: Type.Literal(true) });

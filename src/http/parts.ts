@@ -1,6 +1,7 @@
 /** What the routes of one server share. */
 
 import type { BlobStore } from '../blobs/blobs.ts';
+import type { Clock } from '../domain/ports.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Credential, Gate } from './auth.ts';
 import type { EventStreams } from './events/streams.ts';
@@ -9,6 +10,7 @@ import type { RequestCounts } from './request-counts.ts';
 
 export interface Parts {
   readonly engine: Engine;
+  readonly clock: Clock;
   readonly gate: Gate;
   readonly credentials: readonly Credential[];
   readonly version: string;

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { stripVTControlCharacters } from 'node:util';
 import { startServer, type TestServer } from '../support/server.ts';
-import { envOf, spine, words } from './support.ts';
+import { envOf, spine, steersTerminal, words } from './support.ts';
 
 /** Clears the screen, sets the window's title, turns the text around, ends a line. */
 const HOSTILE = '\x1b[2J\x1b]0;owned\x07\u009b31m\u202egnp.exe\r\nspine: all is well';
@@ -39,7 +40,7 @@ for (const line of [
       });
       assert.equal(code, 0);
       assert.match(stdout, /owned/);
-      assert.doesNotMatch(stdout + stderr, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+      assert.ok(!steersTerminal(stdout + stderr));
       assert.doesNotMatch(stdout + stderr, /^spine: all is well/m);
     });
   }
@@ -50,8 +51,8 @@ test('colours are only those of the command itself', async () => {
     env: envOf(server),
     terminal: { columns: 120, rows: 50 },
   });
-  assert.match(stdout, /\x1b\[34mrunning\x1b\[39m/);
-  assert.doesNotMatch(stdout.replaceAll(/\x1b\[\d+(;\d+)*m/g, ''), /\x1b/);
+  assert.ok(stdout.includes('\x1b[34mrunning\x1b[39m'));
+  assert.ok(!steersTerminal(stripVTControlCharacters(stdout)));
 });
 
 test('a table fits the terminal', async () => {

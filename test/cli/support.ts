@@ -64,7 +64,11 @@ export async function spine(args: readonly string[], options: RunOptions = {}): 
     server: (flags) => {
       const { url, token, host, port, dataDir, tokens } = config(flags);
       return {
-        ...{ url, token, host, port, dataDir },
+        url,
+        token,
+        host,
+        port,
+        dataDir,
         tokens: { head: tokens.head, 'left-claw': tokens.left_claw, 'right-claw': tokens.right_claw },
       };
     },
@@ -93,6 +97,11 @@ export function envOf(server: TestServer): Record<string, string> {
     LEFT_CLAW_TOKEN: server.tokens.left,
     RIGHT_CLAW_TOKEN: server.tokens.right,
   };
+}
+
+/** Whether anything but line ends could move a cursor or turn text around. */
+export function steersTerminal(text: string): boolean {
+  return /\p{Cc}|\u202e/u.test(text.replaceAll('\n', ''));
 }
 
 /** Splits a line as a shell would, quotes and all. */

@@ -75,7 +75,7 @@ function remember(known: Map<string, string>, name: string, found: RegExpExecArr
 }
 
 /** Ids, numbers, times, ports and tokens in the order in which they appear; columns lose their width with them. */
-function normal(text: string): string {
+export function normal(text: string): string {
   const ids = new Map<string, string>();
   const numbers = new Map<string, string>();
   const nth = (map: Map<string, string>, key: string): string => {

@@ -1,4 +1,4 @@
-import { OPEN, type Job, type JobInput } from '../../src/domain/job.ts';
+import { type Job, type JobInput, UNTOUCHED } from '../../src/domain/job.ts';
 import type { NewRow, Store } from '../../src/store/store.ts';
 
 const EMPTY_INPUT: JobInput = {
@@ -18,6 +18,7 @@ export function row(change: Partial<Omit<Job, 'no'>> = {}, input: Partial<JobInp
   made += 1;
   return {
     job: {
+      ...UNTOUCHED,
       id: `row-${process.pid}-${made}`,
       typeNo: 0,
       target: 'any',
@@ -38,33 +39,12 @@ export function row(change: Partial<Omit<Job, 'no'>> = {}, input: Partial<JobInp
       concurrencyKey: null,
       state: 'queued',
       updatedAt: 1_000,
-      attempts: 0,
-      fence: 0,
-      leaseToken: null,
-      leaseUntil: null,
-      leasePolicy: 'own',
-      leaseSpanMs: null,
-      claimedBy: null,
-      claimId: null,
-      tokenUsed: false,
-      timeoutAt: null,
-      endedToken: null,
-      endedVerb: null,
-      endedState: null,
-      settled: OPEN,
-      finishedAt: null,
-      reason: null,
-      progress: null,
       seq: 1,
       priority: 0,
       runAt: 1_000,
       maxAttempts: 5,
-      cancelRequested: false,
-      blockedOn: null,
       waitingFor: 0,
       watched: false,
-      retryAt: null,
-      comments: 0,
       ...change,
     },
     input: { ...EMPTY_INPUT, ...input },

@@ -160,7 +160,10 @@ export function nativeCases(start: Start): void {
       expectRefusal(await server().head.post('/jobs', body), 409, 'unique_key_taken', { jobId: first.id });
       await claimJob(server().left, first.id);
       await server().left.post(`/jobs/${first.id}/complete`);
-      await createJob(server().head, body);
+      const second = await createJob(server().head, body);
+      expectRefusal(await server().head.post(`/jobs/${first.id}/retry`), 409, 'unique_key_taken', {
+        jobId: second.id,
+      });
     });
 
     test('a dependent waits for its parents', async () => {

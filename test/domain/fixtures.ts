@@ -1,5 +1,5 @@
 import type { Actor, Claim, JobCommand, LeaseOffer } from '../../src/domain/command.ts';
-import { isFinal, type Job, OPEN, SETTLED, type State } from '../../src/domain/job.ts';
+import { isFinal, type Job, SETTLED, type State, UNTOUCHED } from '../../src/domain/job.ts';
 
 export const NOW = 1_700_000_000_000;
 export const LEASE_MS = 60_000;
@@ -29,6 +29,7 @@ export function jobIn(state: State, change: Partial<Job> = {}): Job {
 }
 
 const FRESH: Job = {
+  ...UNTOUCHED,
   no: 1,
   id: 'job-1',
   typeNo: 0,
@@ -50,32 +51,12 @@ const FRESH: Job = {
   concurrencyKey: null,
   state: 'queued',
   updatedAt: NOW - 10_000,
-  attempts: 0,
-  fence: 0,
-  leaseToken: null,
-  leaseUntil: null,
-  leasePolicy: 'own',
-  leaseSpanMs: null,
-  claimedBy: null,
-  claimId: null,
-  tokenUsed: false,
-  timeoutAt: null,
-  endedToken: null,
-  endedVerb: null,
-  endedState: null,
-  settled: OPEN,
-  finishedAt: null,
-  reason: null,
-  progress: null,
   seq: 1,
   priority: 0,
   runAt: NOW - 10_000,
   maxAttempts: 5,
-  cancelRequested: false,
-  blockedOn: null,
   waitingFor: 0,
   watched: false,
-  retryAt: null,
   comments: 0,
 };
 

@@ -1,6 +1,6 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert';
 import { suite, test } from 'node:test';
-import { type Job, STATES } from '../../src/domain/job.ts';
+import { type Job, STATES, UNTOUCHED } from '../../src/domain/job.ts';
 import { eventView, forHolder, jobJson, onlyInput, outcomeOf } from '../../src/http/contracts/spine-view.ts';
 
 const INPUT = {
@@ -13,6 +13,7 @@ const INPUT = {
   budget: null,
 };
 const JOB: Job = {
+  ...UNTOUCHED,
   no: 7,
   id: 'a-job',
   typeNo: 0,
@@ -34,32 +35,12 @@ const JOB: Job = {
   concurrencyKey: null,
   state: 'queued',
   updatedAt: 2_000,
-  attempts: 0,
-  fence: 0,
-  leaseToken: null,
-  leaseUntil: null,
-  leasePolicy: 'own',
-  leaseSpanMs: null,
-  claimedBy: null,
-  claimId: null,
-  tokenUsed: false,
-  timeoutAt: null,
-  endedToken: null,
-  endedVerb: null,
-  endedState: null,
-  settled: 0,
-  finishedAt: null,
-  reason: null,
-  progress: null,
   seq: 1,
   priority: 0,
   runAt: 1_000,
   maxAttempts: 5,
-  cancelRequested: false,
-  blockedOn: null,
   waitingFor: 0,
   watched: false,
-  retryAt: null,
   comments: 0,
 };
 

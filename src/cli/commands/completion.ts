@@ -24,7 +24,7 @@ export const completion: Handler = async (session, { args: [shell = ''] }) => {
 
 function placesOf(command: Command, path: readonly string[] = [], global: Place['options'] = []): Place[] {
   const own = command.options
-    .filter(({ hidden }) => !hidden)
+    .filter(({ hidden, long }) => !hidden && long !== '--version')
     .map(({ long, short, description }) => ({ flag: long ?? short ?? '', about: description }));
   const commands = command.commands.map((child) => ({ name: child.name(), about: child.description() }));
   const options = [...own, ...global];
@@ -99,29 +99,32 @@ compdef _spine spine
 }
 
 function zshQuoted(text: string): string {
-  return `'${text
-    .replaceAll("'", "'\\''")
-    .replaceAll(/:(?=.*:)/g, '\\:')
-    .replace(/^([^:]+)\\:/, '$1:')}'`;
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
+/** A place's commands are offered right behind it, its options also behind further words. */
 function fish(places: readonly Place[]): string {
   const lines = places.flatMap(({ path, commands, options }) => {
-    const when = path === '' ? '__fish_use_subcommand' : `__spine_at '${path}'`;
+    const here = (how: string): string => `-n "__spine_at ${how} '${path}'"`;
+    const isGroup = path !== '' && commands.length > 0;
     return [
       ...commands.map(
-        ({ name, about }) => `complete -c spine -f -n "${when}" -a ${name} -d ${fishQuoted(about)}`,
+        ({ name, about }) => `complete -c spine -f ${here('exactly')} -a ${name} -d ${fishQuoted(about)}`,
       ),
-      ...options.map(
-        ({ flag, about }) => `complete -c spine -n "${when}" -l ${flag.slice(2)} -d ${fishQuoted(about)}`,
+      ...(isGroup ? [] : options).map(
+        ({ flag, about }) =>
+          `complete -c spine ${here(path === '' ? 'exactly' : 'within')} -l ${flag.slice(2)} -d ${fishQuoted(about)}`,
       ),
     ];
   });
   return `# spine completion for fish
 function __spine_at
-  set -l words (commandline -opc | string match -v -- '-*')
-  set -l wanted (string split ' ' -- $argv[1])
-  test (count $words) -gt (count $wanted); and test "$words[2..(math 1 + (count $wanted))]" = "$argv[1]"
+  set -l words (commandline -opc | string match -v -- '-*')[2..-1]
+  test $argv[1] = exactly; and begin
+    test "$words" = "$argv[2]"
+    return
+  end
+  string match -q -- "$argv[2] *" "$words "
 end
 ${lines.join('\n')}
 `;

@@ -41,7 +41,6 @@ export function jobTable(jobs: readonly Job[], nowMs: number, columns: number): 
     job.claimedBy ?? '-',
     relative(job.updatedAt, nowMs),
   ]);
-  // The text gives up its room first, then the names.
   return table(COLUMNS, rows, columns);
 }
 

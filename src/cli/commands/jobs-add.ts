@@ -91,18 +91,16 @@ async function fieldsOf(session: Session, client: SpineClient, options: Options)
   const { target, type, title, description, priority, tag, maxAttempts, uniqueKey, pool, concurrencyKey } =
     options;
   return given({
-    ...{
-      target,
-      type,
-      title,
-      description,
-      priority,
-      tags: tag,
-      maxAttempts,
-      uniqueKey,
-      pool,
-      concurrencyKey,
-    },
+    target,
+    type,
+    title,
+    description,
+    priority,
+    tags: tag,
+    maxAttempts,
+    uniqueKey,
+    pool,
+    concurrencyKey,
     params: await json(session, options.params, '--params'),
     meta: await json(session, options.meta, '--meta'),
     runAt: options.runAt === undefined ? undefined : moment(session, options.runAt, '--run-at'),

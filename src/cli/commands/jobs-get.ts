@@ -26,7 +26,8 @@ export const getJob: Handler<{ readonly events?: boolean }> = async (
 const SHOWN_CHARS = 200;
 
 /** An event with its facts; also what `events tail` prints. */
-export function eventLine({ t, type, by, seq: _, ...facts }: JobEvent, nowMs: number, job = ''): Line {
+export function eventLine(event: JobEvent, nowMs: number, job = ''): Line {
+  const { t, type, by, seq: _, ...facts } = event;
   const text = JSON.stringify(facts);
   const shown = text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text;
   const time = nowMs === 0 ? t : relative(t, nowMs).padEnd(8);

@@ -10,7 +10,7 @@ import { jobRefs } from './job-ref.ts';
 /** Short jobs are noticed at once, long ones cost little. */
 const FIRST_LOOK_MS = 50;
 const LONGEST_LOOK_MS = 1_000;
-/** A server that restarts is waited for. */
+/** A server that restarts meanwhile is waited for; one that is down at the start is told at once. */
 const PATIENT = { retries: 8 };
 
 export const waitForJobs: Handler<{ readonly timeout?: number }> = async (session, { args, options }) => {
@@ -45,8 +45,8 @@ async function theEnd(
   until: number,
   limitMs: number,
 ): Promise<Job> {
+  let job = await client.jobs.get(id);
   for (let waitMs = FIRST_LOOK_MS; ; waitMs = Math.min(waitMs * 1.5, LONGEST_LOOK_MS)) {
-    const job = await client.jobs.get(id, PATIENT);
     if (hasEnded(job.state)) return job;
     const leftMs = until - session.now();
     if (leftMs <= 0)
@@ -56,6 +56,7 @@ async function theEnd(
         `Job #${job.no} is still ${job.state} after ${duration(limitMs)}.`,
       );
     await session.sleep(Math.min(waitMs, leftMs));
+    job = await client.jobs.get(id, { ...PATIENT, signal: session.signal });
   }
 }
 

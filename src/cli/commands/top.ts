@@ -76,7 +76,7 @@ async function live(session: Session, client: SpineClient, intervalMs: number): 
 
 function draw(session: Session, picture: Picture, before: Picture | null): void {
   const { stdout } = session.host;
-  const size = { columns: stdout.columns ?? 80, rows: stdout.rows ?? 24 };
+  const size = { columns: stdout.columns || 80, rows: stdout.rows || 24 };
   const lines = screenLines(picture, before, size).map((line) => render(line, session.out.colours));
   stdout.write(`${HOME}${lines.map((line) => `${line}${CLEAR_LINE}`).join('\r\n')}${CLEAR_BELOW}`);
 }
@@ -88,11 +88,14 @@ interface Keys {
 }
 
 /** In raw mode Ctrl-C is a key like q. */
+const QUIT_KEYS = ['q', 'Q', '\x03'];
+
 function listenForQuit({ host: { stdin } }: Session): Keys {
   const quit = new AbortController();
   const pressed = Promise.withResolvers<void>();
   const take = (chunk: Uint8Array | string): void => {
-    if (!/[qQ\x03]/.test(Buffer.from(chunk).toString('latin1'))) return;
+    const keys = Buffer.from(chunk).toString('latin1');
+    if (!QUIT_KEYS.some((key) => keys.includes(key))) return;
     quit.abort();
     pressed.resolve();
   };

@@ -37,14 +37,16 @@ function widest(count: number, rows: readonly (readonly Piece[])[]): number[] {
   );
 }
 
+/** The widest of the columns that may give goes first, so that names stay whole beside a long text. */
 function fitted(columns: readonly Column[], widths: readonly number[], terminalColumns: number): number[] {
   const result = [...widths];
-  const total = (): number => result.reduce((sum, width) => sum + width + GAP.length, -GAP.length);
-  columns.forEach(({ gives }, index) => {
-    const width = result[index] ?? 0;
-    const tooMuch = total() - terminalColumns;
-    if (gives && tooMuch > 0) result[index] = Math.max(Math.min(width, NARROWEST), width - tooMuch);
-  });
+  let tooMuch = result.reduce((sum, width) => sum + width + GAP.length, -GAP.length) - terminalColumns;
+  const givers = [...widths.entries()].filter(([index]) => columns[index]?.gives);
+  for (const [index, width] of givers.toSorted(([, one], [, other]) => other - one)) {
+    const given = Math.min(Math.max(0, tooMuch), Math.max(0, width - NARROWEST));
+    result[index] = width - given;
+    tooMuch -= given;
+  }
   return result;
 }
 

@@ -1,7 +1,7 @@
 /** How many columns of a terminal a text takes. */
 
 /** Combining marks and joiners take none. */
-const NONE = /^[\p{M}\u200c\u200d\ufe00-\ufe0f]$/u;
+const NONE = /^(?:\p{M}|\u200c|\u200d)$/u;
 /** East Asian wide and full-width characters, and emoji. */
 const WIDE =
   /^(?:[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{20000}-\u{3fffd}])$/u;

@@ -1,9 +1,11 @@
 /** Files at the Spine door: streamed in with a limit, streamed out as attachments. */
 
+import type { IncomingMessage } from 'node:http';
 import multipart, { type MultipartFile } from '@fastify/multipart';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { contentDisposition, displayName } from '../../blobs/filename.ts';
 import { SpineError } from '../../domain/error.ts';
+import type { Clock } from '../../domain/ports.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { Artifacts, Bytes, Stored } from '../answers.ts';
 import type { Parts } from '../parts.ts';
@@ -15,6 +17,9 @@ import { leaseHeader } from './spine-leases.ts';
 
 const UNKNOWN_TYPE = 'application/octet-stream';
 
+/** How much of a refused upload is read past before it is answered, and for how long. */
+const PAST_BYTES = 16 * 1_048_576;
+const PAST_MS = 2_000;
 const UPLOADING = ['missing_file'] as const;
 
 export const blobRows: readonly Row[] = [
@@ -112,10 +117,28 @@ async function upload(
     // The rest of a refused upload is read past, or the caller would never get to read why;
     // then the connection ends, because nobody knows where its next request would begin.
     request.raw.unpipe();
-    request.raw.resume();
+    await readPast(request.raw, parts.clock);
     reply.header('connection', 'close');
     throw error;
   }
+}
+
+/** Whoever still writes when the connection ends may not see the answer, so most are let finish; nobody has for ever. */
+function readPast(body: IncomingMessage, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    let left = PAST_BYTES;
+    const done = (): void => {
+      cancel();
+      resolve();
+    };
+    const cancel = clock.after(PAST_MS, done);
+    body.on('data', (chunk: Buffer) => {
+      left -= chunk.length;
+      if (left < 0) done();
+    });
+    body.once('end', done).once('close', done).resume();
+    if (body.readableEnded || body.destroyed) done();
+  });
 }
 
 /** Bytes whose record is refused are not kept. */

@@ -133,7 +133,7 @@ export const jobRows: readonly Row[] = [
     who: HEAD,
     body: NoFields,
     answer: JobAnswer,
-    errors: [...ABOUT_ONE, 'conflict'],
+    errors: [...ABOUT_ONE, 'conflict', 'unique_key_taken'],
     handle: async (call) => answer(call, await call.engine.jobs.retry(call.actor, await jobId(call))),
   }),
   row({
@@ -144,7 +144,7 @@ export const jobRows: readonly Row[] = [
     who: HEAD,
     body: NoFields,
     answer: JobAnswer,
-    errors: [...ABOUT_ONE, 'conflict'],
+    errors: [...ABOUT_ONE, 'conflict', 'unique_key_taken'],
     handle: async (call) => answer(call, await call.engine.jobs.redrive(call.actor, await jobId(call))),
   }),
 ];

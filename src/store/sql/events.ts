@@ -22,7 +22,7 @@ export async function numberFlushes(sql: Sql, limit: number): Promise<number> {
   const text = `
     update flush set pos = numbered.pos
     from (
-      select no, nextval('feed_pos') as pos from (select no from flush where pos is null order by no limit $1) as todo
+      select no, nextval('feed_pos') as pos from (select no from flush where pos is null order by no limit $1 + 0) as todo
     ) as numbered
     where flush.no = numbered.no`;
   return sql.run(text, [limit]);
@@ -73,7 +73,7 @@ export function addOutbox(sql: Sql, rows: readonly OutboxDraft[]) {
 const dueOutbox = perDialect(
   (dialect) =>
     `select no, channel, kind, job_no, body, created_at, attempts from outbox where run_at <= $1
-     order by run_at, no limit $2${locking({ dialect }, 'for update skip locked')}`,
+     order by run_at, no limit $2 + 0${locking({ dialect }, 'for update skip locked')}`,
 );
 
 /** Takes due rows for a while: if the sender dies, they come up again. */

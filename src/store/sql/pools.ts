@@ -13,7 +13,7 @@ const surplusHeld = `
 const free = perDialect(
   (dialect) =>
     `select idx from slot where pool = $1 and job_no is null and not exists (${surplusHeld})
-     order by idx limit $2${locking({ dialect }, 'for update skip locked')}`,
+     order by idx limit $2 + 0${locking({ dialect }, 'for update skip locked')}`,
 );
 
 export async function freeSlots(sql: Sql, pool: string, count: number): Promise<number[]> {
@@ -90,7 +90,7 @@ const waitingTargets = `
 const waitersOf = perDialect(
   (dialect) => `
     select ${JOB_COLUMNS} from job where blocked_on = $1 and target = $2
-    order by priority desc, no limit $3${locking({ dialect }, 'for update skip locked')}`,
+    order by priority desc, no limit $3 + 0${locking({ dialect }, 'for update skip locked')}`,
 );
 
 export async function bestWaiters(sql: Sql, pool: string, ofEach: number): Promise<Job[]> {
@@ -133,7 +133,7 @@ export function dropFreeKeySlots(sql: Sql, limit: number) {
   const text = `
     delete from slot where job_no is null and (pool, idx) in (
       select pool, idx from slot where job_no is null and pool like '%/%'
-      and not exists (select 1 from job where job.blocked_on = slot.pool) limit $1
+      and not exists (select 1 from job where job.blocked_on = slot.pool) limit $1 + 0
     )`;
   return sql.run(text, [limit]);
 }

@@ -68,14 +68,14 @@ export function readsOver(sql: Sql): Reads {
     eventsOf: async (jobNo, afterSeq, limit) =>
       (
         await sql.all(
-          `select ${EVENT_COLUMNS} from event where job_no = $1 and seq > $2 order by seq limit $3`,
+          `select ${EVENT_COLUMNS} from event where job_no = $1 and seq > $2 order by seq limit $3 + 0`,
           [jobNo, afterSeq, limit],
         )
       ).map(eventFrom),
     logsOf: async (jobNo, afterNo, limit) =>
       (
         await sql.all(
-          'select no, attempt, at, level, body from job_log where job_no = $1 and no > $2 order by no limit $3',
+          'select no, attempt, at, level, body from job_log where job_no = $1 and no > $2 order by no limit $3 + 0',
           [jobNo, afterNo, limit],
         )
       ).map(logFrom),
@@ -91,17 +91,17 @@ export function readsOver(sql: Sql): Reads {
 
     expiredLeases: (now, limit) =>
       column<string>(
-        "select id from job where state = 'running' and lease_until <= $1 order by lease_until limit $2",
+        "select id from job where state = 'running' and lease_until <= $1 order by lease_until limit $2 + 0",
         [now, limit],
       ),
     timedOut: (now, limit) =>
       column<string>(
-        "select id from job where state = 'running' and timeout_at is not null and timeout_at <= $1 order by timeout_at limit $2",
+        "select id from job where state = 'running' and timeout_at is not null and timeout_at <= $1 order by timeout_at limit $2 + 0",
         [now, limit],
       ),
     due: (now, limit) =>
       column<string>(
-        "select id from job where state = 'scheduled' and run_at <= $1 order by run_at limit $2",
+        "select id from job where state = 'scheduled' and run_at <= $1 order by run_at limit $2 + 0",
         [now, limit],
       ),
     nextDueAt: async () => {
@@ -113,11 +113,11 @@ export function readsOver(sql: Sql): Reads {
       return row === null ? null : (row[0] as number);
     },
     unsettled: (limit) =>
-      column<number>('select no from job where settled = 1 order by no limit $1', [limit]),
+      column<number>('select no from job where settled = 1 order by no limit $1 + 0', [limit]),
     poolsWithRoomAndWaiters: (limit) =>
       column<string>(
         `select distinct slot.pool from slot where slot.job_no is null
-         and exists (select 1 from job where job.blocked_on = slot.pool) limit $1`,
+         and exists (select 1 from job where job.blocked_on = slot.pool) limit $1 + 0`,
         [limit],
       ),
     prunable: (state, before, afterNo, limit) => prunable(sql, state, before, afterNo, limit),
@@ -129,7 +129,7 @@ export function readsOver(sql: Sql): Reads {
       (await first("select value from revision where name = 'tokens'", []))?.[0] as number,
     audit: async (beforeNo, limit) =>
       (
-        await sql.all(`select ${AUDIT_COLUMNS} from audit where no < $1 order by no desc limit $2`, [
+        await sql.all(`select ${AUDIT_COLUMNS} from audit where no < $1 order by no desc limit $2 + 0`, [
           beforeNo ?? Number.MAX_SAFE_INTEGER,
           limit,
         ])
@@ -200,7 +200,7 @@ async function feed(sql: Sql, after: FeedPlace, limit: number): Promise<FeedEven
     select event.job_no, event.seq, event.at, event.kind, event.actor, event.facts, flush.pos, event.ordinal, job.id, job.target
     from flush cross join event cross join job
     where event.flush_no = flush.no and job.no = event.job_no and flush.pos >= $1 and (flush.pos > $1 or event.ordinal > $2)
-    order by flush.pos, event.ordinal limit $3`;
+    order by flush.pos, event.ordinal limit $3 + 0`;
   return (await sql.all(text, [after.pos, after.ordinal, limit])).map((row) => ({
     ...eventFrom(row),
     pos: row[6] as number,
@@ -244,7 +244,7 @@ async function prunable(
       and not exists (select 1 from job later where later.root_no = job.no)
       and not exists (select 1 from dependency where dependency.parent_no = job.no)
       and no < (select max(no) from job) then 1 else 0 end
-    from job where state = $1 and no > $2 order by no limit $4`;
+    from job where state = $1 and no > $2 order by no limit $4 + 0`;
   const rows = await sql.all(text, [state, afterNo, before, limit]);
   const old = rows.filter((row) => (row[2] as number) < before);
   const jobs = old
