@@ -44,7 +44,10 @@ async function copyJobs(sql: DirectSql, template: number, count: number): Promis
   };
   await sql.run('begin');
   await copy('job', `t.no = ${template}`, { no: `${job} + n.i`, id: sql.newId });
-  await copy('job_input', `t.job_no = ${template}`, { job_no: `${job} + n.i` });
+  await copy('job_input', `t.job_no = ${template}`, {
+    job_no: `${job} + n.i`,
+    id: `(select id from job where no = ${job} + n.i)`,
+  });
   await copy('job_result', `t.job_no = ${template}`, { job_no: `${job} + n.i` });
   await copy('flush', `t.no = ${flush}`, { no: `${flush} + n.i`, pos: `${pos} + n.i` });
   // Each copy's events are one flush of their own; the sequence within the job is the order within it.

@@ -97,10 +97,10 @@ class SqliteStore implements Store {
       this.#reader?.database.close();
       try {
         this.#writer.database.exec('pragma optimize');
-      } finally {
-        // On a full disk the statistics cannot be written; the database can be closed all the same.
-        this.#writer.database.close();
+      } catch {
+        // Statistics for the planner: on a full disk they wait for the next time.
       }
+      this.#writer.database.close();
     });
   }
 

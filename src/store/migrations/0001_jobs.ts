@@ -6,7 +6,8 @@ import type { Migration } from './migration.ts';
 // for each row. The pruner removes a job with all its rows in one transaction instead.
 
 const indexes = `
-create unique index job_id on job (id);
+-- The public id is looked up here, where rows never change: on job every update would write it into the index again.
+create unique index job_input_id on job_input (id);
 create index job_by_state on job (state, no);
 create index job_ready on job (target, priority desc, no) where state = 'queued';
 create index job_ready_by_type on job (target, type_no, priority desc, no) where state = 'queued';
@@ -57,7 +58,7 @@ create table job (
   retry_at integer, comments integer not null, lease_span_ms integer
 ) strict;
 create table job_input (
-  job_no integer primary key, title text, description text, spec text, meta text, params text, tags text, budget text
+  job_no integer primary key, id text not null, title text, description text, spec text, meta text, params text, tags text, budget text
 ) strict;
 create table job_tag (tag text not null, job_no integer not null references job (no), primary key (tag, job_no)) without rowid;
 create table job_result (job_no integer primary key, result text, error text) strict;
@@ -118,7 +119,7 @@ create table job (
   waiting_for bigint not null, watched smallint not null, retry_at bigint, comments bigint not null, lease_span_ms bigint
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_limit = 2000);
 create table job_input (
-  job_no bigint primary key, title text, description text, spec text, meta text, params text, tags text, budget text
+  job_no bigint primary key, id text not null, title text, description text, spec text, meta text, params text, tags text, budget text
 );
 create table job_tag (tag text not null, job_no bigint not null references job (no), primary key (tag, job_no));
 create table job_result (job_no bigint primary key, result text, error text);

@@ -22,8 +22,9 @@ import { INPUT, INPUT_COLUMNS, inputFrom, inputRow } from './texts.ts';
 
 // Rows are locked in the order of their numbers, whatever the order of the commands: two flushes never deadlock.
 const lockById: KeyQuery = {
-  one: `select ${JOB_COLUMNS} from job where id = $1`,
-  many: `select ${JOB_COLUMNS} from job where id = any($1::text[]) order by no for update`,
+  one: `select ${JOB_COLUMNS} from job where no = (select job_no from job_input where id = $1)`,
+  many: `select ${JOB_COLUMNS} from job where no = any(array(select job_no from job_input where id = any($1::text[])))
+    order by no for update`,
 };
 const lockByNo: KeyQuery = {
   one: `select ${JOB_COLUMNS} from job where no = $1`,
@@ -86,7 +87,7 @@ export async function insertJobs(sql: Sql, rows: readonly NewRow[]): Promise<num
   );
   await sql.insert(
     INPUT,
-    rows.map((row, i) => inputRow(nos[i] ?? 0, row.input)),
+    rows.map((row, i) => inputRow(nos[i] ?? 0, row.job.id, row.input)),
   );
   await insertWords(
     sql,

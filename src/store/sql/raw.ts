@@ -18,7 +18,7 @@ export async function insertJobsRaw(sql: Sql, rows: readonly { job: Job; input: 
   );
   await sql.insert(
     INPUT,
-    rows.map(({ job, input }) => inputRow(job.no, input)),
+    rows.map(({ job, input }) => inputRow(job.no, job.id, input)),
   );
   await insertWords(
     sql,

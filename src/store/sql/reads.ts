@@ -40,12 +40,12 @@ export function readsOver(sql: Sql): Reads {
   const first = async (text: string, params: readonly Value[]): Promise<Row | null> =>
     (await sql.all(text, params))[0] ?? null;
   const job = async (where: string, key: Value): Promise<Job | null> => {
-    const row = await first(`select ${JOB_COLUMNS} from job where ${where} = $1`, [key]);
+    const row = await first(`select ${JOB_COLUMNS} from job where ${where}`, [key]);
     return row && jobFrom(row);
   };
   return {
-    jobById: (id) => job('id', id),
-    jobByNo: (no) => job('no', no),
+    jobById: (id) => job('no = (select job_no from job_input where id = $1)', id),
+    jobByNo: (no) => job('no = $1', no),
     jobsByNo: async (nos) => (await sql.byKeys(byNo, nos)).map(jobFrom),
     details: (jobs) => detailsOf(sql, jobs),
     list: (filter) => list(sql, filter),

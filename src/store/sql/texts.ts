@@ -8,6 +8,7 @@ export const INPUT: Shape = {
   table: 'job_input',
   columns: [
     ['job_no', 'bigint'],
+    ['id', 'text'],
     ['title', 'text'],
     ['description', 'text'],
     ['spec', 'text'],
@@ -18,14 +19,15 @@ export const INPUT: Shape = {
   ],
 };
 export const INPUT_COLUMNS: string = INPUT.columns
-  .slice(1)
+  .slice(2)
   .map(([name]) => `input.${name}`)
   .join(', ');
-export const INPUT_WIDTH: number = INPUT.columns.length - 1;
+export const INPUT_WIDTH: number = INPUT.columns.length - 2;
 
-export function inputRow(jobNo: number, input: JobInput): Row {
+export function inputRow(jobNo: number, id: string, input: JobInput): Row {
   const tags = input.tags.length === 0 ? null : JSON.stringify(input.tags);
-  return [jobNo, input.title, input.description, input.spec, input.meta, input.params, tags, input.budget];
+  const { title, description, spec, meta, params, budget } = input;
+  return [jobNo, id, title, description, spec, meta, params, tags, budget];
 }
 
 /** Reads an input whose first column stands at `at`. */

@@ -1,0 +1,122 @@
+/** Many rows in one statement: a column travels as an array, or once when all rows agree on it. */
+
+import type { ColumnType, Row, Shape, Value } from './sql/driver.ts';
+
+export interface Batch {
+  readonly text: string;
+  readonly params: Value[];
+}
+
+/** Which columns differ between the rows, as a word of '1' (differs) and '0' (the same in all). */
+type Pattern = string;
+
+/** Every pattern is a statement that each connection plans once; rows of a rare pattern use a known, wider one. */
+const PATTERNS = 16;
+const patterns = new WeakMap<Shape, Pattern[]>();
+
+export function insertBatch(shape: Shape, rows: readonly Row[], returning = ''): Batch {
+  const pattern = patternOf(shape, rows, 0);
+  const text = cached(shape, `insert ${pattern} ${returning}`, () => {
+    const { names, values, source } = parts(shape, pattern, 0);
+    const end = [shape.onConflict, returning].filter(Boolean).join(' ');
+    return `insert into ${shape.table} (${names.join(', ')}) select ${values.join(', ')} from ${source} ${end}`;
+  });
+  return { text, params: paramsOf(shape, rows, pattern, 0) };
+}
+
+export function updateBatch(shape: Shape, rows: readonly Row[]): Batch {
+  const pattern = patternOf(shape, rows, 0);
+  const text = cached(shape, `update ${pattern}`, () => {
+    const { names, values, source } = parts(shape, pattern, 0);
+    const sets = names.slice(1).map((name, i) => `${name} = ${values[i + 1]}`);
+    return `update ${shape.table} set ${sets.join(', ')} from ${source} where ${shape.table}.${names[0]} = made.${names[0]}`;
+  });
+  return { text, params: paramsOf(shape, rows, pattern, 0) };
+}
+
+/** A new flush, and the rows with its number as their first column. */
+export function flushBatch(at: number, shape: Shape, rows: readonly Row[]): Batch {
+  const pattern = patternOf(shape, rows, 1);
+  const text = cached(shape, `flush ${pattern}`, () => {
+    const { names, values, source } = parts(shape, pattern, 1);
+    return `with mine as (insert into flush (at) values ($${shape.columns.length}) returning no)
+      insert into ${shape.table} (${shape.columns[0]?.[0]}, ${names.join(', ')})
+      select mine.no, ${values.join(', ')} from mine, ${source}`;
+  });
+  return { text, params: [...paramsOf(shape, rows, pattern, 1), at] };
+}
+
+/** PostgreSQL's array literal, built here because the driver's own way costs a pattern match per element. */
+export function arrayOf(values: readonly Value[], type: ColumnType): string {
+  if (type !== 'text') return `{${values.map((value) => value ?? 'NULL').join(',')}}`;
+  return `{${values.map((value) => (value === null ? 'NULL' : quoted(String(value)))).join(',')}}`;
+}
+
+function quoted(text: string): string {
+  return `"${text.includes('"') || text.includes('\\') ? text.replace(/["\\]/g, '\\$&') : text}"`;
+}
+
+/** The column at `first` always counts as differing: there must be one array that says how many rows there are. */
+function patternOf(shape: Shape, rows: readonly Row[], first: number): Pattern {
+  let own = '';
+  for (let column = 0; column < shape.columns.length; column++) {
+    own += column === first || differs(rows, column) ? '1' : '0';
+  }
+  let known = patterns.get(shape);
+  if (known === undefined) patterns.set(shape, (known = ['1'.repeat(shape.columns.length)]));
+  if (known.includes(own)) return own;
+  if (known.length < PATTERNS) {
+    known.push(own);
+    return own;
+  }
+  return narrowest(known, own);
+}
+
+function differs(rows: readonly Row[], column: number): boolean {
+  const value = rows[0]?.[column];
+  return rows.some((row) => row[column] !== value);
+}
+
+/** The known pattern with the fewest arrays that has one wherever these rows differ. */
+function narrowest(known: readonly Pattern[], own: Pattern): Pattern {
+  const fits = known.filter((pattern) => [...own].every((mark, i) => mark === '0' || pattern[i] === '1'));
+  const arrays = (pattern: Pattern): number => pattern.replaceAll('0', '').length;
+  return fits.reduce((best, pattern) => (arrays(pattern) < arrays(best) ? pattern : best));
+}
+
+function paramsOf(shape: Shape, rows: readonly Row[], pattern: Pattern, skip: number): Value[] {
+  const params: Value[] = [];
+  for (let column = skip; column < shape.columns.length; column++) {
+    const type = shape.columns[column]?.[1] ?? 'text';
+    const values = (): Value[] => rows.map((row) => row[column] ?? null);
+    params.push(pattern[column] === '1' ? arrayOf(values(), type) : (rows[0]?.[column] ?? null));
+  }
+  return params;
+}
+
+function parts(
+  shape: Shape,
+  pattern: Pattern,
+  skip: number,
+): { names: string[]; values: string[]; source: string } {
+  const columns = shape.columns
+    .map(([name, type], i) => ({ name, type, place: `$${i + 1 - skip}`, array: pattern[i] === '1' }))
+    .slice(skip);
+  const arrays = columns.filter((column) => column.array);
+  const unnested = arrays.map(({ place, type }) => `${place}::${type}[]`).join(', ');
+  return {
+    names: columns.map((column) => column.name),
+    values: columns.map(({ name, type, place, array }) => (array ? `made.${name}` : `${place}::${type}`)),
+    source: `unnest(${unnested}) as made (${arrays.map((column) => column.name).join(', ')})`,
+  };
+}
+
+const texts = new WeakMap<Shape, Map<string, string>>();
+
+function cached(shape: Shape, key: string, build: () => string): string {
+  let made = texts.get(shape);
+  if (made === undefined) texts.set(shape, (made = new Map()));
+  let text = made.get(key);
+  if (text === undefined) made.set(key, (text = build()));
+  return text;
+}
