@@ -79,7 +79,8 @@ function differs(rows: readonly Row[], column: number): boolean {
 
 /** The known pattern with the fewest arrays that has one wherever these rows differ. */
 function narrowest(known: readonly Pattern[], own: Pattern): Pattern {
-  const fits = known.filter((pattern) => [...own].every((mark, i) => mark === '0' || pattern[i] === '1'));
+  const marks = own.split('');
+  const fits = known.filter((pattern) => marks.every((mark, i) => mark === '0' || pattern[i] === '1'));
   const arrays = (pattern: Pattern): number => pattern.replaceAll('0', '').length;
   return fits.reduce((best, pattern) => (arrays(pattern) < arrays(best) ? pattern : best));
 }
@@ -115,7 +116,7 @@ const texts = new WeakMap<Shape, Map<string, string>>();
 
 function cached(shape: Shape, key: string, build: () => string): string {
   let made = texts.get(shape);
-  if (made === undefined) texts.set(shape, (made = new Map()));
+  if (made === undefined) texts.set(shape, (made = new Map<string, string>()));
   let text = made.get(key);
   if (text === undefined) made.set(key, (text = build()));
   return text;
