@@ -1,0 +1,59 @@
+import { match, ok, strictEqual } from 'node:assert';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { test } from 'node:test';
+
+const REPO = resolve(import.meta.dirname, '..');
+const TOKEN = 'a-token-that-only-the-env-file-knows';
+
+/** Runs an npm script's own command line in a folder of its own, and answers the address it prints. */
+async function run(script: string, folder: string): Promise<{ url: string; child: ChildProcess }> {
+  const manifest = JSON.parse(await readFile(join(REPO, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>;
+  };
+  const [, ...args] = (manifest.scripts[script] ?? '')
+    .replace('bin/spine.cjs', join(REPO, 'bin/spine.cjs'))
+    .split(' ');
+  const env = { PATH: process.env['PATH'], SPINE_DATA_DIR: join(folder, 'data'), SPINE_PORT: '0' };
+  // A group of its own: a watching Node runs the server as its child, and both must end.
+  const child = spawn(process.execPath, args, {
+    cwd: folder,
+    env,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  ok(child.stdout);
+  for await (const line of createInterface(child.stdout)) {
+    const url = /ready at (http:\S+)/.exec(line)?.[1];
+    if (url !== undefined) return { url, child };
+  }
+  throw new Error(`npm run ${script} ended before the server was ready`);
+}
+
+for (const script of ['start', 'dev']) {
+  test(`npm run ${script} runs a server that answers [SP-40]`, async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'spine-script-'));
+    await writeFile(join(folder, '.env'), `HEAD_TOKEN=${TOKEN}\n`);
+    const { url, child } = await run(script, folder);
+    try {
+      const health = await fetch(`${url}/health`);
+      strictEqual(health.status, 200);
+      // Only the development server reads .env; the other made tokens of its own.
+      const jobs = await fetch(`${url}/jobs`, { headers: { authorization: `Bearer ${TOKEN}` } });
+      strictEqual(jobs.status, script === 'dev' ? 200 : 401);
+    } finally {
+      const ended = once(child, 'exit');
+      process.kill(-(child.pid ?? 0), 'SIGTERM');
+      await ended;
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+    }
+  });
+}
+
+test('npm test is the command that CI runs [SP-40]', async () => {
+  match(await readFile(join(REPO, '.ci/run'), 'utf8'), /npm test/);
+});
