@@ -9,6 +9,9 @@ export interface Bench {
   readonly store: 'sqlite' | 'postgres';
   readonly entrants: readonly Entrant[];
   readonly bars: readonly Bar[];
+  /** What is measured, when it is not jobs a second. */
+  readonly unit?: 'ms' | 'MB';
+  readonly limits?: readonly Limit[];
 }
 
 export interface Entrant {
@@ -22,6 +25,14 @@ export interface Bar {
   readonly theirs: string;
   readonly measure: string;
   readonly atLeast: number;
+  readonly goal?: number;
+}
+
+/** What an entrant measures must stay below this, in the unit of the bench. */
+export interface Limit {
+  readonly entrant: string;
+  readonly measure: string;
+  readonly below: number;
   readonly goal?: number;
 }
 

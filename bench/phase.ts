@@ -1,8 +1,12 @@
 /** One measurement in a process of its own, so that nothing of the one before lives on. Prints one line of JSON. */
 
 import { Client } from 'pg';
+import { backlog, type BacklogOptions } from './phases/backlog.ts';
 import { drain, type DrainOptions } from './phases/drain.ts';
 import { enqueue, type EnqueueOptions } from './phases/enqueue.ts';
+import { latency, type LatencyOptions } from './phases/latency.ts';
+import { lifecycle, type LifecycleOptions } from './phases/lifecycle.ts';
+import { memory, type MemoryOptions } from './phases/memory.ts';
 import { payloadSize, type PayloadOptions } from './phases/payload.ts';
 import { servers, type ServersOptions } from './phases/servers.ts';
 import type { Place } from './queue.ts';
@@ -12,10 +16,14 @@ export type Phase =
   | ({ readonly phase: 'enqueue'; readonly queue: QueueName } & EnqueueOptions)
   | ({ readonly phase: 'drain'; readonly queue: QueueName } & DrainOptions)
   | ({ readonly phase: 'servers' } & ServersOptions)
-  | ({ readonly phase: 'payload' } & PayloadOptions);
+  | ({ readonly phase: 'payload' } & PayloadOptions)
+  | ({ readonly phase: 'backlog' } & BacklogOptions)
+  | ({ readonly phase: 'latency' } & LatencyOptions)
+  | ({ readonly phase: 'lifecycle' } & LifecycleOptions)
+  | ({ readonly phase: 'memory' } & MemoryOptions);
 
 export interface Measured {
-  /** Per second, by what was measured. */
+  /** By what was measured, in the unit of the bench: mostly so many a second. */
   readonly rates: Readonly<Record<string, number>>;
   /** What was wrong with the work that was done; such a rate means nothing. */
   readonly problem: string | null;
@@ -28,6 +36,14 @@ async function measure(phase: Phase, place: Place): Promise<Measured> {
       return servers(place, phase, settle);
     case 'payload':
       return payloadSize(place, phase, settle);
+    case 'backlog':
+      return backlog(place, phase);
+    case 'latency':
+      return latency(place, phase);
+    case 'lifecycle':
+      return lifecycle(place, phase);
+    case 'memory':
+      return memory(place, phase);
     case 'enqueue':
     case 'drain': {
       const queue = await QUEUES[phase.queue](place);

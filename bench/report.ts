@@ -1,6 +1,6 @@
 /** Medians, ratios and whether the bars are met, as a table and as one line of JSON. */
 
-import type { Bar, Bench } from './bench.ts';
+import type { Bar, Bench, Limit } from './bench.ts';
 import { median } from './measure.ts';
 import type { Measured } from './phase.ts';
 
@@ -18,11 +18,18 @@ interface Judged extends Bar {
   readonly goalMet: boolean | null;
 }
 
+interface JudgedLimit extends Limit {
+  readonly met: boolean;
+  readonly goalMet: boolean | null;
+}
+
 export interface Report {
   readonly bench: string;
   readonly title: string;
+  readonly unit: string;
   readonly rates: Readonly<Record<string, Readonly<Record<string, Rate>>>>;
   readonly bars: readonly Judged[];
+  readonly limits: readonly JudgedLimit[];
   readonly problems: readonly string[];
 }
 
@@ -37,19 +44,31 @@ export function reportOn(bench: Bench, runs: Runs): Report {
     rates[name] = Object.fromEntries(
       [...measures].map((measure) => [
         measure,
-        rateOf(measured.map((run) => run.rates[measure] ?? Number.NaN)),
+        rateOf(
+          measured.map((run) => run.rates[measure] ?? Number.NaN),
+          bench.unit === 'ms' ? rounded : Math.round,
+        ),
       ]),
     );
   }
   const bars = bench.bars.map((bar) => judge(bar, rates));
-  return { bench: bench.name, title: bench.title, rates, bars, problems };
+  const limits = (bench.limits ?? []).map((limit) => judgeLimit(limit, rates));
+  return {
+    bench: bench.name,
+    title: bench.title,
+    unit: bench.unit ?? 'jobs/s',
+    rates,
+    bars,
+    limits,
+    problems,
+  };
 }
 
-function rateOf(values: readonly number[]): Rate {
+function rateOf(values: readonly number[], round: (value: number) => number): Rate {
   return {
-    median: Math.round(median(values)),
-    low: Math.round(Math.min(...values)),
-    high: Math.round(Math.max(...values)),
+    median: round(median(values)),
+    low: round(Math.min(...values)),
+    high: round(Math.max(...values)),
   };
 }
 
@@ -65,24 +84,41 @@ function judge(bar: Bar, rates: Report['rates']): Judged {
   };
 }
 
+function judgeLimit(limit: Limit, rates: Report['rates']): JudgedLimit {
+  const value = rates[limit.entrant]?.[limit.measure]?.median ?? Number.NaN;
+  return {
+    ...limit,
+    met: value < limit.below,
+    goalMet: limit.goal === undefined ? null : value < limit.goal,
+  };
+}
+
 /** A table that reads the same in a terminal and in the guide. */
 export function printed(report: Report): string {
   const lines = [`### ${report.title} (\`${report.bench}\`)`, ''];
   lines.push(
-    '| measured | jobs/s | lowest and highest run | ratio | expected | |',
+    `| measured | ${report.unit} | lowest and highest run | ratio | expected | |`,
     '|---|---:|---:|---:|---|---|',
   );
   for (const [name, measures] of Object.entries(report.rates)) {
     for (const [measure, rate] of Object.entries(measures)) {
       const bar = report.bars.find((each) => each.theirs === name && each.measure === measure);
+      const limit = report.limits.find((each) => each.entrant === name && each.measure === measure);
       const label = Object.keys(measures).length > 1 ? `${name}, ${measure}` : name;
       lines.push(
-        `| ${[label, number(rate.median), `${number(rate.low)} to ${number(rate.high)}`, ...verdict(bar)].join(' | ')} |`,
+        `| ${[label, number(rate.median), `${number(rate.low)} to ${number(rate.high)}`, ...(limit === undefined ? verdict(bar) : limitVerdict(limit, report.unit))].join(' | ')} |`,
       );
     }
   }
   for (const problem of report.problems) lines.push('', `**This does not count.** ${problem}`);
   return `${lines.join('\n')}\n`;
+}
+
+function limitVerdict(limit: JudgedLimit, unit: string): string[] {
+  const goal = limit.goal === undefined ? '' : `, goal below ${limit.goal} ${unit}`;
+  const goalMet = limit.goalMet === null ? '' : `, goal ${limit.goalMet ? 'met' : 'missed'}`;
+  const met = limit.met ? 'met' : '**missed**';
+  return ['', `below ${limit.below} ${unit}${goal}`, `${met}${goalMet}`];
 }
 
 function verdict(bar: Judged | undefined): string[] {

@@ -1,9 +1,11 @@
 import { parseArgs } from 'node:util';
 import { proveContention } from './contention.ts';
 import { proveDiskFull } from './disk-full.ts';
+import { proveFeed } from './feed.ts';
 import { proveFuzz } from './fuzz.ts';
 import { proveKill } from './kill.ts';
 import { proveMillion } from './million.ts';
+import { proveOpenApiFuzz } from './openapi-fuzz.ts';
 import { freshSeed } from './random.ts';
 import { printReport, type ProofReport } from './report.ts';
 import { proveStale } from './stale.ts';
@@ -16,6 +18,7 @@ import {
   type ProofStore,
   type StoreKind,
 } from './stores.ts';
+import { proveWaiters } from './waiters.ts';
 
 /** Counts of the full size; `scale` makes every proof smaller or larger alike. */
 interface Run {
@@ -46,11 +49,35 @@ const PROOFS: Readonly<Record<string, (run: Run) => Promise<ProofReport | string
       proveContention(store, { rounds: run.sized(100), jobs: run.sized(200), servers: 3 }),
     );
   },
+  waiters: (run) =>
+    onStore(run, (store) =>
+      proveWaiters(store, {
+        workers: run.sized(500),
+        jobs: run.sized(10_000),
+        samples: 200,
+        idleMs: 10_000,
+        limits: { coreShare: 0.02, latencyMs: 10, acrossMs: 15 },
+      }),
+    ),
+  feed: (run) =>
+    onStore(run, (store) =>
+      proveFeed(store, {
+        jobs: run.sized(2_000),
+        servers: run.kind === 'postgres' ? 3 : 1,
+        stalled: run.sized(200),
+        unreadMb: 3,
+        stalledLimitMb: 64,
+        settleMs: 3_000,
+        seed: run.seed,
+      }),
+    ),
   'disk-full': async (run) => {
     if (run.kind === 'postgres') return "the disk of a PostgreSQL server is its operator's";
     return proveDiskFull({ cycles: run.sized(30) });
   },
   fuzz: (run) => onStore(run, (store) => proveFuzz(store, { requests: run.sized(10_000), seed: run.seed })),
+  'openapi-fuzz': (run) =>
+    onStore(run, (store) => proveOpenApiFuzz(store, { requests: run.sized(10_000), seed: run.seed })),
   million: (run) =>
     proveMillion(run.kind, run.postgres, {
       finished: run.sized(1_000_000),

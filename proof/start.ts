@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startServer } from '../test/support/server.ts';
 import { percentile, rounded } from './measure.ts';
+import { residentMb } from './process.ts';
 import { type ProofReport, report } from './report.ts';
 import type { ProofStore } from './stores.ts';
 
@@ -34,11 +34,4 @@ export async function proveStart(
     violations,
     startedMs,
   });
-}
-
-/** Only Linux tells; elsewhere undefined. */
-function residentMb(pid: number): number | undefined {
-  if (process.platform !== 'linux') return undefined;
-  const [, kilobytes] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return kilobytes === undefined ? undefined : Math.round(Number(kilobytes) / 1024);
 }

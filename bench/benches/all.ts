@@ -1,6 +1,13 @@
 import type { Bench, Size } from '../bench.ts';
 import { embeddedDrain } from './embedded-drain.ts';
 import { embeddedEnqueue } from './embedded-enqueue.ts';
+import { files } from './files.ts';
+import { httpBatches } from './http-batches.ts';
+import { httpEnqueue } from './http-enqueue.ts';
+import { httpSingles } from './http-singles.ts';
+import { latency } from './latency.ts';
+import { memory } from './memory.ts';
+import { million } from './million.ts';
 import { payloadSize } from './payload-size.ts';
 import { postgresDrainBatches } from './postgres-drain-batches.ts';
 import { postgresDrainSingles } from './postgres-drain-singles.ts';
@@ -17,5 +24,12 @@ export function allBenches(size: Size): Bench[] {
     postgresServers(size),
     payloadSize(size, 'sqlite'),
     payloadSize(size, 'postgres'),
+    httpEnqueue(size),
+    httpSingles(size),
+    httpBatches(size),
+    latency(size),
+    million(size),
+    memory(size),
+    files(size),
   ];
 }

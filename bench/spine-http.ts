@@ -1,0 +1,135 @@
+/** Spine as users meet it: the server in a process of its own, over HTTP, on SQLite with `synchronous=FULL`. */
+
+import { type HttpClient, httpClient, type JobBody } from '../test/support/http.ts';
+import { startServer, type TestServer } from '../test/support/server.ts';
+import type { Payload } from './measure.ts';
+import type { Place, Queue } from './queue.ts';
+
+const TARGET = 'left-claw';
+const NO_JOBS: readonly ClaimedBody[] = [];
+
+interface ClaimedBody extends JobBody {
+  readonly params: Payload;
+}
+
+interface Claimed {
+  readonly jobs: readonly ClaimedBody[];
+}
+
+/** How a worker speaks: so many connections, so many jobs a call, and whether the end of one asks for the next. */
+export interface Speaking {
+  readonly connections: number;
+  readonly max: number;
+  readonly fused: boolean;
+}
+
+export const SINGLES: Speaking = { connections: 32, max: 1, fused: false };
+export const FUSED: Speaking = { connections: 32, max: 1, fused: true };
+export const HUNDREDS: Speaking = { connections: 4, max: 100, fused: false };
+
+/** Both roles, each with connections of its own. */
+export interface Callers {
+  readonly head: HttpClient;
+  readonly worker: HttpClient;
+}
+
+export function callersOf({ url, tokens }: TestServer, sockets: number): Callers {
+  return {
+    head: httpClient(url, { token: tokens.head, sockets }),
+    worker: httpClient(url, { token: tokens.left, sockets }),
+  };
+}
+
+export async function openSpineHttp(place: Place, speaking: Speaking): Promise<Queue> {
+  const server = await startServer({ dataDir: place.folder });
+  const callers = callersOf(server, speaking.connections);
+  return {
+    add: (input) => create(callers, input),
+    addMany: (inputs) => createMany(callers, inputs),
+    work: async (handle) => {
+      const drained = Promise.all(
+        Array.from({ length: speaking.connections }, () => workOff(callers, speaking, handle)),
+      );
+      return { stop: async () => void (await drained) };
+    },
+    left: async () => {
+      const { queued, running } = await states(callers);
+      return queued + running;
+    },
+    finished: async () => (await states(callers)).done,
+    close: () => server.kill(),
+  };
+}
+
+export async function create({ head }: Callers, input: Payload): Promise<string> {
+  const { id } = await posted<JobBody>(head, '/jobs', { target: TARGET, params: input });
+  return id;
+}
+
+export async function createMany({ head }: Callers, inputs: readonly Payload[]): Promise<void> {
+  const jobs = inputs.map((params) => ({ target: TARGET, params }));
+  await posted(head, '/jobs/batch', { jobs });
+}
+
+export async function claim({ worker }: Callers, max: number, waitMs = 0): Promise<readonly ClaimedBody[]> {
+  const { jobs } = await posted<Claimed>(worker, '/jobs/claim', waitMs === 0 ? { max } : { max, waitMs });
+  return jobs;
+}
+
+export async function complete({ worker }: Callers, { id, leaseToken }: JobBody): Promise<void> {
+  await posted(worker, `/jobs/${id}/complete`, { leaseToken });
+}
+
+export async function states({ head }: Callers): Promise<{ queued: number; running: number; done: number }> {
+  const { status, body, text } = await head.get<{
+    states: { queued: number; running: number; done: number };
+  }>('/stats');
+  if (status !== 200) throw new Error(`GET /stats answered ${status}: ${text}`);
+  return body.states;
+}
+
+/** Works until nothing is left to claim. */
+async function workOff(callers: Callers, speaking: Speaking, handle: (payload: Payload) => void) {
+  let jobs = await claim(callers, speaking.max);
+  while (jobs.length > 0) {
+    for (const { params } of jobs) handle(params);
+    const next = await finish(callers, speaking, jobs);
+    jobs = next ?? (await claim(callers, speaking.max));
+  }
+}
+
+/** Answers the next jobs when the end of these asked for them, else null. */
+async function finish(
+  callers: Callers,
+  { max, fused }: Speaking,
+  jobs: readonly ClaimedBody[],
+): Promise<readonly ClaimedBody[] | null> {
+  const [first] = jobs;
+  if (first === undefined) return NO_JOBS;
+  if (fused) {
+    const { next } = await posted<{ next: readonly ClaimedBody[] }>(
+      callers.worker,
+      `/jobs/${first.id}/complete`,
+      { leaseToken: first.leaseToken, next: { max } },
+    );
+    return next;
+  }
+  if (max === 1) {
+    await complete(callers, first);
+    return null;
+  }
+  const { results } = await posted<{ results: readonly { ok: boolean }[] }>(
+    callers.worker,
+    '/jobs/complete-batch',
+    { jobs: jobs.map(({ id, leaseToken }) => ({ id, leaseToken })) },
+  );
+  if (results.length !== jobs.length || !results.every(({ ok }) => ok))
+    throw new Error('a job of a batch could not be completed');
+  return null;
+}
+
+async function posted<T>(client: HttpClient, path: string, body: unknown): Promise<T> {
+  const answer = await client.post<T>(path, body);
+  if (answer.status >= 300) throw new Error(`POST ${path} answered ${answer.status}: ${answer.text}`);
+  return answer.body;
+}
