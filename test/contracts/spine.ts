@@ -21,7 +21,7 @@ export interface ContractStore {
 /** What Spine v0 promises and what came since, held against a real listening server. */
 export function spineContract({ name, skip = false, start: startPlain }: ContractStore): void {
   const start = async (options?: ServerOptions) => withChecks(await startPlain(options));
-  suite(`the Spine contract over ${name}, by integration tests [SP-41]`, { skip }, () => {
+  suite(`the Spine contract over ${name}`, { skip }, () => {
     accessCases(start);
     jobCases(start);
     lifecycleCases(start);
