@@ -114,7 +114,7 @@ test('afterFailure: requeue counts attempts, lineage counts retries', () => {
   assert.deepEqual([lineage(0, false), lineage(2, false)], ['failed', 'failed']);
 });
 
-test('a lineage that goes on says when its next member is due, 30 s x 2^n [SC-43]', () => {
+test('a lineage that goes on says when its next member is due, 30 s x 2^n', () => {
   const due = (retryCount: number): number | null => {
     const job = jobIn('running', {
       retryMode: 'lineage',

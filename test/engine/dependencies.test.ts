@@ -35,7 +35,7 @@ const MEETS: Record<'success' | 'failure' | 'complete', readonly string[]> = {
 };
 
 onEvery(DIALECTS, (each) => {
-  each('runs a dependent after the end it asked for, and skips it after another [SC-35]', async (spine) => {
+  each('runs a dependent after the end it asked for, and skips it after another', async (spine) => {
     for (const [end, go] of Object.entries(ENDS)) {
       const parent = await create(spine, { maxAttempts: end === 'dead' ? 1 : 5 });
       const kinds = ['success', 'failure', 'complete'] as const;
@@ -163,7 +163,7 @@ onEvery(DIALECTS, (each) => {
     assert.equal((await create(spine, { after: [{ job: root.id }] })).state, 'queued');
   });
 
-  each('skips the dependents of a lineage only when all its retries are used up [SC-45]', async (spine) => {
+  each('skips the dependents of a lineage only when all its retries are used up', async (spine) => {
     const root = await create(spine, { retry: { mode: 'lineage', max: 1 } });
     const job = await create(spine, { after: [{ job: root.id }] });
     await failed(spine, root);

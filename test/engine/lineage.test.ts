@@ -21,7 +21,7 @@ import { everyJob } from '../conformance/events.ts';
 
 onEvery(DIALECTS, (each) => {
   each(
-    'goes on with one new job after each failure, 30 s x 2^n later, until its retries are used up [SC-42 SC-43 SC-44]',
+    'goes on with one new job after each failure, 30 s x 2^n later, until its retries are used up',
     async (spine) => {
       const root = await create(spine, {
         title: 'work',

@@ -21,7 +21,7 @@ import {
 import { everyJob } from '../conformance/events.ts';
 
 onEvery(DIALECTS, (each) => {
-  each('cancels a job with everything it created that has not ended [SC-40]', async (spine) => {
+  each('cancels a job with everything it created that has not ended', async (spine) => {
     const { engine } = spine;
     const top = await create(spine);
     const child = await create(spine, { parentId: top.id, target: 'elsewhere' });

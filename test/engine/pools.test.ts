@@ -18,37 +18,34 @@ import {
 } from '../support/engines.ts';
 
 onEvery(DIALECTS, (each) => {
-  each(
-    'never runs more of a pool than it has room for, with fifty claimers at once [SC-47]',
-    async (spine) => {
-      await spine.engine.pools.save(HEAD, { name: 'gpu', capacity: 3, perKey: 1 });
-      await createMany(spine, 60, { pool: 'gpu' });
-      const done = new Set<string>();
-      while (done.size < 60) {
-        const held = (
-          await Promise.all(
-            Array.from({ length: 50 }, (_, i) => claimNext(spine, { by: worker(`w${i}`), max: 2 })),
-          )
-        ).flat();
-        assert.ok(held.length <= 3, `${held.length} run where 3 may`);
-        const [gpu] = await spine.engine.pools.list();
-        assert.equal(gpu?.running, held.length);
-        if (held.length === 0) await sweep(spine);
-        for (const { job } of held) {
-          assert.equal(done.has(job.id), false);
-          done.add(job.id);
-        }
-        await Promise.all(held.map(({ job }) => end(spine, job)));
+  each('never runs more of a pool than it has room for, with fifty claimers at once', async (spine) => {
+    await spine.engine.pools.save(HEAD, { name: 'gpu', capacity: 3, perKey: 1 });
+    await createMany(spine, 60, { pool: 'gpu' });
+    const done = new Set<string>();
+    while (done.size < 60) {
+      const held = (
+        await Promise.all(
+          Array.from({ length: 50 }, (_, i) => claimNext(spine, { by: worker(`w${i}`), max: 2 })),
+        )
+      ).flat();
+      assert.ok(held.length <= 3, `${held.length} run where 3 may`);
+      const [gpu] = await spine.engine.pools.list();
+      assert.equal(gpu?.running, held.length);
+      if (held.length === 0) await sweep(spine);
+      for (const { job } of held) {
+        assert.equal(done.has(job.id), false);
+        done.add(job.id);
       }
-      assert.deepEqual((await spine.engine.pools.list())[0], {
-        name: 'gpu',
-        capacity: 3,
-        perKey: 1,
-        running: 0,
-        waiting: 0,
-      });
-    },
-  );
+      await Promise.all(held.map(({ job }) => end(spine, job)));
+    }
+    assert.deepEqual((await spine.engine.pools.list())[0], {
+      name: 'gpu',
+      capacity: 3,
+      perKey: 1,
+      running: 0,
+      waiting: 0,
+    });
+  });
 
   each('runs no more of one key than the pool allows, and other keys beside it', async (spine) => {
     await spine.engine.pools.save(HEAD, { name: 'gpu', capacity: 5, perKey: 2 });
