@@ -25,7 +25,6 @@ export interface DutyOptions {
 }
 
 export interface Duties {
-  start(): void;
   stop(): Promise<void>;
   status(): LoopStatus[];
 }
@@ -60,7 +59,6 @@ export function startDuties(options: DutyOptions): Duties {
   core.hints.committed = () => sequencing.wake();
   for (const each of loops) each.start();
   return {
-    start: () => loops.forEach((each) => each.start()),
     stop: async () => void (await Promise.all(loops.map((each) => each.stop()))),
     status: () => loops.map((each) => each.status()),
   };

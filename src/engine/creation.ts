@@ -38,7 +38,7 @@ export class CreationDesk {
     const plans: Planned[] = [];
     for (const command of commands) plans.push(await this.#plan(command, plans.length));
     const drafts = plans.flatMap((plan) => ('drafts' in plan ? plan.drafts : []));
-    const jobs = drafts.length === 0 ? [] : await this.#insert(commands, drafts);
+    const jobs = drafts.length === 0 ? [] : await this.#insert(drafts);
     let next = 0;
     const answers = plans.map((plan): CreateAnswer => {
       if (!('drafts' in plan)) return plan;
@@ -49,12 +49,11 @@ export class CreationDesk {
     return answers.map((answer, i) => this.#sameFlush(commands[i] as Create, i, answers) ?? answer);
   }
 
-  async #insert(commands: readonly Create[], drafts: readonly Draft[]): Promise<Job[]> {
-    const by = commands[0]?.actor.name ?? 'system';
+  async #insert(drafts: readonly Draft[]): Promise<Job[]> {
     const rows = drafts.map((draft) => draft.row);
     const jobs = await this.#ledger.insert(this.#tx, rows, ({ job }) => ({
       kind: 'job.created',
-      by: job.createdBy || by,
+      by: job.createdBy,
       facts: { target: job.target, state: job.state },
     }));
     const edges = drafts.flatMap((draft, i) =>

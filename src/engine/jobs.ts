@@ -71,19 +71,13 @@ async function cancelFamily(core: Core, actor: Actor, id: string, reason: string
     const [job] = await tx.lockJobs([id]);
     if (job === undefined) return { ok: false, code: 'not_found', details: { id } } as const;
     const family = [job.no, ...(await tx.openDescendants(job.no, LIMITS.cascade))];
-    for (const member of await tx.lockJobsByNo(family)) ledger.load(member);
-    const decision = decide(job, { kind: 'cancel', id, actor, reason }, ledger.now);
+    const members = (await tx.lockJobsByNo(family)).map((member) => ledger.load(member));
+    const decision = decide(ledger.load(job), { kind: 'cancel', id, actor, reason }, ledger.now);
     ledger.apply(decision, actor);
     if (decision.answer.ok) {
-      for (const member of await tx.lockJobsByNo(family.slice(1))) {
-        ledger.apply(
-          decide(
-            ledger.load(member),
-            { kind: 'cancel', id: member.id, actor: ALL_SEEING(actor), reason },
-            ledger.now,
-          ),
-          actor,
-        );
+      for (const member of members.filter(({ no }) => no !== job.no)) {
+        const cancel = { kind: 'cancel', id: member.id, actor: seeingAll(actor), reason } as const;
+        ledger.apply(decide(member, cancel, ledger.now), actor);
       }
     }
     return decision.answer;
@@ -92,6 +86,6 @@ async function cancelFamily(core: Core, actor: Actor, id: string, reason: string
 }
 
 /** Who may cancel the parent may end what it created, whomever that is addressed to. */
-function ALL_SEEING(actor: Actor): Actor {
+function seeingAll(actor: Actor): Actor {
   return { ...actor, targets: null };
 }
