@@ -34,7 +34,15 @@ export const SETTLED = 2;
 export type Settlement = typeof OPEN | typeof UNSETTLED | typeof SETTLED;
 
 export type RetryMode = 'requeue' | 'lineage';
-export type LeasePolicy = 'own' | 'presence';
+/**
+ * What a lease's end means: `own` ends an attempt; `presence` looks at the worker too; under `adopt` the work may go on
+ * elsewhere, so the job returns to the queue with its attempt and the next claimer looks after it.
+ */
+export type LeasePolicy = 'own' | 'presence' | 'adopt';
+/** Whether somebody has to agree before the job may run. */
+export type Approval = 'none' | 'needed' | 'given';
+/** Why an attempt went wrong, where it was not the work itself. */
+export type FailureCause = 'timeout' | 'stale' | 'crashed';
 
 /** The calls that end a lease; repeating one's own is answered like the first time. */
 export type EndingVerb = 'complete' | 'fail' | 'release' | 'snooze';
@@ -99,6 +107,8 @@ export interface Job {
   /** When the lineage's next member is due, if one is to come. */
   retryAt: number | null;
   comments: number;
+  approval: Approval;
+  cause: FailureCause | null;
 }
 
 /** What a person or program asked for, written once. JSON values are kept as text. */
@@ -158,4 +168,5 @@ export const UNTOUCHED = {
   blockedOn: null,
   retryAt: null,
   comments: 0,
+  cause: null,
 } as const satisfies Partial<Job>;

@@ -226,5 +226,6 @@ function newRow(
     maxAttempts: job.maxAttempts,
     waitingFor,
     watched: false,
+    approval: 'none',
   };
 }

@@ -100,6 +100,8 @@ const HOT_DEFAULTS = {
   watched: false,
   retryAt: null,
   leaseSpanMs: null,
+  approval: 'none',
+  cause: null,
 } as const;
 const FIXED_DEFAULTS = {
   timeoutMs: null,
@@ -143,6 +145,8 @@ function thinHot(job: HotJob): object {
     watched: job.watched || undefined,
     retryAt: job.retryAt ?? undefined,
     comments: job.comments,
+    approval: job.approval === 'none' ? undefined : job.approval,
+    cause: job.cause ?? undefined,
   } satisfies Record<keyof HotJob, unknown>;
 }
 

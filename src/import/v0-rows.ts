@@ -73,6 +73,8 @@ export async function rowOf(tx: Tx, job: V0Job, seq: number, defaults: Defaults)
     watched: false,
     retryAt: timeOf(fields['retryAt']),
     comments: job.comments.length,
+    approval: 'none',
+    cause: null,
   };
   return { row: { job: row, input: inputOf(fields) }, edges: family.edges };
 }

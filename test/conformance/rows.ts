@@ -45,6 +45,7 @@ export function row(change: Partial<Omit<Job, 'no'>> = {}, input: Partial<JobInp
       maxAttempts: 5,
       waitingFor: 0,
       watched: false,
+      approval: 'none',
       ...change,
     },
     input: { ...EMPTY_INPUT, ...input },

@@ -57,6 +57,7 @@ const FRESH: Job = {
   maxAttempts: 5,
   waitingFor: 0,
   watched: false,
+  approval: 'none',
   comments: 0,
 };
 

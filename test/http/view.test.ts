@@ -41,6 +41,7 @@ const JOB: Job = {
   maxAttempts: 5,
   waitingFor: 0,
   watched: false,
+  approval: 'none',
   comments: 0,
 };
 

@@ -56,7 +56,7 @@ create table job (
   ended_state text, settled integer not null, finished_at integer, reason text, progress text,
   seq integer not null, priority integer not null, run_at integer not null, max_attempts integer not null,
   cancel_requested integer not null, blocked_on text, waiting_for integer not null, watched integer not null,
-  retry_at integer, comments integer not null, lease_span_ms integer
+  retry_at integer, comments integer not null, lease_span_ms integer, approval text not null, cause text
 ) strict;
 create table job_input (
   job_no integer primary key, id text not null, title text, description text, spec text, meta text, params text, tags text, budget text
@@ -117,7 +117,8 @@ create table job (
   ended_token text, ended_verb text, ended_state text, settled smallint not null, finished_at bigint,
   reason text, progress text, seq bigint not null, priority bigint not null, run_at bigint not null,
   max_attempts bigint not null, cancel_requested smallint not null, blocked_on text,
-  waiting_for bigint not null, watched smallint not null, retry_at bigint, comments bigint not null, lease_span_ms bigint
+  waiting_for bigint not null, watched smallint not null, retry_at bigint, comments bigint not null, lease_span_ms bigint,
+  approval text not null, cause text
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_limit = 2000);
 create table job_input (
   job_no bigint primary key, id text not null, title text, description text, spec text, meta text, params text, tags text, budget text

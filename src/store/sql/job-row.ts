@@ -1,6 +1,15 @@
 /** How a job lies in its row: three groups of columns, by how often they change. */
 
-import type { EndingVerb, Job, LeasePolicy, RetryMode, Settlement, State } from '../../domain/job.ts';
+import type {
+  Approval,
+  EndingVerb,
+  FailureCause,
+  Job,
+  LeasePolicy,
+  RetryMode,
+  Settlement,
+  State,
+} from '../../domain/job.ts';
 import type { Row, Shape, Value } from './driver.ts';
 
 type Column = Shape['columns'][number];
@@ -57,6 +66,8 @@ const RARELY: readonly Column[] = [
   ['watched', 'smallint'],
   ['retry_at', 'bigint'],
   ['comments', 'bigint'],
+  ['approval', 'text'],
+  ['cause', 'text'],
 ];
 
 const NO: Column = ['no', 'bigint'];
@@ -120,6 +131,8 @@ export function jobFrom(row: Row): Job {
     watched: row[45] === 1,
     retryAt: row[46] as number | null,
     comments: row[47] as number,
+    approval: row[48] as Approval,
+    cause: row[49] as FailureCause | null,
   };
 }
 
@@ -150,7 +163,9 @@ export function rarelyChanged(before: Job, after: Job): boolean {
     before.waitingFor !== after.waitingFor ||
     before.watched !== after.watched ||
     before.retryAt !== after.retryAt ||
-    before.comments !== after.comments
+    before.comments !== after.comments ||
+    before.approval !== after.approval ||
+    before.cause !== after.cause
   );
 }
 
@@ -213,5 +228,7 @@ function rarelyValues(job: Omit<Job, 'no'>): Value[] {
     job.watched ? 1 : 0,
     job.retryAt,
     job.comments,
+    job.approval,
+    job.cause,
   ];
 }
