@@ -40,6 +40,7 @@ export async function openSpine(place: Place): Promise<Spine> {
     core: engine.core,
     clock,
     reaperIntervalMs: 60_000,
+    tickMs: 10_000,
     retentionMs: 24 * HOUR_MS,
     channels: [],
     files: [],

@@ -9,6 +9,7 @@ import { backup as backUp } from './app/backup.ts';
 import { type Duties, startDuties } from './app/duties.ts';
 import { type Files, openFiles } from './app/files.ts';
 import { greeting } from './app/greeting.ts';
+import { noticeOf } from './app/notices.ts';
 import { type Log, openLog } from './app/log.ts';
 import { rebuild as rebuildDatabase } from './app/rebuild.ts';
 import { announceServer } from './app/server-file.ts';
@@ -17,7 +18,6 @@ import { openStorage, type Storage } from './app/storage.ts';
 import { openDiskBlobs } from './blobs/disk.ts';
 import { webhook } from './channels/webhook.ts';
 import { type Config, describe } from './config.ts';
-import type { Job } from './domain/job.ts';
 import type { Clock, Ids } from './domain/ports.ts';
 import { type OpenEngine, openEngine } from './engine/open.ts';
 import { credentialsOf } from './http/auth.ts';
@@ -79,7 +79,12 @@ async function openApp(config: Config, ports: Ports = {}): Promise<App> {
         maxAttempts: config.defaultMaxAttempts,
         maxUnfinishedJobs: config.maxUnfinishedJobs,
       },
-      outbox: config.webhookUrl === null ? () => null : (job) => endNotice(job),
+      scheduling: {
+        shell: config.shell === 'on',
+        gateways: ['main', ...(config.gateways ?? []).map(({ name }) => name)],
+        chainDepth: config.maxChainDepth,
+      },
+      outbox: config.webhookUrl === null ? () => null : noticeOf,
     });
     await storage.store.listen((targets) => wakeWaiters(engine, targets));
     const duties = startDuties({
@@ -87,6 +92,7 @@ async function openApp(config: Config, ports: Ports = {}): Promise<App> {
       clock,
       reaperIntervalMs: config.reaperIntervalMs,
       retentionMs: config.retentionDays * DAY_MS,
+      tickMs: config.tickMs,
       channels:
         config.webhookUrl === null ? [] : [webhook({ url: config.webhookUrl, secret: config.webhookSecret })],
       files: files.duties,
@@ -186,12 +192,6 @@ async function closeAll(
 function wakeWaiters(engine: OpenEngine, targets: readonly string[]): void {
   if (targets.length === 0) engine.core.waiters.wakeAll();
   for (const target of targets) engine.core.waiters.wake(target, 1);
-}
-
-function endNotice(job: Job) {
-  const { id, no, target, state, attempts, finishedAt } = job;
-  const body = JSON.stringify({ event: 'job.ended', job: { id, no, target, state, attempts, finishedAt } });
-  return { channel: 'webhook', kind: 'job.ended', jobNo: no, body, at: job.updatedAt };
 }
 
 function urlOf(config: Config, server: FastifyInstance): string {

@@ -6,10 +6,13 @@ import type { Core } from '../engine/core.ts';
 import { clockSync, gauge, routingWatch, sequencer, tokenWatch, waiterPoll } from '../loops/keepers.ts';
 import { type Duty, Loop, type LoopStatus } from '../loops/loop.ts';
 import { notifier } from '../loops/notifier.ts';
+import { approver } from '../loops/approver.ts';
 import { poolSweeper } from '../loops/pools.ts';
 import { Pruner } from '../loops/pruner.ts';
 import { Reaper } from '../loops/reaper.ts';
+import { scheduler } from '../loops/scheduler.ts';
 import { settler } from '../loops/settler.ts';
+import { spawner } from '../loops/spawner.ts';
 import { timers } from '../loops/timers.ts';
 
 export interface DutyOptions {
@@ -17,6 +20,7 @@ export interface DutyOptions {
   readonly clock: Clock;
   readonly reaperIntervalMs: number;
   readonly retentionMs: number;
+  readonly tickMs: number;
   readonly channels: readonly Channel[];
   /** Projections that follow the committed events. */
   readonly files: readonly Duty[];
@@ -35,6 +39,9 @@ export function startDuties(options: DutyOptions): Duties {
   const reaper = new Reaper(core, options.reaperIntervalMs);
   const settling = loop(settler(core));
   const timing = loop(timers(core));
+  const scheduling = loop(scheduler(core, options.tickMs));
+  const approving = loop(approver(core, options.tickMs));
+  const spawning = loop(spawner(core, options.tickMs));
   const files = options.files.map(loop);
   const sequencing = loop(sequencer(core));
   const postgres =
@@ -45,6 +52,9 @@ export function startDuties(options: DutyOptions): Duties {
     loop(reaper),
     timing,
     settling,
+    scheduling,
+    approving,
+    spawning,
     loop(poolSweeper(core)),
     loop(new Pruner(core, { retentionMs: options.retentionMs, forget: options.forget })),
     loop(gauge(core)),
@@ -55,7 +65,14 @@ export function startDuties(options: DutyOptions): Duties {
     ...postgres,
   ];
   core.hints.unsettled = () => settling.wake();
-  core.hints.timed = () => timing.wake();
+  core.hints.timed = () => {
+    timing.wake();
+    approving.wake();
+  };
+  core.hints.scheduled = () => {
+    scheduling.wake();
+    spawning.wake();
+  };
   core.hints.committed = () => sequencing.wake();
   for (const each of loops) each.start();
   return {

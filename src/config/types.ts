@@ -142,3 +142,58 @@ export const oneToken: Type<readonly string[]> = {
     return parsed.ok ? good([parsed.value]) : parsed;
   },
 };
+
+export interface GatewayPlace {
+  readonly name: string;
+  readonly url: string;
+  readonly token: string | null;
+  readonly hookToken: string | null;
+}
+
+const GATEWAY_FIELDS = ['url', 'token', 'hookToken'];
+
+/** `{"ops": {"url": "…", "token": "…", "hookToken": "…"}}` */
+export const gatewayList: Type<readonly GatewayPlace[]> = {
+  words: 'JSON object of gateways by name',
+  parse(text) {
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      return bad('is not JSON');
+    }
+    if (!isRecord(value)) return bad('is not an object of gateways by name');
+    const places: GatewayPlace[] = [];
+    for (const [name, place] of Object.entries(value)) {
+      const problem = gatewayProblem(name, place);
+      if (problem !== null) return bad(problem);
+      const {
+        url,
+        token = null,
+        hookToken = null,
+      } = place as Pick<GatewayPlace, 'url'> & Partial<GatewayPlace>;
+      places.push({ name, url, token, hookToken });
+    }
+    return good(places);
+  },
+};
+
+function gatewayProblem(name: string, place: unknown): string | null {
+  if (!/^[a-z0-9][a-z0-9_-]{0,49}$/.test(name))
+    return `has a gateway called "${name}": use a-z, 0-9, - and _`;
+  if (name === 'main') return 'names main, which OPENCLAW_GATEWAY_URL stands for';
+  if (!isRecord(place)) return `says nothing about "${name}": it needs a url`;
+  const unknown = Object.keys(place).find((key) => !GATEWAY_FIELDS.includes(key));
+  if (unknown !== undefined)
+    return `has "${unknown}" for "${name}": only ${GATEWAY_FIELDS.join(', ')} are known`;
+  const url = httpUrl.parse(String(place['url']));
+  if (!url.ok) return `has a url for "${name}" that ${url.problem}`;
+  const texts = [place['token'], place['hookToken']].every(
+    (each) => each === undefined || typeof each === 'string',
+  );
+  return texts ? null : `has a token for "${name}" that is not text`;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -2,7 +2,8 @@
 
 import type { Refusal } from './error.ts';
 import type { EventDraft } from './event.ts';
-import type { EndingVerb, Job, JobInput, LeasePolicy, RetryMode, State } from './job.ts';
+import type { EndingVerb, FailureCause, Job, JobInput, LeasePolicy, RetryMode, State } from './job.ts';
+import type { ApprovalAuto } from './schedule.ts';
 
 export interface Actor {
   readonly name: string;
@@ -48,6 +49,8 @@ export interface Fail extends Held {
   readonly kind: 'fail';
   readonly error: string | null;
   readonly requeue: boolean;
+  /** Set by workers that know more than that the work went wrong. */
+  readonly cause: FailureCause | null;
 }
 export interface Release extends Held {
   readonly kind: 'release';
@@ -78,6 +81,8 @@ export interface Redrive extends OnJob {
 /** The loops' own commands: each looks again at the locked row, so two servers may both send one. */
 export interface Expire extends OnJob {
   readonly kind: 'expire';
+  /** Its holder is known to be gone, however long its lease would have lasted. */
+  readonly orphaned?: true;
 }
 export interface TimeOut extends OnJob {
   readonly kind: 'timeout';
@@ -128,7 +133,14 @@ export interface NewJob {
   readonly parentId: string | null;
   readonly scheduleId: string | null;
   readonly after: readonly Dependency[];
+  readonly gate: Gate | null;
   readonly input: JobInput;
+}
+
+/** Somebody has to agree before the job runs; after the time is up the policy decides. */
+export interface Gate {
+  readonly timeoutMs: number;
+  readonly auto: ApprovalAuto;
 }
 
 export type DependencyOn = 'success' | 'failure' | 'complete';

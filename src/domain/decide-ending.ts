@@ -60,7 +60,7 @@ function complete(next: Job, command: Complete, now: number): End {
 
 function fail(next: Job, command: Fail, now: number): End {
   const attempt = next.attempts;
-  const state = endBadly(next, command.requeue, now);
+  const state = endBadly(next, command.requeue, now, command.cause);
   const by = command.actor.name;
   const requeued = !isFinal(state);
   const error: unknown = command.error === null ? null : JSON.parse(command.error);

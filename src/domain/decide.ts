@@ -8,7 +8,7 @@ import { refuse } from './error.ts';
 import type { EventDraft } from './event.ts';
 import { isFinal, type Job } from './job.ts';
 import { holds, mayTouch, startLease } from './lease.ts';
-import { endBadly, finish } from './retry.ts';
+import { endBadly, finish, requeueAfter } from './retry.ts';
 import { WORDS } from './words.ts';
 
 export function decide(job: Job, command: JobCommand, now: number): Decision {
@@ -107,7 +107,9 @@ function log(job: Job, command: Log): Decision {
 }
 
 function expire(job: Job, command: Expire, now: number): Decision {
-  if (job.state !== 'running' || job.leaseUntil === null || job.leaseUntil > now) return unchanged(job);
+  if (job.state !== 'running' || job.leaseUntil === null) return unchanged(job);
+  if (job.leaseUntil > now && !command.orphaned) return unchanged(job);
+  if (job.leasePolicy === 'adopt') return handOver(job, command, now);
   const next = { ...job };
   const state = endBadly(next, true, now);
   const facts = { claimedBy: job.claimedBy, leaseUntil: job.leaseUntil, attempts: job.attempts, state };
@@ -123,10 +125,19 @@ function expire(job: Job, command: Expire, now: number): Decision {
   return { job: next, events, answer: { ok: true, job: next }, writes: { outcome: { result: null, error } } };
 }
 
+/** The work may go on without its holder: the next claimer finds it in the queue, with its attempt, and looks after it. */
+function handOver(job: Job, command: Expire, now: number): Decision {
+  const next = { ...job, attempts: job.attempts - 1 };
+  const state = requeueAfter(next, 0, now);
+  const facts = { claimedBy: job.claimedBy, leaseUntil: job.leaseUntil, attempts: next.attempts, state };
+  const events: EventDraft[] = [{ kind: 'job.expired', by: command.actor.name, facts }];
+  return { job: next, events, answer: { ok: true, job: next } };
+}
+
 function timeOut(job: Job, command: TimeOut, now: number): Decision {
   if (job.state !== 'running' || job.timeoutAt === null || job.timeoutAt > now) return unchanged(job);
   const next = { ...job };
-  const state = endBadly(next, true, now);
+  const state = endBadly(next, true, now, 'timeout');
   const facts = { claimedBy: job.claimedBy, timeoutMs: job.timeoutMs, attempts: job.attempts, state };
   const events: EventDraft[] = [{ kind: 'job.timeout', by: command.actor.name, facts }];
   if (state === 'dead')
@@ -136,9 +147,17 @@ function timeOut(job: Job, command: TimeOut, now: number): Decision {
   return { job: next, events, answer: { ok: true, job: next }, writes: { outcome: { result: null, error } } };
 }
 
+const ADMITTED: Partial<Record<Job['state'], EventDraft['kind']>> = {
+  queued: 'job.queued',
+  awaiting_approval: 'job.awaiting_approval',
+};
+
 function moveTo(job: Job, state: Job['state'], by: string, now: number): Decision {
   if (state === job.state) return unchanged(job);
   const next = { ...job, state, updatedAt: now, blockedOn: null };
-  const kind = state === 'queued' ? 'job.queued' : 'job.blocked';
-  return { job: next, events: [{ kind, by, facts: { state } }], answer: { ok: true, job: next } };
+  return {
+    job: next,
+    events: [{ kind: ADMITTED[state] ?? 'job.blocked', by, facts: { state } }],
+    answer: { ok: true, job: next },
+  };
 }

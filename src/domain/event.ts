@@ -20,6 +20,9 @@ export const EVENT_KINDS = [
   'job.skipped',
   'job.reopened',
   'job.retried',
+  'job.awaiting_approval',
+  'job.approved',
+  'job.rejected',
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 

@@ -35,4 +35,13 @@ export const LIMITS = {
   /** Commands waiting for a flush; beyond it callers are told to come back. */
   pendingCommands: 50_000,
   waitingClaims: 10_000,
+  /** Ticks of one schedule that are looked at in one transaction. */
+  ticksPerPass: 1_000,
+  chainDepth: 10,
+  /** What a child is told of its parent's output. */
+  triggerOutputChars: 20_000,
+  /** How often one run is done again because servers or gateways died under it. */
+  replays: 5,
+  schedules: 10_000,
+  previewTicks: 100,
 } as const;

@@ -1,7 +1,7 @@
 /** What happens after an attempt went wrong. Pure, so that every door and every loop agree. */
 
 import { admit } from './admit.ts';
-import { isFinal, type Job, OPEN, SETTLED, type State, UNSETTLED } from './job.ts';
+import { type FailureCause, isFinal, type Job, OPEN, SETTLED, type State, UNSETTLED } from './job.ts';
 import { dropLease } from './lease.ts';
 
 /** Waiting times stop doubling here. */
@@ -20,13 +20,22 @@ export function backoffDelayMs(baseMs: number, failures: number): number {
 }
 
 /** Moves a copied row to where a failed attempt leaves it. */
-export function endBadly(job: Job, requeue: boolean, now: number): State {
+export function endBadly(job: Job, requeue: boolean, now: number, cause: FailureCause | null = null): State {
   if (job.cancelRequested) return finish(job, 'cancelled', now);
+  if (cause === 'crashed' && job.retryMode === 'lineage') return endCrashed(job, requeue, now);
   const end = afterFailure(job, requeue);
   if (end === 'queued') return requeueAfter(job, backoffDelayMs(job.backoffMs, job.attempts), now);
   const retryComes = job.retryMode === 'lineage' && end === 'failed' && requeue;
   job.retryAt = retryComes ? now + backoffDelayMs(job.backoffMs, job.retryCount + 1) : null;
+  job.cause = cause;
   return finish(job, end, now);
+}
+
+/** Nobody's fault: it is done again at once, without using up a retry, or not at all. */
+function endCrashed(job: Job, again: boolean, now: number): State {
+  job.retryAt = again ? now : null;
+  job.cause = 'crashed';
+  return finish(job, 'failed', now);
 }
 
 export function requeueAfter(job: Job, delayMs: number, now: number): State {
@@ -63,6 +72,7 @@ export function reopen(job: Job, now: number): void {
   job.state = admit(job, now);
   job.retryAt = null;
   job.cancelRequested = false;
+  job.cause = null;
 }
 
 /** Whether the lineage already went on with a new job, so that this one must stay as it is. */

@@ -1,6 +1,6 @@
 /** One total mapping from native states to every door's own words. */
 
-import type { State } from './job.ts';
+import type { Job, State } from './job.ts';
 
 export type SpineStatus = 'queued' | 'running' | 'done' | 'failed' | 'dead';
 export type ClawdbotStatus = 'pending' | 'in_progress' | 'completed' | 'failed';
@@ -11,6 +11,8 @@ export type RunStatus =
   | 'running'
   | 'ok'
   | 'error'
+  | 'timeout'
+  | 'crashed'
   | 'cancelled'
   | 'skipped';
 
@@ -34,6 +36,13 @@ export const WORDS: Readonly<Record<State, Words>> = {
   cancelled: { spine: 'failed', clawdbot: 'failed', bridge: 'blocked', run: 'cancelled' },
   skipped: { spine: 'dead', clawdbot: 'failed', bridge: 'blocked', run: 'skipped' },
 };
+
+/** How a run looks at the scheduler's door, where a failure says what kind it was. */
+export function runStatusOf({ state, cause }: Pick<Job, 'state' | 'cause'>): RunStatus {
+  const word = WORDS[state].run ?? 'pending';
+  if (word !== 'error' || cause === null) return word;
+  return cause === 'crashed' ? 'crashed' : 'timeout';
+}
 
 export const SPINE_STATUSES = [
   'queued',

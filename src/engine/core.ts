@@ -2,6 +2,7 @@
 
 import type { Accepted, JobCommand } from '../domain/command.ts';
 import { type Refusal, SpineError } from '../domain/error.ts';
+import { LIMITS } from '../domain/limits.ts';
 import type { Clock, Ids, SchemaChecker } from '../domain/ports.ts';
 import type { JobType, Routing, Store } from '../store/store.ts';
 import { Flusher } from './flusher.ts';
@@ -16,12 +17,21 @@ export interface EngineSettings {
   readonly maxUnfinishedJobs: number;
 }
 
+/** What schedules may ask for in this installation. */
+export interface SchedulingSettings {
+  readonly shell: boolean;
+  /** The first is the one that is meant when none is named. */
+  readonly gateways: readonly string[];
+  readonly chainDepth: number;
+}
+
 export interface EngineOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly schemas: SchemaChecker;
   readonly settings: EngineSettings;
+  readonly scheduling?: SchedulingSettings;
   readonly outbox?: OutboxPolicy;
 }
 
@@ -30,7 +40,15 @@ export interface Hints {
   unsettled: () => void;
   timed: () => void;
   committed: () => void;
+  /** A schedule's clock changed, or somebody asked for something new. */
+  scheduled: () => void;
 }
+
+const NO_SCHEDULING: SchedulingSettings = {
+  shell: false,
+  gateways: ['main'],
+  chainDepth: LIMITS.chainDepth,
+};
 
 /** Enough names that two servers rarely share one, few enough that the counters stay small. */
 const LANE_NAMES = 64;
@@ -40,13 +58,19 @@ export class Core {
   readonly ids: Ids;
   readonly schemas: SchemaChecker;
   readonly settings: EngineSettings;
+  readonly scheduling: SchedulingSettings;
   readonly flusher: Flusher;
   readonly waiters: Waiters;
   readonly tokens: TokenCache;
   readonly feed = new FeedWatch();
   /** Pools that were seen to exist, so that not every job has to look. */
   readonly knownPools = new Set<string>();
-  readonly hints: Hints = { unsettled: () => undefined, timed: () => undefined, committed: () => undefined };
+  readonly hints: Hints = {
+    unsettled: () => undefined,
+    timed: () => undefined,
+    committed: () => undefined,
+    scheduled: () => undefined,
+  };
   readonly #clock: Clock;
   #routing: Promise<Routing> | null = null;
   #types: Promise<Map<string, JobType>> | null = null;
@@ -58,6 +82,7 @@ export class Core {
     this.ids = options.ids;
     this.schemas = options.schemas;
     this.settings = options.settings;
+    this.scheduling = options.scheduling ?? NO_SCHEDULING;
     this.#clock = options.clock;
     this.waiters = new Waiters(options.clock);
     this.tokens = new TokenCache(options.store);

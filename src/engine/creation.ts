@@ -1,13 +1,14 @@
 /** Turns create commands into rows: keys, dependencies, parents and limits are judged against what the flush has locked. */
 
 import { admit, dependencyMet } from '../domain/admit.ts';
-import type { Create, CreateAnswer, Dependency, DependencyOn, NewJob } from '../domain/command.ts';
+import type { Create, CreateAnswer, Dependency, DependencyOn, Gate, NewJob } from '../domain/command.ts';
 import { type Refusal, refuse } from '../domain/error.ts';
 import { isFinal, type Job, OPEN, rootOf, SETTLED, UNTOUCHED } from '../domain/job.ts';
 import { serves } from '../domain/lease.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { wentOn } from '../domain/retry.ts';
 import type { NewRow, Tx } from '../store/store.ts';
+import { approvalOf } from './gate.ts';
 import type { Ledger } from './ledger.ts';
 
 interface Edge {
@@ -17,6 +18,7 @@ interface Edge {
 }
 interface Draft {
   readonly row: NewRow;
+  readonly gate: Gate | null;
   readonly edges: readonly Edge[];
 }
 type Planned = { readonly drafts: readonly Draft[] } | CreateAnswer;
@@ -56,11 +58,19 @@ export class CreationDesk {
       by: job.createdBy,
       facts: { target: job.target, state: job.state },
     }));
+    await this.#insertGates(drafts, jobs);
     const edges = drafts.flatMap((draft, i) =>
       draft.edges.map((edge) => ({ jobNo: (jobs[i] as Job).no, ...edge })),
     );
     if (edges.length > 0) await this.#tx.addDependencies(edges);
     return jobs;
+  }
+
+  async #insertGates(drafts: readonly Draft[], jobs: readonly Job[]): Promise<void> {
+    for (const [i, { row, gate }] of drafts.entries()) {
+      const job = jobs[i] as Job;
+      if (gate !== null) await this.#tx.insertApproval(approvalOf(job, row.input, gate));
+    }
   }
 
   async #plan(command: Create, index: number): Promise<Planned> {
@@ -107,6 +117,7 @@ export class CreationDesk {
         job: newRow(job, command, parent?.no ?? null, waitingFor, skipped, this.#ledger.now),
         input: job.input,
       },
+      gate: job.gate,
       edges,
     };
   }
@@ -193,7 +204,8 @@ function newRow(
   skipped: boolean,
   now: number,
 ): Omit<Job, 'no'> {
-  const state = skipped ? 'skipped' : admit({ waitingFor, runAt: job.runAt }, now);
+  const approval = job.gate === null ? 'none' : 'needed';
+  const state = skipped ? 'skipped' : admit({ waitingFor, runAt: job.runAt, approval }, now);
   return {
     ...UNTOUCHED,
     id: job.id,
@@ -226,6 +238,6 @@ function newRow(
     maxAttempts: job.maxAttempts,
     waitingFor,
     watched: false,
-    approval: 'none',
+    approval,
   };
 }

@@ -1,6 +1,6 @@
 /** Completes what a caller described: ids, defaults, the type's number and schema. */
 
-import type { NewJob } from '../domain/command.ts';
+import type { Gate, NewJob } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
 import type { JobInput } from '../domain/job.ts';
 import type { JobType } from '../store/store.ts';
@@ -53,6 +53,7 @@ export class Drafting {
       parentId: draft.parentId ?? null,
       scheduleId: null,
       after: (draft.after ?? []).map(({ job, on }) => ({ id: job, on: on ?? 'success' })),
+      gate: gateOf(draft.approval),
       input: inputOf(draft),
     };
   }
@@ -84,6 +85,14 @@ export class Drafting {
     await flusher.transact(async (tx) => tx.ensurePool({ name, capacity: 1, perKey: 1 }, now));
     knownPools.add(name);
   }
+}
+
+const APPROVAL_TIMEOUT_S = 3_600;
+
+function gateOf(approval: JobDraft['approval']): Gate | null {
+  if (approval === undefined) return null;
+  const { timeoutS = APPROVAL_TIMEOUT_S, auto = 'reject' } = approval;
+  return { timeoutMs: timeoutS * 1_000, auto };
 }
 
 function inputOf(draft: JobDraft): JobInput {

@@ -2,7 +2,8 @@
 
 import type { Accepted, Actor, ClaimedJob, DependencyOn, LogLine } from '../domain/command.ts';
 import type { JobEvent } from '../domain/event.ts';
-import type { Job, JobDetails, LeasePolicy, RetryMode, State } from '../domain/job.ts';
+import type { FailureCause, Job, JobDetails, LeasePolicy, RetryMode, State } from '../domain/job.ts';
+import type { ApprovalAuto, Schedule } from '../domain/schedule.ts';
 import type {
   Audit,
   Blob,
@@ -16,6 +17,17 @@ import type {
   StoredLog,
   StoredToken,
 } from '../store/store.ts';
+import type {
+  ApprovalRecord,
+  ApprovalStatus,
+  Message,
+  Run,
+  RunFilter,
+  RunNote,
+  RunRecord,
+  ScheduleEdge,
+  Tick,
+} from '../store/types/scheduling.ts';
 
 /** Every verb answers after its commit, and throws a SpineError when it is refused. */
 export interface Engine {
@@ -27,6 +39,10 @@ export interface Engine {
   readonly blobs: BlobRecords;
   readonly tokens: Tokens;
   readonly audit: AuditTrail;
+  readonly schedules: Schedules;
+  readonly runs: Runs;
+  readonly approvals: Approvals;
+  readonly messages: Messages;
   /** Jobs by target and state, from counters: costs the same with ten jobs and ten million. */
   counts(): Promise<{ target: string; state: State; n: number }[]>;
   now(): number;
@@ -55,6 +71,8 @@ export interface JobDraft {
   readonly after?: readonly { readonly job: string; readonly on?: DependencyOn }[];
   readonly pool?: string;
   readonly concurrencyKey?: string;
+  /** Somebody has to agree before it runs. */
+  readonly approval?: { readonly timeoutS?: number; readonly auto?: ApprovalAuto };
   /** The running job that asks for this one; it must be held by the caller, or the caller must be head. */
   readonly parentId?: string;
 }
@@ -118,7 +136,12 @@ export interface ClaimNextOptions extends ClaimOptions {
 /** How a holder ends one job before it takes the next. */
 export type Ending =
   | { readonly verb: 'complete'; readonly result: unknown }
-  | { readonly verb: 'fail'; readonly error: unknown; readonly requeue: boolean };
+  | {
+      readonly verb: 'fail';
+      readonly error: unknown;
+      readonly requeue: boolean;
+      readonly cause?: FailureCause | null;
+    };
 
 export interface Leases {
   claim(actor: Actor, id: string, options?: ClaimOptions): Promise<Accepted>;
@@ -131,6 +154,7 @@ export interface Leases {
     leaseToken: string | null,
     error: unknown,
     requeue: boolean,
+    cause?: FailureCause | null,
   ): Promise<Accepted>;
   release(actor: Actor, id: string, leaseToken: string | null, reason: string | null): Promise<Accepted>;
   /** Ends a job and claims the next ones in one transaction; claims nothing when the ending is refused. */
@@ -201,4 +225,86 @@ export interface BlobRecords {
     blob: Omit<Blob, 'createdAt' | 'createdBy' | 'jobNo'>,
   ): Promise<Blob>;
   ofJob(actor: Actor, jobId: string): Promise<Blob[]>;
+}
+
+export interface CancelledSchedules {
+  readonly schedules: readonly string[];
+  readonly runs: readonly string[];
+}
+
+/** Everything that names a schedule takes its id, or the beginning of it. */
+export interface Schedules {
+  /** `draft` as its author wrote it; every default is filled in. */
+  create(actor: Actor, draft: Readonly<Record<string, unknown>>): Promise<Schedule>;
+  get(which: string): Promise<Schedule>;
+  list(filter: {
+    readonly enabled?: boolean;
+    readonly afterNo: number;
+    readonly limit: number;
+  }): Promise<Schedule[]>;
+  /** How many runs of each wait in line. */
+  waiting(schedules: readonly Schedule[]): Promise<Map<string, number>>;
+  edges(): Promise<ScheduleEdge[]>;
+  update(actor: Actor, which: string, patch: Readonly<Record<string, unknown>>): Promise<Schedule>;
+  enable(actor: Actor, which: string, enabled: boolean): Promise<Schedule>;
+  /** With everything below it; what runs is cancelled. */
+  remove(actor: Actor, which: string): Promise<CancelledSchedules>;
+  cancel(actor: Actor, which: string, cascade: boolean): Promise<CancelledSchedules>;
+  /** Makes a run now; the schedule's own clock does not notice. */
+  run(actor: Actor, which: string): Promise<Job>;
+  preview(which: string, count: number): Promise<{ ticks: readonly number[]; words: string }>;
+  missed(which: string, limit: number): Promise<Tick[]>;
+}
+
+export interface Runs {
+  /** Newest first. */
+  list(filter: RunFilter): Promise<RunRecord[]>;
+  get(id: string): Promise<RunRecord>;
+  /** Running ones that showed no life for so long. */
+  stale(thresholdMs: number, limit: number): Promise<RunRecord[]>;
+  of(jobNo: number): Promise<Run | null>;
+  /** What the holder wants to be found after a crash. */
+  note(actor: Actor, id: string, leaseToken: string, note: RunNote): Promise<Run | null>;
+  /** Which of these jobs somebody wants to stop. */
+  cancelRequested(jobNos: readonly number[]): Promise<string[]>;
+}
+
+export interface Verdict {
+  readonly agree: boolean;
+  readonly notes: string | null;
+  /** What the approver saw; refused when it is not what waits. */
+  readonly hash?: string;
+  /** Through which door the word came. */
+  readonly by: 'operator' | 'api';
+}
+/** A job has one gate: the job's id names its approval. */
+export interface Approvals {
+  list(filter: {
+    readonly status?: ApprovalStatus;
+    readonly scheduleId?: string;
+    readonly limit: number;
+  }): Promise<ApprovalRecord[]>;
+  get(id: string): Promise<ApprovalRecord>;
+  resolve(actor: Actor, id: string, verdict: Verdict): Promise<ApprovalRecord>;
+  /** The schedule's oldest run that waits. */
+  resolveOf(actor: Actor, scheduleId: string, verdict: Verdict): Promise<ApprovalRecord>;
+}
+
+export interface MessageDraft {
+  readonly from?: string;
+  readonly to?: string;
+  readonly kind: string;
+  readonly subject?: string;
+  readonly body: unknown;
+  /** The schedule whose run writes; a run token knows its own. */
+  readonly scheduleId?: string;
+}
+export interface Messages {
+  send(actor: Actor, draft: MessageDraft): Promise<Message>;
+  get(id: string): Promise<Message>;
+  list(filter: {
+    readonly kind?: string;
+    readonly status?: string;
+    readonly limit: number;
+  }): Promise<Message[]>;
 }

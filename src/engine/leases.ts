@@ -31,8 +31,8 @@ export function leasesOf(core: Core): Leases {
       }),
     complete: (actor, id, leaseToken, result) =>
       core.perform(ending(actor, id, leaseToken, { verb: 'complete', result })),
-    fail: (actor, id, leaseToken, error, requeue) =>
-      core.perform(ending(actor, id, leaseToken, { verb: 'fail', error, requeue })),
+    fail: (actor, id, leaseToken, error, requeue, cause = null) =>
+      core.perform(ending(actor, id, leaseToken, { verb: 'fail', error, requeue, cause })),
     endThenClaim: async (actor, id, leaseToken, how, next) => {
       const end = ending(actor, id, leaseToken, how);
       const typeNos = await typeNosOf(core, next.types);
@@ -111,7 +111,8 @@ async function giveBack(
 
 function ending(actor: Actor, id: string, leaseToken: string | null, how: Ending): Complete | Fail {
   if (how.verb === 'complete') return { kind: 'complete', actor, id, leaseToken, result: json(how.result) };
-  return { kind: 'fail', actor, id, leaseToken, error: json(how.error), requeue: how.requeue };
+  const { requeue, cause = null } = how;
+  return { kind: 'fail', actor, id, leaseToken, error: json(how.error), requeue, cause };
 }
 
 /** Which types may be taken. With some of them paused, "all" has to be spelled out. */

@@ -2,7 +2,7 @@
 
 import type { Actor, Decision, LogLine } from '../domain/command.ts';
 import type { EventDraft, JobEvent } from '../domain/event.ts';
-import { isFinal, type Job, type State, UNSETTLED } from '../domain/job.ts';
+import { isFinal, type Job, type JobInput, type State, UNSETTLED } from '../domain/job.ts';
 import { needsSlots } from '../domain/pool.ts';
 import type { NewRow, OutboxDraft, Tx } from '../store/store.ts';
 
@@ -20,7 +20,8 @@ export interface Effects {
   timed: boolean;
 }
 
-export type OutboxPolicy = (job: Job) => OutboxDraft | null;
+/** What to tell the outside when a job ends or waits for somebody's word; `input` comes with the latter. */
+export type OutboxPolicy = (job: Job, input?: JobInput) => OutboxDraft | null;
 
 export class Ledger {
   readonly now: number;
@@ -33,6 +34,9 @@ export class Ledger {
   readonly #logs: { jobNo: number; attempt: number; line: LogLine }[] = [];
   readonly #counts = new Map<string, { target: string; state: State; by: number }>();
   readonly #outbox: OutboxDraft[] = [];
+  /** Jobs that came to their gate, and jobs that ended while they stood there. */
+  readonly #toAsk = new Set<Job>();
+  readonly #notNeeded = new Map<number, Job>();
 
   constructor(now: number) {
     this.now = now;
@@ -102,6 +106,7 @@ export class Ledger {
   /** Writes everything. The events come last but one: on PostgreSQL their place is drawn after the last row lock. */
   async save(tx: Tx, laneKey: string, outbox: OutboxPolicy): Promise<void> {
     await this.#passOnSlots(tx);
+    await this.#seeToGates(tx, outbox);
     const changes = [...this.#entries.values()].filter((entry) => entry.before !== entry.after);
     for (const entry of changes) this.#announce(entry, outbox);
     const counts = this.#sortedCounts();
@@ -128,6 +133,22 @@ export class Ledger {
       .map(({ before }) => before.no);
     if (stopped.length === 0) return;
     for (const pool of await tx.releaseSlots(stopped)) await this.requeueWaiters(tx, pool, stopped.length);
+  }
+
+  /** Somebody is asked once a job has come to its gate; a job that ended there needs no answer any more. */
+  async #seeToGates(tx: Tx, outbox: OutboxPolicy): Promise<void> {
+    for (const job of this.#toAsk) {
+      await tx.requestApproval(job.no, this.now);
+      const notice = outbox(job, await tx.inputOf(job.no));
+      if (notice !== null) this.#outbox.push(notice);
+    }
+    for (const { no, reason } of this.#notNeeded.values())
+      await tx.resolveApproval(no, {
+        status: 'rejected',
+        resolvedAt: this.now,
+        resolvedBy: 'operator',
+        notes: reason ?? 'the job ended before anybody decided',
+      });
   }
 
   /** Lets the best waiters of every target look again: as many as may have room. */
@@ -160,6 +181,7 @@ export class Ledger {
 
   #moved(from: Job, to: Job): void {
     this.#count(from.target, from.state, -1);
+    if (from.state === 'awaiting_approval' && isFinal(to.state)) this.#notNeeded.set(to.no, to);
     this.#entered(to);
   }
 
@@ -169,6 +191,10 @@ export class Ledger {
       this.effects.queued.set(job.target, (this.effects.queued.get(job.target) ?? 0) + 1);
     if (job.state === 'scheduled' || (job.state === 'running' && job.timeoutAt !== null))
       this.effects.timed = true;
+    if (job.state === 'awaiting_approval') {
+      this.#toAsk.add(job);
+      this.effects.timed = true;
+    }
     if (job.settled === UNSETTLED) this.effects.unsettled = true;
   }
 

@@ -2,29 +2,56 @@
 
 import { admit, dependencyMet } from '../domain/admit.ts';
 import { type Job, rootOf, SETTLED, UNSETTLED, UNTOUCHED } from '../domain/job.ts';
+import { LIMITS } from '../domain/limits.ts';
 import { finish } from '../domain/retry.ts';
+import type { Schedule } from '../domain/schedule.ts';
 import type { Tx } from '../store/store.ts';
+import { RUN_ACTIVE, RUN_ENDED } from '../store/types/scheduling.ts';
+import { afterRun } from './after-run.ts';
 import type { Core } from './core.ts';
 import type { Ledger } from './ledger.ts';
 
 /** Settles one job in one transaction. Two servers may try: the second finds it settled. */
 export async function settle(core: Core, no: number): Promise<void> {
+  const scheduleId = (await core.store.read.jobByNo(no))?.scheduleId ?? null;
+  await core.types();
   await core.flusher.transact(async (tx, ledger) => {
+    // Schedules are locked before their jobs, here and everywhere.
+    const relatives = scheduleId === null ? [] : await tx.lockSchedules(await tx.relativesOf(scheduleId));
     const [found] = await tx.lockJobsByNo([no]);
     if (found === undefined || found.settled !== UNSETTLED) return;
     const job = ledger.load(found);
+    const goesOn = job.retryAt !== null && !(await crashedTooOften(tx, job));
     ledger.amend(
-      { ...job, settled: SETTLED },
-      job.retryAt === null ? [] : [{ kind: 'job.retried', by: 'system', facts: { runAt: job.retryAt } }],
+      { ...job, settled: SETTLED, retryAt: goesOn ? job.retryAt : null },
+      goesOn ? [{ kind: 'job.retried', by: 'system', facts: { runAt: job.retryAt } }] : [],
     );
-    if (job.retryAt === null) await release(tx, ledger, job);
-    else await goOn(core, tx, ledger, job);
+    if (goesOn) await goOn(core, tx, ledger, job);
+    else await end(core, tx, ledger, job, relatives);
   });
+}
+
+async function end(
+  core: Core,
+  tx: Tx,
+  ledger: Ledger,
+  job: Job,
+  relatives: readonly Schedule[],
+): Promise<void> {
+  await release(tx, ledger, job);
+  if (job.scheduleId !== null) await afterRun(core, tx, ledger, job, relatives);
+}
+
+/** Work that brings its server down every time must not do so for ever. */
+async function crashedTooOften(tx: Tx, job: Job): Promise<boolean> {
+  if (job.cause !== 'crashed') return false;
+  return (await tx.lineageSize(rootOf(job))) - job.retryCount > LIMITS.replays;
 }
 
 /** The next member of the lineage. UNIQUE (retry_of) makes a second one impossible. */
 async function goOn(core: Core, tx: Tx, ledger: Ledger, failed: Job): Promise<void> {
   const runAt = failed.retryAt ?? ledger.now;
+  const replay = failed.cause === 'crashed';
   const { no: _, ...rest } = failed;
   const next: Omit<Job, 'no'> = {
     ...rest,
@@ -33,19 +60,43 @@ async function goOn(core: Core, tx: Tx, ledger: Ledger, failed: Job): Promise<vo
     createdAt: ledger.now,
     updatedAt: ledger.now,
     uniqueKey: await keyOf(tx, failed),
-    retryCount: failed.retryCount + 1,
+    retryCount: failed.retryCount + (replay ? 0 : 1),
     retryOf: failed.no,
     rootNo: rootOf(failed),
-    state: admit({ waitingFor: 0, runAt }, ledger.now),
+    state: admit({ waitingFor: 0, runAt, approval: failed.approval }, ledger.now),
     runAt,
     seq: 1,
   };
   const input = await tx.inputOf(failed.no);
-  await ledger.insert(tx, [{ job: next, input }], () => ({
+  const [made] = await ledger.insert(tx, [{ job: next, input }], () => ({
     kind: 'job.created',
     by: 'system',
-    facts: { target: next.target, retryOf: failed.id, retryCount: next.retryCount },
+    facts: {
+      target: next.target,
+      retryOf: failed.id,
+      retryCount: next.retryCount,
+      ...(replay && { replay }),
+    },
   }));
+  if (failed.scheduleId !== null && made) await handOnRun(tx, failed, made, replay ? 'replay' : 'retry');
+}
+
+/** While a retry is to come, the run still counts as under way for its schedule. */
+async function handOnRun(tx: Tx, failed: Job, next: Job, kind: 'retry' | 'replay'): Promise<void> {
+  const run = await tx.runOf(failed.no);
+  if (run === null) return;
+  await tx.setActivity(failed.no, RUN_ENDED);
+  const { scheduleId, dueAt, triggeredBy } = run;
+  const fresh = {
+    sessionKey: null,
+    transport: null,
+    dispatchedAt: null,
+    lastHeartbeat: null,
+    contextSummary: null,
+  };
+  await tx.insertRuns([
+    { jobNo: next.no, scheduleId, kind, dueAt, triggeredBy, active: RUN_ACTIVE, ...fresh },
+  ]);
 }
 
 /** The key goes on with the lineage, unless another job took it while nobody had it. */

@@ -39,7 +39,8 @@ export class Pruner implements Duty {
         (await tx.dropOldAudit(now - AUDIT_MS, WINDOW)) +
         (this.#options.retentionMs === 0
           ? 0
-          : await tx.dropEmptyFlushes(now - this.#options.retentionMs, WINDOW)),
+          : (await tx.dropEmptyFlushes(now - this.#options.retentionMs, WINDOW)) +
+            (await tx.dropOldTicks(now - this.#options.retentionMs, WINDOW))),
     );
     if (this.#options.retentionMs === 0) return { done: swept, more: swept >= WINDOW };
     const pruned = await this.#pruneWindow(now - this.#options.retentionMs);

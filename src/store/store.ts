@@ -3,6 +3,7 @@
 import type { ClaimedJob, DependencyOn, Idempotency, LogLine } from '../domain/command.ts';
 import type { JobEvent } from '../domain/event.ts';
 import type { Job, JobComment, JobDetails, JobInput, State } from '../domain/job.ts';
+import type { SchedulingReads, SchedulingTx } from './types/scheduling.ts';
 
 export type MaybePromise<T> = T | Promise<T>;
 
@@ -36,7 +37,7 @@ export interface NewRow {
   readonly input: JobInput;
 }
 
-export interface Tx {
+export interface Tx extends SchedulingTx {
   /** A write whose outcome nobody needs before the commit: it is waited for there, and a failure undoes everything. */
   defer(write: MaybePromise<unknown>): void;
 
@@ -141,7 +142,7 @@ export interface Tx {
   insertTypeRaw(type: JobType): MaybePromise<void>;
 }
 
-export interface Reads {
+export interface Reads extends SchedulingReads {
   jobById(id: string): MaybePromise<Job | null>;
   jobByNo(no: number): MaybePromise<Job | null>;
   jobsByNo(nos: readonly number[]): MaybePromise<Job[]>;

@@ -64,13 +64,17 @@ test('a state is final or open, never both', () => {
     assert.equal(isFinal(state), (FINAL_STATES as readonly State[]).includes(state));
 });
 
-test('a job waits for its dependencies first, then for its time', () => {
-  const at = (waitingFor: number, runAt: number): State => admit({ waitingFor, runAt }, NOW);
+test('a job waits for its dependencies first, then for its time, then for its approval', () => {
+  const at = (waitingFor: number, runAt: number): State => admit({ waitingFor, runAt, approval: 'none' }, NOW);
   assert.equal(at(1, NOW + 1), 'blocked');
   assert.equal(at(1, NOW), 'blocked');
   assert.equal(at(0, NOW + 1), 'scheduled');
   assert.equal(at(0, NOW), 'queued');
   assert.equal(at(0, NOW - 1), 'queued');
+  const gated = (runAt: number): State => admit({ waitingFor: 0, runAt, approval: 'needed' }, NOW);
+  assert.equal(gated(NOW + 1), 'scheduled');
+  assert.equal(gated(NOW), 'awaiting_approval');
+  assert.equal(admit({ waitingFor: 0, runAt: NOW, approval: 'given' }, NOW), 'queued');
 });
 
 test('a dependency is met by the end it asked for', () => {

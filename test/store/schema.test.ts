@@ -51,7 +51,7 @@ function sqliteSchema(): Schema {
   const all = (text: string, ...params: string[]): Record<string, unknown>[] =>
     database.prepare(text).all(...params);
   const tables = all(
-    "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name",
+    "select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite_%' order by name",
   )
     .map(({ name }) => String(name))
     .filter((name) => !OWN_WAY.test(name));

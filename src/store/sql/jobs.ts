@@ -216,6 +216,8 @@ const belongings = [
   'job_log',
   'dependency',
   'blob',
+  'run',
+  'approval',
 ];
 
 /** Removes jobs with everything that hangs on them. */

@@ -18,6 +18,7 @@ import { detailsOf } from './details.ts';
 import type { KeyQuery, Row, Sql, Value } from './driver.ts';
 import { EVENT_COLUMNS, eventFrom } from './event-row.ts';
 import { JOB_COLUMNS, jobFrom } from './job-row.ts';
+import { schedulingReads } from './scheduling.ts';
 import { wordsCondition, wordsQuery } from './search.ts';
 import { TYPE_COLUMNS, typeFrom } from './texts.ts';
 import { AUDIT_COLUMNS, auditFrom, TOKEN_COLUMNS, tokenFrom } from './tokens.ts';
@@ -44,6 +45,7 @@ export function readsOver(sql: Sql): Reads {
     return row && jobFrom(row);
   };
   return {
+    ...schedulingReads(sql),
     jobById: (id) => job('no = (select job_no from job_input where id = $1)', id),
     jobByNo: (no) => job('no = $1', no),
     jobsByNo: async (nos) => (await sql.byKeys(byNo, nos)).map(jobFrom),

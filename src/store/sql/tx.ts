@@ -6,6 +6,7 @@ import * as events from './events.ts';
 import * as jobs from './jobs.ts';
 import * as pools from './pools.ts';
 import * as raw from './raw.ts';
+import { schedulingOver } from './scheduling.ts';
 import * as tokens from './tokens.ts';
 import * as upkeep from './upkeep.ts';
 
@@ -15,6 +16,7 @@ export type OwnVerbs = Pick<Tx, 'notify' | 'defer'>;
 export function transactionOver(sql: Sql, own: OwnVerbs): Tx {
   return {
     ...own,
+    ...schedulingOver(sql),
     lockJobs: (ids) => jobs.lockJobs(sql, ids),
     lockJobsByNo: (nos) => jobs.lockJobsByNo(sql, nos),
     readyJobs: (target, limit) => jobs.readyJobs(sql, target, limit),

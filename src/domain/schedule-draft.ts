@@ -1,0 +1,57 @@
+/** From a body of the door to a whole schedule: names, values, defaults, and what fits together. */
+
+import type { ScheduleSpec } from './schedule.ts';
+import { RULES, type SpecKey, snakeName } from './schedule-fields.ts';
+import { completeTarget, type DoorFacts } from './schedule-target.ts';
+import { completeTrigger } from './schedule-trigger.ts';
+import { type Refused, readWish, refused, type Wish } from './schedule-wish.ts';
+
+export { SCHEDULE_FIELDS, type ScheduleField, snakeName, toSnake } from './schedule-fields.ts';
+
+export type Completed =
+  | { readonly ok: true; readonly spec: ScheduleSpec; readonly enabled: boolean | undefined }
+  | Refused;
+
+/** `base` is the present spec when one is changed: only named fields change, and null asks for a default again. */
+export function completeSchedule(
+  draft: Readonly<Record<string, unknown>>,
+  base: ScheduleSpec | null,
+  facts: DoorFacts,
+): Completed {
+  const read = readWish(draft, base);
+  if (!read.ok) return read;
+  const { wish } = read;
+  const blank = blankProblem(wish, base);
+  if (blank !== null) return blank;
+  const trigger = completeTrigger(wish, base, facts.now);
+  if (!trigger.ok) return trigger;
+  const target = completeTarget(wish, base, facts);
+  if (!target.ok) return target;
+  const spec = { ...plainFields(wish, base), ...trigger.trigger, ...target.target };
+  return { ok: true, spec, enabled: wish.enabled };
+}
+
+/** A name of nothing but spaces finds nothing; the other texts are null instead. */
+function blankProblem(wish: Wish, base: ScheduleSpec | null): Refused | null {
+  const { name } = wish.spec;
+  if ((name === undefined && base === null) || name === null)
+    return refused('name', 'name is missing; say what the schedule is called.');
+  const blank = (Object.keys(wish.spec) as SpecKey[]).find((key) => {
+    const value = wish.spec[key];
+    return typeof value === 'string' && value.trim() === '' && key !== 'payloadMessage';
+  });
+  if (blank === undefined) return null;
+  return refused(blank, `${snakeName(blank)} is empty; write something, or leave it out.`);
+}
+
+/** Those that depend on nothing: as wished, as they were, or the default. */
+function plainFields(wish: Wish, base: ScheduleSpec | null): ScheduleSpec {
+  const fields: Partial<Record<SpecKey, unknown>> = {};
+  for (const key of Object.keys(RULES) as (keyof typeof RULES)[]) {
+    if (key === 'enabled' || key === 'in') continue;
+    const value = wish.spec[key] === undefined ? base?.[key] : wish.spec[key];
+    fields[key] = value ?? RULES[key].default;
+  }
+  // Every key of the spec has a rule, and every rule a default of its type.
+  return fields as unknown as ScheduleSpec;
+}

@@ -1,0 +1,221 @@
+/** The fields of a schedule: one table for the door, its schema and its docs. */
+
+import { CONDITION_CHARS } from './condition.ts';
+import { CRON_CHARS } from './cron.ts';
+import { LIMITS } from './limits.ts';
+import type { ScheduleSpec } from './schedule.ts';
+
+const DAY_S = 86_400;
+const YEAR_S = 366 * DAY_S;
+const NAME: Shape = {
+  pattern: /^[\p{L}\p{N}][\p{L}\p{N}._:@-]*$/u,
+  words: 'letters, digits and . _ : @ -, beginning with a letter or digit',
+};
+/** What the gateway accepts. */
+const AGENT: Shape = {
+  pattern: /^[a-z0-9][a-z0-9_-]*$/,
+  words: 'lower-case letters, digits, - and _, beginning with a letter or digit',
+};
+
+/** What a name may be made of, and how that is said. */
+interface Shape {
+  readonly pattern: RegExp;
+  readonly words: string;
+}
+
+/** How a value is read. Units are in the field's name. */
+export type FieldType =
+  | { readonly type: 'text'; readonly maxChars: number; readonly lines?: true; readonly shape?: Shape }
+  | { readonly type: 'integer'; readonly min: number; readonly max: number }
+  | { readonly type: 'boolean' }
+  | { readonly type: 'choice'; readonly values: readonly string[] }
+  /** ISO 8601 or epoch ms. */
+  | { readonly type: 'time' }
+  /** Milliseconds, or text such as "15m". */
+  | { readonly type: 'duration'; readonly min: number; readonly max: number }
+  | { readonly type: 'json'; readonly maxChars: number };
+
+/** `default` is null where another field decides; the help says how. */
+export type FieldRule = FieldType & {
+  readonly default: string | number | boolean | null;
+  readonly help: string;
+  readonly synonyms?: readonly string[];
+};
+
+export type ScheduleField = FieldRule & { readonly name: string; readonly key: ScheduleKey };
+export type SpecKey = keyof ScheduleSpec;
+export type ScheduleKey = SpecKey | 'enabled' | 'in';
+
+type Default = FieldRule['default'];
+const text = (maxChars: number, help: string, value: Default = null) =>
+  ({ type: 'text', maxChars, default: value, help }) as const;
+const name = (help: string, value: Default = null) => ({
+  ...text(LIMITS.nameChars, help, value),
+  shape: NAME,
+});
+const integer = (min: number, max: number, value: Default, help: string) =>
+  ({ type: 'integer', min, max, default: value, help }) as const;
+const boolean = (value: boolean, help: string) => ({ type: 'boolean', default: value, help }) as const;
+/** The key only ties the words to those of the spec. */
+const choice = <K extends SpecKey>(
+  _key: K,
+  values: readonly (ScheduleSpec[K] & string)[],
+  help: string,
+  value: Default = values[0] ?? null,
+) => ({ type: 'choice', values, default: value, help }) as const;
+
+/** Every key of the spec has its rule, in the order of the docs. */
+export const RULES: Readonly<Record<ScheduleKey, FieldRule>> = {
+  name: text(200, 'What people call it. Required.'),
+  description: { ...text(LIMITS.descriptionChars, 'What it is for.'), lines: true },
+  enabled: boolean(true, 'Whether it fires by itself.'),
+
+  scheduleKind: choice(
+    'scheduleKind',
+    ['cron', 'every', 'at', 'child', 'manual'],
+    'How it is triggered; found out from the other fields. Only manual must be said.',
+    null,
+  ),
+  scheduleCron: {
+    ...text(CRON_CHARS, 'Cron expression: 5 fields, 6 with seconds first, or @hourly and the like.'),
+    synonyms: ['schedule'],
+  },
+  scheduleTz: { ...text(64, 'Time zone of the cron expression.', 'UTC'), synonyms: ['timezone'] },
+  scheduleAt: {
+    type: 'time',
+    default: null,
+    help: 'The one time it fires; of an interval, the first time. Without an offset it is meant in schedule_tz.',
+    synonyms: ['at'],
+  },
+  in: {
+    type: 'duration',
+    min: 0,
+    max: YEAR_S * 1_000,
+    default: null,
+    help: 'Like schedule_at, counted from now: "15m".',
+  },
+  scheduleEveryMs: {
+    type: 'duration',
+    min: 1_000,
+    max: YEAR_S * 1_000,
+    default: null,
+    help: 'Interval in milliseconds, or text such as "15m".',
+    synonyms: ['every'],
+  },
+  catchUp: choice('catchUp', ['skip', 'once', 'all'], 'What happens with ticks that were missed.', 'once'),
+  catchUpMax: integer(1, 1_000, 25, 'How many missed ticks "all" makes up for, the newest ones.'),
+  catchUpWindowS: integer(0, YEAR_S, DAY_S, 'Ticks missed longer ago than this are not made up for.'),
+
+  parentId: text(LIMITS.nameChars, 'The schedule whose runs start this one.'),
+  triggerOn: choice(
+    'triggerOn',
+    ['success', 'failure', 'complete'],
+    'Which end of the parent starts it. Required with parent_id.',
+    null,
+  ),
+  triggerDelayS: integer(0, 30 * DAY_S, 0, "Seconds to wait after the parent's end."),
+  triggerCondition: text(
+    CONDITION_CHARS,
+    "contains:<text> or regex:<pattern>, looked for in the parent's output.",
+  ),
+  maxTriggerFanout: integer(1, 1_000, 25, 'How many children it may have.'),
+
+  sessionTarget: choice(
+    'sessionTarget',
+    ['isolated', 'main', 'shell', 'queue'],
+    "Where runs go: an agent's own session, its main session, a command, or any worker.",
+  ),
+  agentId: { ...text(64, 'The agent.', 'main'), shape: AGENT },
+  gateway: text(LIMITS.nameChars, 'The gateway; the first configured one unless named.'),
+  payloadKind: choice(
+    'payloadKind',
+    ['agentTurn', 'systemEvent', 'shellCommand', 'job'],
+    'What a run is; decided by session_target.',
+    null,
+  ),
+  payloadMessage: {
+    ...text(100_000, 'What the agent is told, or the command. Required unless session_target is queue.', ''),
+    lines: true,
+    synonyms: ['command'],
+  },
+  payloadModel: text(200, "The model, when not the agent's own."),
+  payloadThinking: text(LIMITS.nameChars, 'How deep the agent thinks.'),
+  payloadTimeoutSeconds: integer(1, DAY_S, 120, 'How long one call of the agent may take.'),
+  payloadScope: choice('payloadScope', ['own', 'global'], 'Whose sub-agents a run looks at.'),
+  preferredSessionKey: text(200, 'A session of the gateway to go on with.'),
+  target: name('Who may claim the runs of a queue.', 'any'),
+  type: name('The kind of work of a queue.'),
+  params: { type: 'json', maxChars: 100_000, default: null, help: 'What the worker of a queue is given.' },
+  priority: integer(-LIMITS.priority, LIMITS.priority, 0, 'Higher goes first.'),
+
+  runTimeoutMs: integer(
+    1,
+    LIMITS.timeoutMsMax,
+    null,
+    'Hard limit of a run; none for agents, 300000 for shell.',
+  ),
+  staleThresholdS: integer(
+    1,
+    DAY_S,
+    null,
+    "Silence after which a run counts as stale; the server's own unless set.",
+  ),
+
+  overlapPolicy: choice(
+    'overlapPolicy',
+    ['skip', 'allow', 'queue'],
+    'What happens when the run before is not over.',
+  ),
+  maxQueuedDispatches: integer(1, 1_000, 25, 'How many runs may wait for the one before.'),
+  maxRetries: integer(0, 10, 0, 'How often a failed run is tried again.'),
+  resourcePool: name('Runs of one pool share its slots.'),
+  deliveryGuarantee: choice(
+    'deliveryGuarantee',
+    ['at-most-once', 'at-least-once'],
+    'Whether a run that crashed is replayed.',
+  ),
+  deleteAfterRun: boolean(false, 'Whether it is deleted after its first run that was ok.'),
+
+  approvalRequired: boolean(false, 'Whether somebody must approve each run that a parent started.'),
+  approvalTimeoutS: integer(1, 30 * DAY_S, 3_600, 'How long an approval is waited for.'),
+  approvalAuto: choice('approvalAuto', ['approve', 'reject'], 'What happens when nobody answers.', 'reject'),
+  maxPendingApprovals: integer(1, 1_000, 10, 'How many approvals may be open at a time.'),
+
+  jobClass: choice(
+    'jobClass',
+    ['standard', 'pre_compaction_flush'],
+    'pre_compaction_flush asks the agent to write down what matters.',
+  ),
+  contextRetrieval: choice(
+    'contextRetrieval',
+    ['none', 'recent', 'hybrid'],
+    'Which summaries of earlier runs the agent is given.',
+  ),
+  contextRetrievalLimit: integer(1, 100, 5, 'How many of them.'),
+  deliveryMode: choice(
+    'deliveryMode',
+    ['announce', 'announce-always', 'none'],
+    'Which replies are delivered.',
+  ),
+  deliveryChannel: text(LIMITS.nameChars, 'Where they are delivered.'),
+  deliveryTo: text(500, 'To whom: a target of the channel, or an @alias.'),
+};
+
+/** The table as a list, for the schema and the docs. */
+export const SCHEDULE_FIELDS: readonly ScheduleField[] = (Object.keys(RULES) as ScheduleKey[]).map((key) => ({
+  ...RULES[key],
+  key,
+  name: snakeName(key),
+}));
+
+export function snakeName(key: string): string {
+  return key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** A spec as the door shows it; sent back unchanged, it changes nothing. */
+export function toSnake(spec: ScheduleSpec): Record<string, unknown> {
+  const shown: Record<string, unknown> = {};
+  for (const { key, name } of SCHEDULE_FIELDS) if (key !== 'enabled' && key !== 'in') shown[name] = spec[key];
+  if (spec.scheduleAt !== null) shown['schedule_at'] = new Date(spec.scheduleAt).toISOString();
+  return shown;
+}

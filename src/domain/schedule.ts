@@ -1,0 +1,149 @@
+/** The schedule: what creates jobs, by the clock, by a parent's end, or by hand. The scheduler's text calls it a job. */
+
+import type { DependencyOn } from './command.ts';
+import type { RunStatus } from './words.ts';
+
+/** When it fires by itself; `child` only after its parent, `manual` only by hand. */
+export type ScheduleKind = 'cron' | 'every' | 'at' | 'child' | 'manual';
+/** Where its runs go: an agent's own session, the main session, a command, or any worker of a queue. */
+export type SessionTarget = 'isolated' | 'main' | 'shell' | 'queue';
+export type OverlapPolicy = 'skip' | 'allow' | 'queue';
+export type CatchUp = 'skip' | 'once' | 'all';
+export type DeliveryGuarantee = 'at-most-once' | 'at-least-once';
+
+/** What a schedule says, with every default filled in. Names and units are those of the scheduler's text. */
+export interface ScheduleSpec {
+  readonly name: string;
+  readonly description: string | null;
+
+  readonly scheduleKind: ScheduleKind;
+  readonly scheduleCron: string | null;
+  readonly scheduleTz: string;
+  readonly scheduleAt: number | null;
+  readonly scheduleEveryMs: number | null;
+  readonly catchUp: CatchUp;
+  /** How many missed ticks `all` makes up for, the newest ones. */
+  readonly catchUpMax: number;
+  /** Ticks that were missed longer ago than this are not made up for. */
+  readonly catchUpWindowS: number;
+
+  readonly parentId: string | null;
+  readonly triggerOn: DependencyOn | null;
+  readonly triggerDelayS: number;
+  readonly triggerCondition: string | null;
+  readonly maxTriggerFanout: number;
+
+  readonly sessionTarget: SessionTarget;
+  readonly agentId: string;
+  readonly gateway: string;
+  readonly payloadKind: 'agentTurn' | 'systemEvent' | 'shellCommand' | 'job';
+  readonly payloadMessage: string;
+  readonly payloadModel: string | null;
+  readonly payloadThinking: string | null;
+  readonly payloadTimeoutSeconds: number;
+  readonly payloadScope: 'own' | 'global';
+  readonly preferredSessionKey: string | null;
+  /** Of `queue` runs: who may claim them, and what kind of work they are. */
+  readonly target: string;
+  readonly type: string | null;
+  readonly params: unknown;
+  readonly priority: number;
+
+  /** No hard limit when null: the implicit heartbeat decides. */
+  readonly runTimeoutMs: number | null;
+  readonly staleThresholdS: number | null;
+
+  readonly overlapPolicy: OverlapPolicy;
+  readonly maxQueuedDispatches: number;
+  readonly maxRetries: number;
+  readonly resourcePool: string | null;
+  readonly deliveryGuarantee: DeliveryGuarantee;
+  readonly deleteAfterRun: boolean;
+
+  readonly approvalRequired: boolean;
+  readonly approvalTimeoutS: number;
+  readonly approvalAuto: ApprovalAuto;
+  readonly maxPendingApprovals: number;
+
+  readonly jobClass: 'standard' | 'pre_compaction_flush';
+  readonly contextRetrieval: 'none' | 'recent' | 'hybrid';
+  readonly contextRetrievalLimit: number;
+  readonly deliveryMode: 'announce' | 'announce-always' | 'none';
+  readonly deliveryChannel: string | null;
+  readonly deliveryTo: string | null;
+}
+
+export type ApprovalAuto = 'approve' | 'reject';
+
+export interface Schedule {
+  readonly no: number;
+  readonly id: string;
+  readonly spec: ScheduleSpec;
+  readonly createdAt: number;
+  readonly createdBy: string;
+  /** The message that asked for it, when a running job spawned it. */
+  readonly spawnedBy: string | null;
+  enabled: boolean;
+  updatedAt: number;
+  nextRunAt: number | null;
+  lastRunAt: number | null;
+  lastStatus: RunStatus | null;
+  consecutiveErrors: number;
+}
+
+export type RunKind = 'cron' | 'catch_up' | 'manual' | 'chain' | 'spawn' | 'retry' | 'replay';
+
+/** What a run takes along from its schedule, as it was then: later changes do not touch it. Kept as the job's `meta`. */
+export interface RunPlan {
+  readonly schedule: Omit<ScheduleSpec, 'payloadMessage' | 'params'> & { readonly id: string };
+  readonly run: RunKind;
+  /** The tick it stands for. */
+  readonly dueAt: number | null;
+  readonly trigger: TriggerContext | null;
+}
+
+/** What a child learns of the run that started it. */
+export interface TriggerContext {
+  readonly runId: string;
+  readonly scheduleId: string;
+  readonly scheduleName: string;
+  readonly status: RunStatus;
+  readonly output: string;
+  readonly exitCode: number | null;
+  readonly stderr: string | null;
+}
+
+/** When a schedule fires by the clock; null when only a parent or a hand does it. */
+export type TimeRule =
+  | { readonly kind: 'cron'; readonly cron: string; readonly tz: string }
+  | { readonly kind: 'every'; readonly everyMs: number; readonly anchorAt: number }
+  | { readonly kind: 'at'; readonly at: number };
+
+export function timeRule({ spec, createdAt }: Pick<Schedule, 'spec' | 'createdAt'>): TimeRule | null {
+  const { scheduleKind, scheduleCron, scheduleTz, scheduleAt, scheduleEveryMs } = spec;
+  if (scheduleKind === 'cron' && scheduleCron !== null)
+    return { kind: 'cron', cron: scheduleCron, tz: scheduleTz };
+  if (scheduleKind === 'every' && scheduleEveryMs !== null)
+    return { kind: 'every', everyMs: scheduleEveryMs, anchorAt: scheduleAt ?? createdAt };
+  if (scheduleKind === 'at' && scheduleAt !== null) return { kind: 'at', at: scheduleAt };
+  return null;
+}
+
+/** Who claims the runs. */
+export function targetOf(spec: Pick<ScheduleSpec, 'sessionTarget' | 'gateway' | 'target'>): string {
+  if (spec.sessionTarget === 'queue') return spec.target;
+  return spec.sessionTarget === 'shell' ? 'shell' : `gateway:${spec.gateway}`;
+}
+
+/** What a run that was told to wait for the one before it is blocked on. The slash keeps it apart from pools. */
+export function overlapQueue(scheduleId: string): string {
+  return `overlap/${scheduleId}`;
+}
+
+const BACKOFF_LADDER_MS = [30_000, 60_000, 300_000, 900_000, 3_600_000];
+
+/** How long a schedule is held back after so many failures in a row. */
+export function holdBackMs(consecutiveErrors: number): number {
+  if (consecutiveErrors <= 0) return 0;
+  return BACKOFF_LADDER_MS[Math.min(consecutiveErrors, BACKOFF_LADDER_MS.length) - 1] ?? 0;
+}

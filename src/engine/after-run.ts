@@ -1,0 +1,128 @@
+/** What the end of a run means for its schedule: backoff, children, the next in line, one-shots that are done. */
+
+import { dependencyMet } from '../domain/admit.ts';
+import { conditionMet } from '../domain/condition.ts';
+import { ticksBetween } from '../domain/cron.ts';
+import { admit } from '../domain/admit.ts';
+import type { Job } from '../domain/job.ts';
+import { LIMITS } from '../domain/limits.ts';
+import { rawOutput } from '../domain/output.ts';
+import { holdBackMs, type Schedule, timeRule, type TriggerContext } from '../domain/schedule.ts';
+import { type RunStatus, runStatusOf } from '../domain/words.ts';
+import type { Tx } from '../store/store.ts';
+import { RUN_ACTIVE, RUN_ENDED } from '../store/types/scheduling.ts';
+import type { Core } from './core.ts';
+import { fire } from './firing.ts';
+import type { Ledger } from './ledger.ts';
+
+const BAD: readonly RunStatus[] = ['error', 'timeout', 'crashed'];
+
+/** `relatives` are locked: the run's schedule, those above it, and its children. */
+export async function afterRun(
+  core: Core,
+  tx: Tx,
+  ledger: Ledger,
+  job: Job,
+  relatives: readonly Schedule[],
+): Promise<void> {
+  await tx.setActivity(job.no, RUN_ENDED);
+  const schedule = relatives.find(({ id }) => id === job.scheduleId);
+  if (schedule === undefined) return;
+  const status = runStatusOf(job);
+  await judge(tx, ledger, schedule, status);
+  const children = relatives.filter(({ spec }) => spec.parentId === schedule.id);
+  // Whoever cancelled a run did not want what follows it either.
+  const fired = status === 'cancelled' ? [] : await fireChildren(core, tx, ledger, job, schedule, children);
+  await letNextGo(tx, ledger, schedule);
+  await tx.saveSchedules([schedule, ...fired]);
+  await sweepOneShots(tx, relatives);
+}
+
+async function judge(tx: Tx, ledger: Ledger, schedule: Schedule, status: RunStatus): Promise<void> {
+  schedule.lastStatus = status;
+  schedule.updatedAt = ledger.now;
+  if (status === 'ok') schedule.consecutiveErrors = 0;
+  if (!BAD.includes(status)) return;
+  schedule.consecutiveErrors += 1;
+  await holdBack(tx, ledger, schedule);
+}
+
+/** After failures the next tick comes later; those in between are written down. */
+async function holdBack(tx: Tx, ledger: Ledger, schedule: Schedule): Promise<void> {
+  const rule = timeRule(schedule);
+  const until = ledger.now + holdBackMs(schedule.consecutiveErrors);
+  const { nextRunAt } = schedule;
+  if (rule === null || nextRunAt === null || nextRunAt >= until) return;
+  const { ticks } = ticksBetween(rule, nextRunAt, until - 1, LIMITS.ticksPerPass);
+  const untilAt = ticks.at(-1) ?? nextRunAt;
+  const reason = `held back after ${schedule.consecutiveErrors} failures in a row`;
+  await tx.addMissed([
+    { scheduleId: schedule.id, at: nextRunAt, untilAt, n: ticks.length + 1, reason, recordedAt: ledger.now },
+  ]);
+  schedule.nextRunAt = until;
+}
+
+async function fireChildren(
+  core: Core,
+  tx: Tx,
+  ledger: Ledger,
+  job: Job,
+  parent: Schedule,
+  children: readonly Schedule[],
+): Promise<readonly Schedule[]> {
+  const wanted = children.filter(
+    ({ enabled, spec }) => enabled && spec.triggerOn !== null && dependencyMet(spec.triggerOn, job.state),
+  );
+  if (wanted.length === 0) return [];
+  const context = await contextOf(tx, job, parent);
+  const met = wanted.filter(
+    ({ spec }) => spec.triggerCondition === null || conditionMet(spec.triggerCondition, context.output),
+  );
+  for (const child of met) {
+    const trigger = {
+      job,
+      context: { ...context, output: context.output.slice(0, LIMITS.triggerOutputChars) },
+    };
+    const delayMs = child.spec.triggerDelayS * 1_000;
+    await fire(core, tx, ledger, child, { kind: 'chain', dueAt: null, delayMs, trigger });
+  }
+  return met;
+}
+
+async function contextOf(tx: Tx, job: Job, parent: Schedule): Promise<TriggerContext> {
+  const { result, error } = await tx.outcomeOf(job.no);
+  const { text, exitCode, stderr } = rawOutput(result, error);
+  return {
+    runId: job.id,
+    scheduleId: parent.id,
+    scheduleName: parent.spec.name,
+    status: runStatusOf(job),
+    output: text,
+    exitCode,
+    stderr: stderr?.slice(0, LIMITS.triggerOutputChars) ?? null,
+  };
+}
+
+/** One run that waited in line takes the place of the one that ended. */
+async function letNextGo(tx: Tx, ledger: Ledger, schedule: Pick<Schedule, 'id' | 'spec'>): Promise<void> {
+  const { active } = await tx.overlap(schedule.id);
+  if (active > 0 && schedule.spec.overlapPolicy !== 'allow') return;
+  const no = await tx.firstWaiting(schedule.id);
+  if (no === null) return;
+  const [found] = await tx.lockJobsByNo([no]);
+  const job = found && ledger.load(found);
+  if (job?.state !== 'blocked') return;
+  const next: Job = { ...job, blockedOn: null, updatedAt: ledger.now };
+  next.state = admit(next, ledger.now);
+  ledger.amend(next, [{ kind: 'job.queued', by: 'scheduler', facts: { state: next.state } }]);
+  await tx.setActivity(no, RUN_ACTIVE);
+}
+
+/** A schedule that was to run once goes when it has succeeded and nothing below it is still under way. */
+async function sweepOneShots(tx: Tx, relatives: readonly Schedule[]): Promise<void> {
+  for (const { id, spec, lastStatus } of relatives) {
+    if (!spec.deleteAfterRun || lastStatus !== 'ok') continue;
+    const family = await tx.subtreeOf(id);
+    if (!(await tx.anyOpenRun(family))) await tx.deleteSchedules(family);
+  }
+}

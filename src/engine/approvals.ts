@@ -1,0 +1,120 @@
+/** Somebody agrees to a job or refuses it; the first word counts. */
+
+import { admit } from '../domain/admit.ts';
+import type { Actor } from '../domain/command.ts';
+import { SpineError } from '../domain/error.ts';
+import type { EventDraft } from '../domain/event.ts';
+import type { Job } from '../domain/job.ts';
+import { finish } from '../domain/retry.ts';
+import type { ApprovalRecord, ApprovalRow } from '../store/types/scheduling.ts';
+import { audit } from './audit.ts';
+import type { Core } from './core.ts';
+import type { Approvals, Verdict } from './engine.ts';
+
+export function approvalsOf(core: Core): Approvals {
+  const { store } = core;
+  const get = async (id: string): Promise<ApprovalRecord> => {
+    const job = await store.read.jobById(id);
+    const approval = job === null ? null : await store.read.approval(job.no);
+    if (approval === null) throw new SpineError('not_found', { id });
+    return approval;
+  };
+  return {
+    list: async (filter) => store.read.approvals(filter),
+    get,
+    resolve: async (actor, id, verdict) => {
+      const approval = await get(id);
+      if (verdict.hash !== undefined && verdict.hash !== approval.hash)
+        throw new SpineError('conflict', {
+          id,
+          problem: 'The hash is not that of what waits for approval; read it again.',
+          hash: approval.hash,
+        });
+      await resolve(core, actor, approval.jobNo, verdict, verdict.by);
+      return get(id);
+    },
+    resolveOf: async (actor, scheduleId, verdict) => {
+      const [oldest] = (
+        await store.read.approvals({ status: 'pending', scheduleId, limit: 1_000 })
+      ).toReversed();
+      if (oldest === undefined)
+        throw new SpineError('conflict', {
+          id: scheduleId,
+          problem: 'None of its runs waits for an approval.',
+        });
+      await resolve(core, actor, oldest.jobNo, verdict, verdict.by);
+      return get(oldest.jobId);
+    },
+  };
+}
+
+/** The time is up: the gate's own policy decides. False when somebody was faster. */
+export async function timeOutApproval(
+  core: Core,
+  jobNo: number,
+  auto: ApprovalRow['auto'],
+): Promise<boolean> {
+  const actor: Actor = { name: 'timeout', role: 'system', targets: null };
+  try {
+    await resolve(core, actor, jobNo, { agree: auto === 'approve', notes: null }, 'timeout');
+    return true;
+  } catch (error) {
+    if (error instanceof SpineError && error.code === 'conflict') return false;
+    throw error;
+  }
+}
+
+async function resolve(
+  core: Core,
+  actor: Actor,
+  jobNo: number,
+  { agree, notes }: Pick<Verdict, 'agree' | 'notes'>,
+  by: string,
+): Promise<void> {
+  await core.flusher.transact(async (tx, ledger) => {
+    const [found] = await tx.lockJobsByNo([jobNo]);
+    const approval = await tx.lockApproval(jobNo);
+    if (found === undefined || approval === null) throw new SpineError('not_found', { id: String(jobNo) });
+    const job = ledger.load(found);
+    if (approval.status !== 'pending' || job.state !== 'awaiting_approval')
+      throw new SpineError('conflict', {
+        id: job.id,
+        problem: decidedAlready(approval),
+        status: approval.status,
+        resolved_by: approval.resolvedBy,
+      });
+    const late = by === 'timeout' && !agree;
+    const status = agree ? 'approved' : late ? 'timed_out' : 'rejected';
+    await tx.resolveApproval(jobNo, { status, resolvedAt: ledger.now, resolvedBy: by, notes });
+    const { next, event } = agree
+      ? approved(job, actor, notes, ledger.now)
+      : refused(job, actor, notes, late, ledger.now);
+    ledger.amend(next, [event]);
+    if (actor.role !== 'system')
+      await audit(tx, ledger, actor, agree ? 'approval.approve' : 'approval.reject', job.id, { notes });
+  });
+}
+
+function decidedAlready({ status, resolvedBy }: ApprovalRow): string {
+  return `It was decided already: ${status}${resolvedBy === null ? '' : ` by ${resolvedBy}`}.`;
+}
+
+interface Decided {
+  readonly next: Job;
+  readonly event: EventDraft;
+}
+
+function approved(job: Job, actor: Actor, notes: string | null, now: number): Decided {
+  const next: Job = { ...job, approval: 'given', updatedAt: now };
+  next.state = admit(next, now);
+  return { next, event: { kind: 'job.approved', by: actor.name, facts: { notes, state: next.state } } };
+}
+
+function refused(job: Job, actor: Actor, notes: string | null, late: boolean, now: number): Decided {
+  const next: Job = {
+    ...job,
+    reason: notes ?? (late ? 'nobody approved it in time' : 'it was not approved'),
+  };
+  finish(next, 'cancelled', now);
+  return { next, event: { kind: 'job.rejected', by: actor.name, facts: { reason: next.reason } } };
+}

@@ -1,0 +1,181 @@
+/** Makes one run of a schedule: at once, in line behind the one under way, or skipped with its reason. */
+
+import { admit } from '../domain/admit.ts';
+import type { Gate } from '../domain/command.ts';
+import { type Job, type JobInput, OPEN, SETTLED, UNTOUCHED } from '../domain/job.ts';
+import {
+  overlapQueue,
+  type RunKind,
+  type RunPlan,
+  type Schedule,
+  targetOf,
+  type TriggerContext,
+} from '../domain/schedule.ts';
+import type { Tx } from '../store/store.ts';
+import { RUN_ACTIVE, RUN_ENDED, RUN_WAITING } from '../store/types/scheduling.ts';
+import type { Core } from './core.ts';
+import { approvalOf } from './gate.ts';
+import type { Ledger } from './ledger.ts';
+
+/** The first retry comes after this, each further one after twice as long. */
+const RETRY_MS = 30_000;
+
+export interface Occasion {
+  readonly kind: RunKind;
+  readonly dueAt: number | null;
+  readonly delayMs?: number;
+  /** The run whose end is the reason, and what is to be known of it. */
+  readonly trigger?: { readonly job: Job; readonly context: TriggerContext };
+  /** Missed work that is made up for waits in line even where an overlap would be skipped. */
+  readonly inLine?: boolean;
+}
+
+type Fate =
+  | { readonly go: 'now' }
+  | { readonly go: 'wait' }
+  | { readonly go: 'skip'; readonly reason: string };
+
+/** The schedule must be locked: then nobody else starts one of its runs at the same time. */
+export async function fire(
+  core: Core,
+  tx: Tx,
+  ledger: Ledger,
+  schedule: Schedule,
+  occasion: Occasion,
+): Promise<Job> {
+  const fate = await fateOf(tx, schedule, occasion);
+  const row = {
+    job: await rowOf(core, tx, ledger.now, schedule, occasion, fate),
+    input: inputOf(schedule, occasion),
+  };
+  const [job] = await ledger.insert(tx, [row], () => ({
+    kind: 'job.created',
+    by: 'scheduler',
+    facts: {
+      target: row.job.target,
+      state: row.job.state,
+      schedule: schedule.id,
+      run: occasion.kind,
+      ...reasonOf(fate),
+    },
+  }));
+  const made = job as Job;
+  await tx.insertRuns([
+    {
+      jobNo: made.no,
+      scheduleId: schedule.id,
+      kind: occasion.kind,
+      dueAt: occasion.dueAt,
+      triggeredBy: occasion.trigger?.job.no ?? null,
+      active: ACTIVITY[fate.go],
+      sessionKey: null,
+      transport: null,
+      dispatchedAt: null,
+      lastHeartbeat: null,
+      contextSummary: null,
+    },
+  ]);
+  if (fate.go === 'skip') return made;
+  const gate = gateOf(schedule);
+  if (gate !== null) await tx.insertApproval(approvalOf(made, row.input, gate));
+  schedule.lastRunAt = ledger.now;
+  return made;
+}
+
+const ACTIVITY = { now: RUN_ACTIVE, wait: RUN_WAITING, skip: RUN_ENDED } as const;
+
+async function fateOf(tx: Tx, { id, spec }: Schedule, occasion: Occasion): Promise<Fate> {
+  if (spec.approvalRequired && (await tx.pendingApprovals(id)) >= spec.maxPendingApprovals)
+    return { go: 'skip', reason: `${spec.maxPendingApprovals} runs wait for an approval already` };
+  if (spec.overlapPolicy === 'allow') return { go: 'now' };
+  const { active, waiting } = await tx.overlap(id);
+  if (active + waiting === 0) return { go: 'now' };
+  if (occasion.inLine) return { go: 'wait' };
+  if (spec.overlapPolicy === 'skip') return { go: 'skip', reason: 'the run before it was still under way' };
+  if (waiting < spec.maxQueuedDispatches) return { go: 'wait' };
+  return { go: 'skip', reason: `${waiting} runs wait in line already` };
+}
+
+function reasonOf(fate: Fate): { reason?: string } {
+  return fate.go === 'skip' ? { reason: fate.reason } : {};
+}
+
+function gateOf({ spec }: Schedule): Gate | null {
+  if (!spec.approvalRequired) return null;
+  return { timeoutMs: spec.approvalTimeoutS * 1_000, auto: spec.approvalAuto };
+}
+
+async function rowOf(
+  core: Core,
+  tx: Tx,
+  now: number,
+  schedule: Schedule,
+  occasion: Occasion,
+  fate: Fate,
+): Promise<Omit<Job, 'no'>> {
+  const { spec } = schedule;
+  const runAt = now + (occasion.delayMs ?? 0);
+  const approval = spec.approvalRequired ? 'needed' : 'none';
+  const skipped = fate.go === 'skip';
+  const ready = {
+    now: admit({ waitingFor: 0, runAt, approval }, now),
+    wait: 'blocked',
+    skip: 'skipped',
+  } as const;
+  if (spec.resourcePool !== null)
+    await tx.ensurePool({ name: spec.resourcePool, capacity: 1, perKey: 1 }, now);
+  return {
+    ...UNTOUCHED,
+    id: core.ids.jobId(now),
+    typeNo: spec.type === null ? 0 : ((await core.types()).get(spec.type)?.no ?? 0),
+    target: targetOf(spec),
+    createdAt: now,
+    createdBy: 'scheduler',
+    leaseMs: core.settings.leaseMs,
+    timeoutMs: spec.runTimeoutMs,
+    retryMode: 'lineage',
+    retryMax: spec.maxRetries,
+    backoffMs: RETRY_MS,
+    retryCount: 0,
+    retryOf: null,
+    rootNo: null,
+    parentNo: null,
+    scheduleId: schedule.id,
+    uniqueKey: null,
+    pool: spec.resourcePool,
+    concurrencyKey: null,
+    state: ready[fate.go],
+    updatedAt: now,
+    settled: skipped ? SETTLED : OPEN,
+    finishedAt: skipped ? now : null,
+    reason: skipped ? fate.reason : null,
+    seq: 1,
+    priority: spec.priority,
+    runAt,
+    maxAttempts: 1,
+    waitingFor: 0,
+    watched: false,
+    approval,
+    blockedOn: fate.go === 'wait' ? overlapQueue(schedule.id) : null,
+  };
+}
+
+/** The run keeps what its schedule said when it was made. */
+function inputOf({ id, spec }: Schedule, occasion: Occasion): JobInput {
+  const { payloadMessage, params, ...rest } = spec;
+  const plan: RunPlan = {
+    schedule: { ...rest, id },
+    run: occasion.kind,
+    dueAt: occasion.dueAt,
+    trigger: occasion.trigger?.context ?? null,
+  };
+  return {
+    title: spec.name,
+    description: spec.description,
+    spec: JSON.stringify(payloadMessage),
+    meta: JSON.stringify(plan),
+    params: params === null || params === undefined ? null : JSON.stringify(params),
+    tags: [],
+    budget: null,
+  };
+}

@@ -1,0 +1,58 @@
+/** Messages that programs leave for the scheduler. Agent mail as a whole builds on the same table. */
+
+import type { Actor } from '../domain/command.ts';
+import { SpineError } from '../domain/error.ts';
+import type { Message } from '../store/types/scheduling.ts';
+import type { Core } from './core.ts';
+import type { MessageDraft, Messages } from './engine.ts';
+
+export function messagesOf(core: Core): Messages {
+  const { store } = core;
+  const get = async (id: string): Promise<Message> => {
+    const message = await store.read.message(id);
+    if (message === null) throw new SpineError('not_found', { id });
+    return message;
+  };
+  return {
+    get,
+    list: async (filter) => store.read.messages(filter),
+    send: async (actor, draft) => {
+      const now = core.now();
+      const message: Omit<Message, 'no'> = {
+        id: core.ids.jobId(now),
+        sender: draft.from ?? actor.name,
+        recipient: draft.to ?? 'scheduler',
+        kind: draft.kind,
+        subject: draft.subject ?? null,
+        body: typeof draft.body === 'string' ? draft.body : JSON.stringify(draft.body),
+        priority: 0,
+        owner: null,
+        replyTo: null,
+        status: 'pending',
+        error: null,
+        createdAt: now,
+        deliveredAt: null,
+        readAt: null,
+        expiresAt: null,
+        ...(await senderOf(core, actor, draft)),
+      };
+      await core.flusher.transact(async (tx) => tx.insertMessage(message));
+      core.hints.scheduled();
+      return get(message.id);
+    },
+  };
+}
+
+/** A run speaks for its own schedule; only head may name another. */
+async function senderOf(
+  core: Core,
+  actor: Actor,
+  { scheduleId }: MessageDraft,
+): Promise<Pick<Message, 'scheduleId' | 'jobNo'>> {
+  if (actor.role === 'head') return { scheduleId: scheduleId ?? null, jobNo: null };
+  const job = actor.onlyJob === undefined ? null : await core.store.read.jobById(actor.onlyJob);
+  const own = job?.scheduleId ?? null;
+  if (job === null || own === null || (scheduleId !== undefined && scheduleId !== own))
+    throw new SpineError('forbidden', { why: 'only a running job of a schedule may spawn, in its own name' });
+  return { scheduleId: own, jobNo: job.no };
+}

@@ -1,0 +1,60 @@
+/** The history of what schedules made, and what workers write down about a run while it is under way. */
+
+import type { Actor } from '../domain/command.ts';
+import { SpineError } from '../domain/error.ts';
+import { holds } from '../domain/lease.ts';
+import type { Run, RunNote, RunRecord } from '../store/types/scheduling.ts';
+import type { Core } from './core.ts';
+import type { Runs } from './engine.ts';
+
+const PAGE = 1_000;
+
+export function runsOf(core: Core): Runs {
+  const { store } = core;
+  return {
+    list: async (filter) => store.read.runs(filter),
+    get: async (id) => {
+      const [found] = await store.read.runs({ ids: [id], limit: 1 });
+      if (found === undefined) throw new SpineError('not_found', { id });
+      return found;
+    },
+    stale: (thresholdMs, limit) => staleRuns(core, core.now() - thresholdMs, limit),
+    of: async (jobNo) => store.read.runOf(jobNo),
+    note: (actor, id, leaseToken, note) => noteRun(core, actor, id, leaseToken, note),
+    cancelRequested: async (nos) => {
+      const jobs = await store.read.jobsByNo(nos);
+      return jobs.filter((job) => job.cancelRequested).map((job) => job.id);
+    },
+  };
+}
+
+/** The stale ones are among the oldest, and lists begin with the newest: all that run are looked at. */
+async function staleRuns(core: Core, silentSince: number, limit: number): Promise<RunRecord[]> {
+  const stale: RunRecord[] = [];
+  let before: number | undefined;
+  do {
+    const from = before === undefined ? {} : { before };
+    const page = await core.store.read.runs({ states: ['running'], limit: PAGE, ...from });
+    stale.push(...page.filter(({ job, run }) => (run.lastHeartbeat ?? job.updatedAt) < silentSince));
+    before = page.length < PAGE ? undefined : page.at(-1)?.job.no;
+  } while (before !== undefined && stale.length < limit);
+  return stale.slice(0, limit);
+}
+
+/** Only the holder may write, so that one who lost its lease cannot mislead the next. */
+async function noteRun(
+  core: Core,
+  actor: Actor,
+  id: string,
+  leaseToken: string,
+  note: RunNote,
+): Promise<Run | null> {
+  return core.flusher.transact(async (tx) => {
+    const [job] = await tx.lockJobs([id]);
+    if (job === undefined) throw new SpineError('not_found', { id });
+    const hold = holds(job, actor, leaseToken);
+    if (!hold.held) throw new SpineError(hold.refusal.code, hold.refusal.details);
+    await tx.noteRun(job.no, note);
+    return tx.runOf(job.no);
+  });
+}

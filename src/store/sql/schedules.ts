@@ -1,0 +1,211 @@
+/** Schedules and their ticks. */
+
+import type { Schedule, ScheduleSpec } from '../../domain/schedule.ts';
+import type { RunStatus } from '../../domain/words.ts';
+import type { ScheduleEdge, Tick } from '../types/scheduling.ts';
+import { type KeyQuery, locking, perDialect, type Row, type Shape, type Sql } from './driver.ts';
+
+const COLUMNS = [
+  ['id', 'text'],
+  ['name', 'text'],
+  ['enabled', 'smallint'],
+  ['parent_id', 'text'],
+  ['spec', 'text'],
+  ['next_run_at', 'bigint'],
+  ['last_run_at', 'bigint'],
+  ['last_status', 'text'],
+  ['consecutive_errors', 'bigint'],
+  ['updated_at', 'bigint'],
+  ['created_at', 'bigint'],
+  ['created_by', 'text'],
+  ['spawned_by', 'text'],
+] as const satisfies Shape['columns'];
+const SCHEDULE: Shape = { table: 'schedule', columns: COLUMNS };
+/** What may change after it was made. */
+const CHANGING: Shape = { table: 'schedule', columns: [['no', 'bigint'], ...COLUMNS.slice(1, 10)] };
+const SELECTED = ['no', ...COLUMNS.map(([name]) => name)].join(', ');
+
+function scheduleRow(schedule: Omit<Schedule, 'no'>): Row {
+  const { spec } = schedule;
+  return [
+    schedule.id,
+    spec.name,
+    schedule.enabled ? 1 : 0,
+    spec.parentId,
+    JSON.stringify(spec),
+    schedule.nextRunAt,
+    schedule.lastRunAt,
+    schedule.lastStatus,
+    schedule.consecutiveErrors,
+    schedule.updatedAt,
+    schedule.createdAt,
+    schedule.createdBy,
+    schedule.spawnedBy,
+  ];
+}
+
+function scheduleFrom(row: Row): Schedule {
+  return {
+    no: row[0] as number,
+    id: row[1] as string,
+    enabled: row[3] === 1,
+    spec: JSON.parse(row[5] as string) as ScheduleSpec,
+    nextRunAt: row[6] as number | null,
+    lastRunAt: row[7] as number | null,
+    lastStatus: row[8] as RunStatus | null,
+    consecutiveErrors: row[9] as number,
+    updatedAt: row[10] as number,
+    createdAt: row[11] as number,
+    createdBy: row[12] as string,
+    spawnedBy: row[13] as string | null,
+  };
+}
+
+export async function insertSchedule(sql: Sql, schedule: Omit<Schedule, 'no'>): Promise<number> {
+  const [no] = await sql.insertNumbered(SCHEDULE, [scheduleRow(schedule)], 'id');
+  return no as number;
+}
+
+const lock: KeyQuery = {
+  one: `select ${SELECTED} from schedule where id = $1`,
+  many: `select ${SELECTED} from schedule where id = any($1::text[]) order by no for update`,
+};
+
+export async function lockSchedules(sql: Sql, ids: readonly string[]): Promise<Schedule[]> {
+  return (await sql.byKeys(lock, ids)).map(scheduleFrom);
+}
+
+const due = perDialect(
+  (dialect) =>
+    `select ${SELECTED} from schedule where enabled = 1 and next_run_at <= $1
+     order by next_run_at limit $2 + 0${locking({ dialect }, 'for update skip locked')}`,
+);
+
+export async function dueSchedules(sql: Sql, now: number, limit: number): Promise<Schedule[]> {
+  return (await sql.all(due(sql), [now, limit])).map(scheduleFrom);
+}
+
+export function saveSchedules(sql: Sql, schedules: readonly Schedule[]) {
+  return sql.update(
+    CHANGING,
+    schedules.map((schedule) => [schedule.no, ...scheduleRow(schedule).slice(1, 10)]),
+  );
+}
+
+export async function deleteSchedules(sql: Sql, ids: readonly string[]): Promise<void> {
+  await sql.byKeys(
+    {
+      one: 'delete from schedule where id = $1',
+      many: 'delete from schedule where id = any($1::text[])',
+    },
+    ids,
+  );
+}
+
+/** Two servers that each add an edge could close a circle together, so they take turns. */
+export async function lockChains(sql: Sql): Promise<ScheduleEdge[]> {
+  await sql.run("update revision set value = value + 1 where name = 'chains'", []);
+  return scheduleEdges(sql);
+}
+
+export async function scheduleEdges(sql: Sql): Promise<ScheduleEdge[]> {
+  const rows = await sql.all('select id, parent_id, name from schedule order by no', []);
+  return rows.map((row) => ({
+    id: row[0] as string,
+    parentId: row[1] as string | null,
+    name: row[2] as string,
+  }));
+}
+
+// `union` ends a circle, should one ever be there.
+const above = `
+  with recursive line (id, parent_id) as (
+    select id, parent_id from schedule where id = $1
+    union select schedule.id, schedule.parent_id from schedule join line on schedule.id = line.parent_id
+  )
+  select id from line union select id from schedule where parent_id = $1`;
+const below = `
+  with recursive family (id) as (
+    select id from schedule where id = $1
+    union select schedule.id from schedule join family on schedule.parent_id = family.id
+  )
+  select id from family`;
+
+export async function relativesOf(sql: Sql, id: string): Promise<string[]> {
+  return (await sql.all(above, [id])).map((row) => row[0] as string);
+}
+
+export async function subtreeOf(sql: Sql, id: string): Promise<string[]> {
+  return (await sql.all(below, [id])).map((row) => row[0] as string);
+}
+
+const TICK: Shape = {
+  table: 'tick',
+  columns: [
+    ['schedule_id', 'text'],
+    ['at', 'bigint'],
+    ['fate', 'text'],
+    ['until_at', 'bigint'],
+    ['n', 'bigint'],
+    ['reason', 'text'],
+    ['recorded_at', 'bigint'],
+  ],
+  onConflict: 'on conflict do nothing',
+};
+
+export async function takeTick(sql: Sql, scheduleId: string, at: number, now: number): Promise<boolean> {
+  const text = `insert into tick (schedule_id, at, fate, until_at, n, recorded_at) values ($1, $2, 'fired', $2, 1, $3)
+    on conflict do nothing`;
+  return (await sql.run(text, [scheduleId, at, now])) > 0;
+}
+
+export async function nameTick(sql: Sql, scheduleId: string, at: number, jobNo: number): Promise<void> {
+  await sql.run('update tick set job_no = $3 where schedule_id = $1 and at = $2', [scheduleId, at, jobNo]);
+}
+
+export function addMissed(sql: Sql, rows: readonly Omit<Tick, 'fate' | 'jobNo'>[]) {
+  return sql.insert(
+    TICK,
+    rows.map((row) => [row.scheduleId, row.at, 'missed', row.untilAt, row.n, row.reason, row.recordedAt]),
+  );
+}
+
+export function dropOldTicks(sql: Sql, before: number, limit: number) {
+  const text = `delete from tick where (schedule_id, at) in (
+    select schedule_id, at from tick where recorded_at < $1 order by recorded_at limit $2 + 0)`;
+  return sql.run(text, [before, limit]);
+}
+
+export async function missedTicks(sql: Sql, scheduleId: string, limit: number): Promise<Tick[]> {
+  const text = `select at, until_at, n, reason, recorded_at from tick
+    where schedule_id = $1 and fate = 'missed' order by at desc limit $2 + 0`;
+  return (await sql.all(text, [scheduleId, limit])).map((row) => ({
+    scheduleId,
+    fate: 'missed',
+    jobNo: null,
+    at: row[0] as number,
+    untilAt: row[1] as number,
+    n: row[2] as number,
+    reason: row[3] as string | null,
+    recordedAt: row[4] as number,
+  }));
+}
+
+export async function schedulesByPrefix(sql: Sql, prefix: string, limit: number): Promise<Schedule[]> {
+  const text = `select ${SELECTED} from schedule where id like $1 order by id limit $2 + 0`;
+  return (await sql.all(text, [`${prefix}%`, limit])).map(scheduleFrom);
+}
+
+export async function schedules(
+  sql: Sql,
+  filter: { readonly enabled?: boolean; readonly afterNo: number; readonly limit: number },
+): Promise<Schedule[]> {
+  const enabled = filter.enabled === undefined ? '' : `and enabled = ${filter.enabled ? 1 : 0}`;
+  const text = `select ${SELECTED} from schedule where no > $1 ${enabled} order by no limit $2 + 0`;
+  return (await sql.all(text, [filter.afterNo, filter.limit])).map(scheduleFrom);
+}
+
+export async function nextScheduleAt(sql: Sql): Promise<number | null> {
+  const text = 'select min(next_run_at) from schedule where enabled = 1 and next_run_at is not null';
+  return (await sql.all(text, []))[0]?.[0] as number | null;
+}

@@ -1,0 +1,198 @@
+/** What the scheduler keeps in the store, and the verbs for it. */
+
+import type { Job } from '../../domain/job.ts';
+import type { ApprovalAuto, RunKind, Schedule } from '../../domain/schedule.ts';
+
+type MaybePromise<T> = T | Promise<T>;
+
+/** Whether a run counts for its schedule's overlap: ended, under way (a retry to come included), or waiting in line. */
+export const RUN_ENDED = 0;
+export const RUN_ACTIVE = 1;
+export const RUN_WAITING = 2;
+export type RunActivity = typeof RUN_ENDED | typeof RUN_ACTIVE | typeof RUN_WAITING;
+
+/** What a job has beside its row when a schedule made it. */
+export interface Run {
+  readonly jobNo: number;
+  readonly scheduleId: string;
+  readonly kind: RunKind;
+  readonly dueAt: number | null;
+  /** The parent's run whose end started this one. */
+  readonly triggeredBy: number | null;
+  readonly active: RunActivity;
+  /** What its worker wrote down before it began, so that whoever comes after a crash finds the work. */
+  readonly sessionKey: string | null;
+  readonly transport: string | null;
+  readonly dispatchedAt: number | null;
+  readonly lastHeartbeat: number | null;
+  readonly contextSummary: string | null;
+}
+
+export type RunNote = Partial<
+  Pick<Run, 'sessionKey' | 'transport' | 'dispatchedAt' | 'lastHeartbeat' | 'contextSummary'>
+>;
+
+/** A run as people look at it. */
+export interface RunRecord {
+  readonly job: Job;
+  readonly run: Run;
+  readonly startedAt: number | null;
+  readonly result: string | null;
+  readonly error: string | null;
+  readonly earlierId: string | null;
+  readonly triggeredById: string | null;
+}
+
+export interface RunFilter {
+  readonly scheduleId?: string;
+  readonly states?: readonly Job['state'][];
+  readonly causes?: readonly (string | null)[];
+  readonly ids?: readonly string[];
+  readonly before?: number;
+  readonly limit: number;
+}
+
+/** One tick that fired, or a row of ticks that did not. */
+export interface Tick {
+  readonly scheduleId: string;
+  readonly at: number;
+  readonly fate: 'fired' | 'missed';
+  readonly jobNo: number | null;
+  readonly untilAt: number;
+  readonly n: number;
+  readonly reason: string | null;
+  readonly recordedAt: number;
+}
+
+export type ApprovalStatus = 'pending' | 'approved' | 'rejected' | 'timed_out';
+export interface ApprovalRow {
+  readonly jobNo: number;
+  readonly scheduleId: string | null;
+  readonly status: ApprovalStatus;
+  readonly timeoutMs: number;
+  readonly auto: ApprovalAuto;
+  /** SHA-256 of what is to be approved. */
+  readonly hash: string;
+  /** Null while the job has not come to its gate. */
+  readonly requestedAt: number | null;
+  readonly expiresAt: number | null;
+  readonly resolvedAt: number | null;
+  readonly resolvedBy: string | null;
+  readonly notes: string | null;
+}
+/** A job has one gate, so the job's id names its approval too. */
+export interface ApprovalRecord extends ApprovalRow {
+  readonly jobId: string;
+  readonly title: string | null;
+}
+
+export interface Message {
+  readonly no: number;
+  readonly id: string;
+  readonly sender: string;
+  readonly recipient: string;
+  readonly kind: string;
+  readonly subject: string | null;
+  readonly body: string;
+  readonly priority: number;
+  readonly owner: string | null;
+  readonly replyTo: string | null;
+  readonly scheduleId: string | null;
+  readonly jobNo: number | null;
+  readonly status: 'pending' | 'delivered' | 'read' | 'expired' | 'failed';
+  readonly error: string | null;
+  readonly createdAt: number;
+  readonly deliveredAt: number | null;
+  readonly readAt: number | null;
+  readonly expiresAt: number | null;
+}
+
+export interface ScheduleEdge {
+  readonly id: string;
+  readonly parentId: string | null;
+  readonly name: string;
+}
+
+export interface SchedulingTx {
+  insertSchedule(schedule: Omit<Schedule, 'no'>): MaybePromise<number>;
+  /** Locked in the order of their numbers, always before any of their jobs. */
+  lockSchedules(ids: readonly string[]): MaybePromise<Schedule[]>;
+  /** Enabled ones whose moment has come, locked; those another server looks at are passed over. */
+  dueSchedules(now: number, limit: number): MaybePromise<Schedule[]>;
+  saveSchedules(schedules: readonly Schedule[]): MaybePromise<void>;
+  deleteSchedules(ids: readonly string[]): MaybePromise<void>;
+  /** Every schedule and its parent, with the right to change them: nobody else does at the same time. */
+  lockChains(): MaybePromise<ScheduleEdge[]>;
+  /** The schedule itself, those above it and its children: everything that the end of one of its runs may touch. */
+  relativesOf(id: string): MaybePromise<string[]>;
+  /** The schedule and everything below it. */
+  subtreeOf(id: string): MaybePromise<string[]>;
+
+  /** False when this tick was taken before. */
+  takeTick(scheduleId: string, at: number, now: number): MaybePromise<boolean>;
+  nameTick(scheduleId: string, at: number, jobNo: number): MaybePromise<void>;
+  addMissed(rows: readonly Omit<Tick, 'fate' | 'jobNo'>[]): MaybePromise<void>;
+  dropOldTicks(before: number, limit: number): MaybePromise<number>;
+
+  insertRuns(rows: readonly Run[]): MaybePromise<void>;
+  runOf(jobNo: number): MaybePromise<Run | null>;
+  setActivity(jobNo: number, active: RunActivity): MaybePromise<void>;
+  noteRun(jobNo: number, note: RunNote): MaybePromise<void>;
+  /** How many runs of a schedule are under way, and how many wait in line. */
+  overlap(scheduleId: string): MaybePromise<{ active: number; waiting: number }>;
+  /** The run that has waited longest. */
+  firstWaiting(scheduleId: string): MaybePromise<number | null>;
+  /** Whether any run of these schedules is under way or waits in line. */
+  anyOpenRun(scheduleIds: readonly string[]): MaybePromise<boolean>;
+  openRuns(scheduleIds: readonly string[], limit: number): MaybePromise<string[]>;
+  outcomeOf(jobNo: number): MaybePromise<{ result: string | null; error: string | null }>;
+  lineageSize(rootNo: number): MaybePromise<number>;
+
+  insertApproval(row: ApprovalRow): MaybePromise<void>;
+  /** The job has come to its gate: from now on somebody may decide. */
+  requestApproval(jobNo: number, now: number): MaybePromise<void>;
+  lockApproval(jobNo: number): MaybePromise<ApprovalRow | null>;
+  resolveApproval(
+    jobNo: number,
+    end: Pick<ApprovalRow, 'status' | 'resolvedAt' | 'resolvedBy' | 'notes'>,
+  ): MaybePromise<void>;
+  pendingApprovals(scheduleId: string): MaybePromise<number>;
+
+  insertMessage(message: Omit<Message, 'no'>): MaybePromise<void>;
+  /** Requests to spawn that nobody has looked at, locked. */
+  pendingSpawns(limit: number): MaybePromise<Message[]>;
+  endMessage(no: number, status: Message['status'], error: string | null, at: number): MaybePromise<void>;
+}
+
+export interface SchedulingReads {
+  /** By id or by an unambiguous beginning of one; the schedules that fit. */
+  schedulesByPrefix(prefix: string, limit: number): MaybePromise<Schedule[]>;
+  schedules(filter: {
+    readonly enabled?: boolean;
+    readonly afterNo: number;
+    readonly limit: number;
+  }): MaybePromise<Schedule[]>;
+  /** How many runs wait in line, by schedule. */
+  waitingRuns(scheduleIds: readonly string[]): MaybePromise<Map<string, number>>;
+  nextScheduleAt(): MaybePromise<number | null>;
+  missedTicks(scheduleId: string, limit: number): MaybePromise<Tick[]>;
+  runs(filter: RunFilter): MaybePromise<RunRecord[]>;
+  runOf(jobNo: number): MaybePromise<Run | null>;
+  approvals(filter: {
+    readonly status?: ApprovalStatus;
+    readonly scheduleId?: string;
+    readonly limit: number;
+  }): MaybePromise<ApprovalRecord[]>;
+  approval(jobNo: number): MaybePromise<ApprovalRecord | null>;
+  expiredApprovals(now: number, limit: number): MaybePromise<{ jobNo: number; auto: ApprovalAuto }[]>;
+  nextApprovalAt(): MaybePromise<number | null>;
+  message(id: string): MaybePromise<Message | null>;
+  messages(filter: {
+    readonly kind?: string;
+    readonly status?: string;
+    readonly limit: number;
+  }): MaybePromise<Message[]>;
+  scheduleEdges(): MaybePromise<ScheduleEdge[]>;
+  /** Running jobs that would go on elsewhere without their holder. */
+  adoptable(): MaybePromise<string[]>;
+}
