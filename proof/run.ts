@@ -19,6 +19,7 @@ import {
   type StoreKind,
 } from './stores.ts';
 import { proveWaiters } from './waiters.ts';
+import { proveYear } from './year.ts';
 
 /** Counts of the full size; `scale` makes every proof smaller or larger alike. */
 interface Run {
@@ -48,6 +49,10 @@ const PROOFS: Readonly<Record<string, (run: Run) => Promise<ProofReport | string
     return onStore(run, (store) =>
       proveContention(store, { rounds: run.sized(100), jobs: run.sized(200), servers: 3 }),
     );
+  },
+  year: async (run) => {
+    if (run.kind === 'postgres') return 'the year is simulated in memory';
+    return proveYear({ schedules: run.sized(500), days: 365, seed: run.seed });
   },
   waiters: (run) =>
     onStore(run, (store) =>
