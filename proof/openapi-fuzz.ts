@@ -24,6 +24,9 @@ interface Aim {
   readonly leaseToken?: string;
   /** A file of this job. */
   readonly blob?: string;
+  /** A schedule, and a run of it that waits for approval. */
+  readonly schedule: string;
+  readonly run: string;
 }
 
 interface Found {
@@ -118,12 +121,24 @@ function tokenOf(role: string, server: TestServer, aim: Aim, viewer: string): st
 }
 
 function knownAround(
-  { id, no, leaseToken = 'none', blob = 'none' }: Aim,
+  { id, no, leaseToken = 'none', blob = 'none', schedule, run }: Aim,
   path: string,
 ): Record<string, readonly unknown[]> {
   const names = ['left-claw', 'any', 'builds', 'review', 'nightly'];
   return {
-    id: path.startsWith('/blobs') ? [blob] : [id, id, String(no)],
+    id: path.startsWith('/blobs')
+      ? [blob]
+      : path.startsWith('/schedules')
+        ? [schedule, schedule, schedule.slice(0, 30)]
+        : /^\/(runs|approvals)/.test(path)
+          ? [run, run, id]
+          : [id, id, String(no)],
+    parent_id: [schedule],
+    job_id: [schedule],
+    schedule_cron: ['0 2 * * *', '* * * * * *'],
+    schedule_tz: ['UTC', 'Europe/Stockholm'],
+    session_target: ['queue', 'isolated'],
+    body: [{ name: 'child', payload_message: 'x' }, 'no JSON'],
     jobId: [id],
     job: [id],
     parentId: [id],
@@ -157,7 +172,19 @@ async function makeAims(server: TestServer): Promise<Aim[]> {
     maxAttempts: index % 5 === 0 ? 1 : 100,
   }));
   const made = await server.head.post<{ jobs: JobBody[] }>('/jobs/batch', { jobs });
-  return Promise.all(made.body.jobs.map(({ id, no }, index) => makeAim(server, { id, no }, index)));
+  return Promise.all(
+    made.body.jobs.map(async ({ id, no }, index) =>
+      makeAim(server, { id, no, ...(await makeSchedule(server, index)) }, index),
+    ),
+  );
+}
+
+/** One that any worker serves; its run waits for somebody's word. */
+async function makeSchedule(server: TestServer, index: number): Promise<Pick<Aim, 'schedule' | 'run'>> {
+  const fields = { schedule_kind: 'manual', session_target: 'queue', approval_required: true };
+  const made = await server.head.post<JobBody>('/schedules', { name: `Aim ${index}`, ...fields });
+  const started = await server.head.post<{ run_id: string }>(`/schedules/${made.body.id}/run`);
+  return { schedule: made.body.id, run: started.body.run_id };
 }
 
 /** Some wait, some are held with a file each, and some are dead. */

@@ -8,6 +8,7 @@ import { proveMillion } from './million.ts';
 import { proveOpenApiFuzz } from './openapi-fuzz.ts';
 import { freshSeed } from './random.ts';
 import { printReport, type ProofReport } from './report.ts';
+import { proveSchedules } from './schedules.ts';
 import { proveStale } from './stale.ts';
 import { proveStall } from './stall.ts';
 import { proveStart } from './start.ts';
@@ -50,6 +51,15 @@ const PROOFS: Readonly<Record<string, (run: Run) => Promise<ProofReport | string
       proveContention(store, { rounds: run.sized(100), jobs: run.sized(200), servers: 3 }),
     );
   },
+  schedules: (run) =>
+    onStore(run, (store) =>
+      proveSchedules(store, {
+        runs: run.sized(50),
+        due: run.sized(1_000),
+        agentMs: 60_000,
+        limits: { startMs: 100, chainMs: 1_000, dueMs: 10_000 },
+      }),
+    ),
   year: async (run) => {
     if (run.kind === 'postgres') return 'the year is simulated in memory';
     return proveYear({ schedules: run.sized(500), days: 365, seed: run.seed });

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { backup as backUp } from './app/backup.ts';
 import { type Duties, startDuties } from './app/duties.ts';
+import { type EmbeddedWorkers, startEmbeddedWorkers } from './app/embedded-worker.ts';
 import { type Files, openFiles } from './app/files.ts';
 import { greeting } from './app/greeting.ts';
 import { noticeOf } from './app/notices.ts';
@@ -99,13 +100,15 @@ async function openApp(config: Config, ports: Ports = {}): Promise<App> {
       forget: (ids) => files.forget(ids),
       onError: (loop, error) => log.warn('A background pass failed; it will be tried again', { loop, error }),
     });
-    const parts = { config, engine, storage, duties, files, tokens: prepared.tokens, log, ids, clock };
+    const parts: Parts = { config, engine, storage, duties, files, tokens: prepared.tokens, log, ids, clock };
     const server = await listen(parts).catch(async (error: unknown) => {
       await closeAll(parts);
       throw error;
     });
+    const url = urlOf(config, server);
+    parts.workers = await startEmbeddedWorkers({ engine, config, clock, log, url });
     return {
-      url: urlOf(config, server),
+      url,
       engine,
       tokens: prepared.tokens,
       tokensMade: prepared.made,
@@ -128,19 +131,12 @@ interface Parts {
   readonly log: Log;
   readonly ids: Ids;
   readonly clock: Clock;
+  /** They begin when the server listens: what they run may call it. */
+  workers?: EmbeddedWorkers;
 }
 
-async function listen({
-  config,
-  engine,
-  storage,
-  duties,
-  files,
-  tokens,
-  log,
-  ids,
-  clock,
-}: Parts): Promise<FastifyInstance> {
+async function listen(parts: Parts): Promise<FastifyInstance> {
+  const { config, engine, storage, duties, files, tokens, log, ids, clock } = parts;
   const blobStore = await openDiskBlobs({
     folder: storage.blobFolder,
     newId: () => ids.jobId(engine.now()),
@@ -167,6 +163,7 @@ async function listen({
       pendingCommands: engine.core.flusher.pending,
       files: files.status(),
       loops: duties.status(),
+      workers: parts.workers?.status() ?? [],
     }),
     log,
   });
@@ -175,12 +172,11 @@ async function listen({
 }
 
 /** New claims are refused first, then the answers under way go out, then the loops and the store end. */
-async function closeAll(
-  parts: Pick<Parts, 'engine' | 'duties' | 'files' | 'storage' | 'log'>,
-  server?: FastifyInstance,
-): Promise<void> {
-  const { engine, duties, files, storage, log } = parts;
+async function closeAll(parts: Parts, server?: FastifyInstance): Promise<void> {
+  const { config, engine, duties, files, storage, log } = parts;
   engine.core.stopWaiting();
+  // What runs here may still call the server, so the server goes last.
+  await parts.workers?.stop((config.drainSeconds * 1_000) / 2);
   await server?.close();
   await duties.stop();
   await engine.core.flusher.stop();

@@ -232,6 +232,26 @@ suite('refuses', () => {
     assert.deepEqual(problemsOf({ SPINE_QUUX_ZEBRA: '1' }), ['SPINE_QUUX_ZEBRA is not a setting']);
   });
 
+  test('nothing about what a shell job finds in its environment', () => {
+    assert.deepEqual(
+      loadConfig({ SPINE_RUN_ID: 'x', SPINE_TRIGGER_OUTPUT: 'y', SPINE_IDEMPOTENCY_KEY: 'z' }).shell,
+      'off',
+    );
+  });
+
+  test('gateways that cannot be meant', () => {
+    const problem = (value: unknown): string => problemsOf({ SPINE_GATEWAYS: JSON.stringify(value) }).join();
+    assert.equal(
+      loadConfig({ SPINE_GATEWAYS: '{"ops":{"url":"http://127.0.0.1:1"}}' }).gateways?.[0]?.name,
+      'ops',
+    );
+    assert.match(problem({ main: { url: 'http://127.0.0.1:1' } }), /names main/);
+    assert.match(problem({ 'Ops!': { url: 'http://127.0.0.1:1' } }), /called "Ops!"/);
+    assert.match(problem({ ops: { url: 'ftp://x' } }), /is not an http/);
+    assert.match(problem({ ops: { url: 'http://x', tokn: 'y' } }), /"tokn"/);
+    assert.match(problemsOf({ SPINE_GATEWAYS: 'ops' }).join(), /is not JSON/);
+  });
+
   test('everything wrong at once, with exit code 78', () => {
     const env = { SPINE_PROT: '1', SPINE_PORT: 'x', LEASE_SECONDS: '0', PATH: '/bin' };
     assert.throws(

@@ -56,6 +56,10 @@ export async function openFiles(config: Config, storage: Storage, clock: Clock, 
     }),
     close: async () => {
       await catchUp(journal);
+      // What settled with the last events gets its line after theirs.
+      journal.hurry();
+      await catchUp(journal);
+      projection.hurry();
       await catchUp(projection);
       await journal.close();
     },

@@ -24,7 +24,7 @@ export async function rebuild(config: Config, out: Out, clock: Clock, ids: Ids):
     const aside = target.commit();
     const n = (count: number): string => count.toLocaleString('en');
     out.print(
-      `Rebuilt ${n(report.jobs)} jobs, ${n(report.events)} events and ${n(report.blobs)} blobs from the ${report.from}.`,
+      `Rebuilt ${n(report.jobs)} jobs, ${n(report.events)} events, ${n(report.schedules)} schedules and ${n(report.blobs)} blobs from the ${report.from}.`,
     );
     if (report.uncertain > 0)
       out.print(`${n(report.uncertain)} jobs had ended in a way the files do not tell; they are failed now.`);

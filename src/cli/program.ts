@@ -4,6 +4,7 @@ import { Command, Option } from 'commander';
 import { type Act, withExamples } from './command.ts';
 import { declareAdmin } from './declare-admin.ts';
 import { declareJobs } from './declare-jobs.ts';
+import { declareScheduler } from './declare-scheduler.ts';
 import { declareCare, declareRunning, declareWatching } from './declare-server.ts';
 import { EXIT_WORDS } from './failure.ts';
 
@@ -16,6 +17,7 @@ export function buildProgram(act: Act, version: string): Command {
   addGlobalOptions(program);
   declareRunning(program, act);
   declareJobs(program, act);
+  declareScheduler(program, act);
   declareAdmin(program, act);
   declareWatching(program, act);
   declareCare(program, act);

@@ -5,6 +5,7 @@ import { Blobs } from './blobs.ts';
 import { Caller, type CallOptions } from './caller.ts';
 import { type EventsOptions, feed } from './events.ts';
 import { Jobs } from './jobs.ts';
+import { Approvals, Runs, Schedules } from './schedules.ts';
 import { type Platform, systemPlatform } from './platform.ts';
 import type { Transport } from './transport.ts';
 import type { FeedEvent, Health, Stats } from './types.ts';
@@ -32,6 +33,9 @@ export class SpineClient {
   readonly pools: Pools;
   readonly pauses: Pauses;
   readonly blobs: Blobs;
+  readonly schedules: Schedules;
+  readonly runs: Runs;
+  readonly approvals: Approvals;
   readonly platform: Platform;
   readonly #caller: Caller;
 
@@ -44,6 +48,9 @@ export class SpineClient {
     this.pools = new Pools(this.#caller);
     this.pauses = new Pauses(this.#caller);
     this.blobs = new Blobs(this.#caller);
+    this.schedules = new Schedules(this.#caller);
+    this.runs = new Runs(this.#caller);
+    this.approvals = new Approvals(this.#caller);
   }
 
   /** How many jobs are in which state. */

@@ -25,8 +25,8 @@ export class SpineApiError extends Error {
   /** How long the server asked to wait, when it did. */
   readonly retryAfterMs: number | null;
 
-  constructor(facts: ApiErrorFacts) {
-    super(facts.message);
+  constructor(facts: ApiErrorFacts, options?: ErrorOptions) {
+    super(facts.message, options);
     this.name = 'SpineApiError';
     this.code = facts.code;
     this.status = facts.status;
@@ -58,6 +58,44 @@ export class NonRetryableError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = 'NonRetryableError';
+  }
+}
+
+/** Why an attempt went wrong, where it was not the work itself. */
+export type FailureCause = 'timeout' | 'stale' | 'crashed';
+
+export interface JobFailureOptions {
+  /** Stored as the job's error, in place of this error's name, message and stack. */
+  readonly details?: object;
+  /** Whether the retry rules apply; true unless said. */
+  readonly requeue?: boolean;
+  readonly cause?: FailureCause | null;
+}
+
+/** A handler throws this to say more about its failure than an error can. */
+export class JobFailure extends Error {
+  readonly details: object;
+  readonly requeue: boolean;
+  /** What kind of failure it was. */
+  override readonly cause: FailureCause | null;
+
+  constructor(message: string, { details = {}, requeue = true, cause = null }: JobFailureOptions = {}) {
+    super(message);
+    this.name = 'JobFailure';
+    this.details = { message, ...details };
+    this.requeue = requeue;
+    this.cause = cause;
+  }
+}
+
+/** A handler throws this when the work cannot begin yet. The job waits, and this was no attempt. */
+export class PutOff extends Error {
+  readonly delayMs: number;
+
+  constructor(delayMs: number, reason: string) {
+    super(reason);
+    this.name = 'PutOff';
+    this.delayMs = delayMs;
   }
 }
 

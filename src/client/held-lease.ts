@@ -29,6 +29,8 @@ export class HeldLease {
   readonly #over = new AbortController();
   #renewedAt: number;
   #grantedMs: number;
+  /** What the server's clock said when the lease was renewed last. */
+  #renewedThere: number;
   #failures = 0;
   #progress: unknown;
   #sending = false;
@@ -44,7 +46,13 @@ export class HeldLease {
     this.#host = host;
     this.#job = job;
     this.#renewedAt = askedAt;
+    this.#renewedThere = Date.parse(job.updatedAt);
     this.#grantedMs = grantedMs(job);
+  }
+
+  /** What the server's clock says now, or a little later than that: the way there and back counts as time. */
+  serverNow(): number {
+    return this.#renewedThere + (this.#host.platform.nowMs() - this.#renewedAt);
   }
 
   /** For the handler: aborts when it must stop, with a JobInterrupted as its reason. */
@@ -77,6 +85,7 @@ export class HeldLease {
     const { platform } = this.#host;
     if (platform.nowMs() >= this.#beatAt()) {
       // The lease began before this moment, so it cannot last longer than this.
+      this.#renewedThere = this.serverNow();
       this.#renewedAt = platform.nowMs();
       this.#grantedMs = Math.max(this.#grantedMs, this.#job.leaseMs);
       this.#armFence();
@@ -150,6 +159,7 @@ export class HeldLease {
     this.#failures = 0;
     if (this.#stopped) return;
     this.#renewedAt = sentAt;
+    this.#renewedThere = Date.parse(job.updatedAt);
     this.#grantedMs = grantedMs(job);
     this.#armFence();
     if (job.cancelRequested) this.interrupt('cancelled');

@@ -1,12 +1,16 @@
 /** `openclaw-spine/client`: speak to a Spine server, or be one of its workers. Runs in browsers and in Node 20 or newer. */
 
 export { SpineClient, type SpineClientOptions } from './client.ts';
-export { Worker, type WorkerOptions } from './worker.ts';
+export { Worker, type WorkerClient, type WorkerJobs, type WorkerOptions } from './worker.ts';
 export type { Handler, JobContext } from './job-run.ts';
 export {
+  type FailureCause,
+  JobFailure,
+  type JobFailureOptions,
   JobInterrupted,
   type Interruption,
   NonRetryableError,
+  PutOff,
   SpineApiError,
   SpineConnectionError,
 } from './errors.ts';
@@ -17,4 +21,5 @@ export type { EventsOptions } from './events.ts';
 export { fetchTransport } from './transport-fetch.ts';
 export type { RequestBody, Transport, TransportRequest, TransportResponse } from './transport.ts';
 export type { Platform } from './platform.ts';
+export type * from './schedule-types.ts';
 export type * from './types.ts';

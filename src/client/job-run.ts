@@ -1,6 +1,14 @@
 /** One claimed job from its start to its end. */
 
-import { NonRetryableError, SpineApiError, SpineConnectionError } from './errors.ts';
+import {
+  type FailureCause,
+  type Interruption,
+  JobFailure,
+  NonRetryableError,
+  PutOff,
+  SpineApiError,
+  SpineConnectionError,
+} from './errors.ts';
 import { HeldLease } from './held-lease.ts';
 import { JobLog } from './job-log.ts';
 import type { Jobs } from './jobs.ts';
@@ -27,7 +35,7 @@ export interface Claims {
 
 export interface RunHost {
   readonly platform: Platform;
-  readonly jobs: Pick<Jobs, 'heartbeat' | 'complete' | 'fail' | 'release' | 'log'>;
+  readonly jobs: Pick<Jobs, 'heartbeat' | 'complete' | 'fail' | 'release' | 'snooze' | 'log'>;
   readonly handler: Handler;
   readonly report: (error: unknown, job: ClaimedJob) => void;
   /** The claim to send along with a job's end; null when nothing new is wanted. */
@@ -42,8 +50,14 @@ const ERROR_CHARS = 8_000;
 
 type Ending =
   | { readonly verb: 'complete'; readonly result: unknown }
-  | { readonly verb: 'fail'; readonly error: unknown; readonly requeue: boolean }
-  | { readonly verb: 'release'; readonly reason: string };
+  | {
+      readonly verb: 'fail';
+      readonly error: unknown;
+      readonly requeue: boolean;
+      readonly cause?: FailureCause;
+    }
+  | { readonly verb: 'release'; readonly reason: string }
+  | { readonly verb: 'snooze'; readonly untilAt: Date };
 
 export class JobRun {
   readonly job: ClaimedJob;
@@ -72,9 +86,9 @@ export class JobRun {
     }
   }
 
-  /** Tells the handler to stop, because the worker does. */
-  interrupt(): void {
-    this.#lease.interrupt('shutdown');
+  /** Tells the handler to stop. */
+  interrupt(why: Interruption): void {
+    this.#lease.interrupt(why);
   }
 
   /** Gives the job back without waiting for its handler, whose result is not sent any more. */
@@ -101,10 +115,17 @@ export class JobRun {
     } catch (error) {
       const why = this.#lease.interruption;
       if (why === 'cancelled') return { verb: 'release', reason: 'Stopped, as it was cancelled.' };
+      if (error instanceof PutOff) return this.#putOff(error);
+      if (error instanceof JobFailure) return failedAs(error);
       if (why === 'shutdown') return { verb: 'release', reason: 'The worker shut down.' };
       if (why === null) this.#host.report(error, this.job);
       return { verb: 'fail', error: described(error), requeue: !(error instanceof NonRetryableError) };
     }
+  }
+
+  #putOff({ delayMs, message }: PutOff): Ending {
+    this.#log.add(`Put off: ${message}`, 'info');
+    return { verb: 'snooze', untilAt: new Date(this.#lease.serverNow() + delayMs) };
   }
 
   /** Sends the end until it is answered or the lease is over, whichever is first. */
@@ -113,7 +134,8 @@ export class JobRun {
     await this.#log.close(this.#lease.over);
     this.#lease.settle();
     this.#settling = true;
-    const next = ending.verb === 'release' ? null : this.#host.takeNext();
+    const givesBack = ending.verb === 'release' || ending.verb === 'snooze';
+    const next = givesBack ? null : this.#host.takeNext();
     const askedAt = this.#host.platform.nowMs();
     for (let failures = 0; this.#lease.isHeld() && !this.#ended; failures++) {
       try {
@@ -135,14 +157,15 @@ export class JobRun {
     const { job } = this;
     const options = { signal: this.#lease.over, retries: 0 };
     if (ending.verb === 'release') await jobs.release(job, { reason: ending.reason }, options);
+    else if (ending.verb === 'snooze') await jobs.snooze(job, ending.untilAt, options);
     else if (ending.verb === 'complete') {
       const { result } = ending;
       if (next) return (await jobs.complete(job, { result, next }, options)).next;
       await jobs.complete(job, { result }, options);
     } else {
-      const { error, requeue } = ending;
-      if (next) return (await jobs.fail(job, { error, requeue, next }, options)).next;
-      await jobs.fail(job, { error, requeue }, options);
+      const { verb: _, ...end } = ending;
+      if (next) return (await jobs.fail(job, { ...end, next }, options)).next;
+      await jobs.fail(job, end, options);
     }
     return [];
   }
@@ -177,6 +200,10 @@ function isAboutNext(error: unknown): boolean {
   if (!(error instanceof SpineApiError) || error.status !== 400) return false;
   const { field } = error.details;
   return typeof field === 'string' && /^next\b/.test(field);
+}
+
+function failedAs({ details, requeue, cause }: JobFailure): Ending {
+  return { verb: 'fail', error: details, requeue, ...(cause !== null && { cause }) };
 }
 
 function described(error: unknown): object {

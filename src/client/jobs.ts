@@ -3,6 +3,7 @@
 import type { Call, Caller, CallOptions } from './caller.ts';
 import type {
   Artifact,
+  BadEnd,
   BatchItem,
   BatchOutcome,
   Beat,
@@ -133,19 +134,11 @@ export class Jobs {
   }
 
   /** Queued again while attempts are left, unless `requeue` is false. */
+  fail(held: Held, end: BadEnd & { readonly next: NextClaim }, options?: CallOptions): Promise<EndedAndNext>;
+  fail(held: Held, end?: BadEnd, options?: CallOptions): Promise<EndedJob>;
   fail(
     held: Held,
-    end: { readonly error?: unknown; readonly requeue?: boolean; readonly next: NextClaim },
-    options?: CallOptions,
-  ): Promise<EndedAndNext>;
-  fail(
-    held: Held,
-    end?: { readonly error?: unknown; readonly requeue?: boolean },
-    options?: CallOptions,
-  ): Promise<EndedJob>;
-  fail(
-    held: Held,
-    end: { readonly error?: unknown; readonly requeue?: boolean; readonly next?: NextClaim } = {},
+    end: BadEnd & { readonly next?: NextClaim } = {},
     options?: CallOptions,
   ): Promise<EndedJob | EndedAndNext> {
     return this.#holder(held, 'fail', this.#named(end), options);

@@ -1,5 +1,7 @@
 /** What the server takes and answers. Times in answers are ISO 8601 in UTC. */
 
+import type { FailureCause } from './errors.ts';
+
 /** The words of v0, the same for ever. */
 export type Status = 'queued' | 'running' | 'done' | 'failed' | 'dead';
 
@@ -56,6 +58,8 @@ export interface NewJob {
   readonly after?: readonly (string | Dependency)[];
   readonly pool?: string;
   readonly concurrencyKey?: string;
+  /** Somebody has to agree before it runs; within an hour unless said, else it is rejected. */
+  readonly approval?: { readonly timeoutS?: number; readonly auto?: 'approve' | 'reject' };
   /** The running job that asks for this one; workers need it, head does not. */
   readonly parentId?: string;
 }
@@ -112,6 +116,10 @@ export interface Job {
   readonly waitingFor?: number;
   readonly parentId?: string;
   readonly scheduleId?: string;
+  /** Whether somebody has to agree before it runs, or has. */
+  readonly approval?: 'needed' | 'given';
+  /** What kind of failure it was, when it is known. */
+  readonly cause?: 'timeout' | 'stale' | 'crashed';
   readonly cancelRequested?: boolean;
   readonly reason?: string;
   readonly releaseReason?: string;
@@ -162,6 +170,15 @@ export interface NextClaim extends ClaimOptions {
 export interface ClaimNextOptions extends NextClaim {
   /** How long the server may wait for a job, at most 60,000. */
   readonly waitMs?: number;
+}
+
+/** How an attempt went wrong. */
+export interface BadEnd {
+  readonly error?: unknown;
+  /** Whether the job may be tried again; true unless said. */
+  readonly requeue?: boolean;
+  /** What kind of failure it was, where it was not the work itself. */
+  readonly cause?: FailureCause;
 }
 
 export interface EndedAndNext {

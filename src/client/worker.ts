@@ -1,14 +1,26 @@
 /** Claims jobs, runs a handler on each, keeps their leases, and reports how they ended. */
 
-import type { SpineClient } from './client.ts';
 import { SpineApiError } from './errors.ts';
 import { type Claims, type Handler, JobRun, type RunHost } from './job-run.ts';
+import type { Jobs } from './jobs.ts';
 import { hasNode, type Platform, sleep } from './platform.ts';
 import { delayMs } from './retry.ts';
 import type { ClaimedJob, NextClaim } from './types.ts';
 
+/** The calls that a worker makes. */
+export type WorkerJobs = Pick<
+  Jobs,
+  'claimNext' | 'heartbeat' | 'complete' | 'fail' | 'release' | 'snooze' | 'log'
+>;
+
+/** What a worker needs of a SpineClient. */
+export interface WorkerClient {
+  readonly jobs: WorkerJobs;
+  readonly platform: Platform;
+}
+
 export interface WorkerOptions {
-  readonly client: Pick<SpineClient, 'jobs' | 'platform'>;
+  readonly client: WorkerClient;
   /** Whose jobs to take; those of the token when not given. */
   readonly targets?: readonly string[];
   /** Only jobs of these types. */
@@ -23,6 +35,8 @@ export interface WorkerOptions {
   readonly waitMs?: number;
   /** How long stop() waits for running handlers; 30,000 unless said. */
   readonly drainMs?: number;
+  /** After the drain, how long an interrupted handler gets to stop; 1,000 unless said. */
+  readonly graceMs?: number;
   /** Drain and end at SIGTERM or SIGINT. */
   readonly handleSignals?: boolean;
   /** Hears of trouble with the server and of what handlers throw; printed to the console unless said. */
@@ -31,8 +45,8 @@ export interface WorkerOptions {
 
 const WAIT_MS = 20_000;
 const DRAIN_MS = 30_000;
-/** After the drain, how long an interrupted handler gets to stop, and then the calls that give its job back. */
 const GRACE_MS = 1_000;
+/** How long the calls that give a job back may take. */
 const GIVE_BACK_LIMIT_MS = 5_000;
 /** Lease tokens remembered, so that a repeated answer never starts a job a second time. */
 const REMEMBERED_TOKENS = 10_000;
@@ -53,7 +67,10 @@ export class Worker {
   /** Claims that were sent and not answered; asked for again under the same id. */
   readonly #open: OpenClaim[] = [];
   #fuses = true;
-  #polling = false;
+  /** Calls off the claim that waits for work right now. */
+  #waiting: AbortController | null = null;
+  #resumed: Promise<void> | null = null;
+  #resume = (): void => {};
   #drainMs: number;
   #slotFreed = (): void => {};
   #whole: Promise<void> | null = null;
@@ -87,9 +104,37 @@ export class Worker {
   /** Claims nothing more, waits for the running handlers, gives back what they did not finish in time. */
   async stop({ drainMs = this.#drainMs }: { readonly drainMs?: number } = {}): Promise<void> {
     this.#drainMs = drainMs;
-    this.#claimsEnd.abort(new Error('The worker stops.'));
-    this.#slotFreed();
+    this.#endClaims();
     await this.#whole;
+  }
+
+  /** Claims nothing until resume(); what runs goes on. */
+  pause(): void {
+    if (this.#resumed) return;
+    this.#resumed = new Promise((resolve) => (this.#resume = resolve));
+    this.#waiting?.abort(new Error('The worker pauses.'));
+  }
+
+  resume(): void {
+    this.#resumed = null;
+    this.#resume();
+  }
+
+  /** The jobs that run now. */
+  held(): readonly ClaimedJob[] {
+    return [...this.#running.keys()].map((run) => run.job);
+  }
+
+  /** Tells the handler of one job to stop: somebody cancelled it, or it is to be given back. */
+  interrupt(id: string, why: 'cancelled' | 'shutdown'): void {
+    for (const run of this.#running.keys()) if (run.job.id === id) run.interrupt(why);
+  }
+
+  #endClaims(): void {
+    this.#claimsEnd.abort(new Error('The worker stops.'));
+    this.#waiting?.abort(new Error('The worker stops.'));
+    this.#slotFreed();
+    this.#resume();
   }
 
   async #run(): Promise<void> {
@@ -97,7 +142,7 @@ export class Worker {
     try {
       await this.#poll();
     } finally {
-      this.#claimsEnd.abort(new Error('The worker stops.'));
+      this.#endClaims();
       await this.#drain();
       stopListening();
     }
@@ -113,6 +158,11 @@ export class Worker {
   async #poll(): Promise<void> {
     const { signal } = this.#claimsEnd;
     for (let failures = 0; !signal.aborted; ) {
+      if (this.#resumed) {
+        await this.#giveBackOpen();
+        await this.#resumed;
+        continue;
+      }
       const free = this.#concurrency - this.#running.size;
       if (free <= 0) {
         await new Promise<void>((resolve) => (this.#slotFreed = resolve));
@@ -125,6 +175,7 @@ export class Worker {
       } catch (error) {
         if (!isAnswer(error)) this.#open.unshift(claim);
         if (signal.aborted) return;
+        if (this.#resumed) continue;
         if (isHopeless(error)) throw error;
         this.#report(error);
         await sleep(this.#platform, delayMs(this.#platform, failures++, error), signal).catch(() => {});
@@ -134,13 +185,13 @@ export class Worker {
 
   async #claim({ claimId, askedAt }: OpenClaim, max: number): Promise<Claims> {
     const { client, waitMs = WAIT_MS } = this.#options;
-    const options = { signal: this.#claimsEnd.signal, retries: 0 };
-    this.#polling = true;
+    this.#waiting = new AbortController();
+    const options = { signal: this.#waiting.signal, retries: 0 };
     try {
       const jobs = await client.jobs.claimNext({ ...this.#wanted(), max, waitMs, claimId }, options);
       return { jobs, askedAt };
     } finally {
-      this.#polling = false;
+      this.#waiting = null;
     }
   }
 
@@ -159,7 +210,7 @@ export class Worker {
 
   /** A call that already waits for work will take it; otherwise all slots are busy and the ending one asks. */
   #takeNext(): (NextClaim & { readonly claimId: string }) | null {
-    if (!this.#fuses || this.#polling || this.#claimsEnd.signal.aborted) return null;
+    if (!this.#fuses || this.#waiting || this.#resumed || this.#claimsEnd.signal.aborted) return null;
     return { ...this.#wanted(), max: 1, claimId: this.#platform.randomId() };
   }
 
@@ -194,8 +245,9 @@ export class Worker {
   async #drain(): Promise<void> {
     const recovered = this.#giveBackOpen();
     await this.#settled(this.#drainMs);
-    for (const run of this.#running.keys()) run.interrupt();
-    if (this.#running.size > 0) await this.#settled(GRACE_MS);
+    for (const run of this.#running.keys()) run.interrupt('shutdown');
+    const { graceMs = GRACE_MS } = this.#options;
+    if (this.#running.size > 0) await this.#settled(graceMs);
     const limit = new AbortController();
     const cancel = this.#platform.after(GIVE_BACK_LIMIT_MS, () => limit.abort(new Error('Too late.')));
     await Promise.all([...this.#running.keys()].map((run) => run.abandon(limit.signal)));

@@ -27,11 +27,14 @@ export function findStated(setting: Setting, env: Env, problems: string[]): Stat
   return first;
 }
 
+/** What a shell job finds in its environment beside settings; `spine` may be called there too. */
+const OF_A_RUN = /^SPINE_(RUN_ID|IDEMPOTENCY_KEY|TRIGGER_[A-Z_]+)$/;
+
 /** A mistyped name would otherwise be a setting that silently does nothing. */
 export function findUnknownNames(env: Env, settings: readonly Setting[]): string[] {
   const known = settings.flatMap((setting) => [setting.name, ...setting.aliases]);
   return Object.keys(env)
-    .filter((name) => name.startsWith('SPINE_') && !known.includes(name))
+    .filter((name) => name.startsWith('SPINE_') && !known.includes(name) && !OF_A_RUN.test(name))
     .map((name) => {
       const meant = suggest(name, known);
       return `${name} is not a setting${meant ? `; did you mean ${meant}?` : ''}`;

@@ -3,7 +3,7 @@
 import type { Refusal } from './error.ts';
 import type { EventDraft } from './event.ts';
 import type { EndingVerb, FailureCause, Job, JobInput, LeasePolicy, RetryMode, State } from './job.ts';
-import type { ApprovalAuto } from './schedule.ts';
+import type { ApprovalAuto, RunNote } from './schedule.ts';
 
 export interface Actor {
   readonly name: string;
@@ -64,6 +64,11 @@ export interface Log extends Held {
   readonly kind: 'log';
   readonly lines: readonly LogLine[];
 }
+/** What the holder wants to be found after a crash. */
+export interface Note extends Held {
+  readonly kind: 'note';
+  readonly note: RunNote;
+}
 export interface Comment extends OnJob {
   readonly kind: 'comment';
   readonly text: string;
@@ -99,6 +104,7 @@ export type JobCommand =
   | Release
   | Snooze
   | Log
+  | Note
   | Comment
   | Cancel
   | Retry
@@ -182,6 +188,7 @@ export interface SideWrites {
   readonly outcome?: { readonly result: string | null; readonly error: string | null };
   readonly comment?: string;
   readonly logs?: readonly LogLine[];
+  readonly note?: RunNote;
 }
 
 export interface Accepted {

@@ -1,6 +1,6 @@
 /** Decides one command on one row: the row after, what happened, what to answer. Reads no clock and no store. */
 
-import type { Claim, Decision, Expire, Heartbeat, JobCommand, Log, TimeOut } from './command.ts';
+import type { Claim, Decision, Expire, Heartbeat, JobCommand, Log, Note, TimeOut } from './command.ts';
 import { decideByOperator } from './decide-operator.ts';
 import { decideEnding } from './decide-ending.ts';
 import { admit } from './admit.ts';
@@ -20,6 +20,8 @@ export function decide(job: Job, command: JobCommand, now: number): Decision {
       return heartbeat(job, command, now);
     case 'log':
       return log(job, command);
+    case 'note':
+      return note(job, command);
     case 'complete':
     case 'fail':
     case 'release':
@@ -104,6 +106,12 @@ function log(job: Job, command: Log): Decision {
   const hold = holds(job, command.actor, command.leaseToken);
   if (!hold.held) return unchanged(job, hold.refusal);
   return { job, events: [], answer: { ok: true, job }, writes: { logs: command.lines } };
+}
+
+function note(job: Job, command: Note): Decision {
+  const hold = holds(job, command.actor, command.leaseToken);
+  if (!hold.held) return unchanged(job, hold.refusal);
+  return { job, events: [], answer: { ok: true, job }, writes: { note: command.note } };
 }
 
 function expire(job: Job, command: Expire, now: number): Decision {

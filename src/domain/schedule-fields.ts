@@ -176,7 +176,7 @@ export const RULES: Readonly<Record<ScheduleKey, FieldRule>> = {
   ),
   deleteAfterRun: boolean(false, 'Whether it is deleted after its first run that was ok.'),
 
-  approvalRequired: boolean(false, 'Whether somebody must approve each run that a parent started.'),
+  approvalRequired: boolean(false, 'Whether somebody must approve each run before it starts.'),
   approvalTimeoutS: integer(1, 30 * DAY_S, 3_600, 'How long an approval is waited for.'),
   approvalAuto: choice('approvalAuto', ['approve', 'reject'], 'What happens when nobody answers.', 'reject'),
   maxPendingApprovals: integer(1, 1_000, 10, 'How many approvals may be open at a time.'),

@@ -113,6 +113,15 @@ export interface TriggerContext {
   readonly stderr: string | null;
 }
 
+/** What the worker of a run writes down; what is left out stays as it was, null takes it back. */
+export interface RunNote {
+  readonly sessionKey?: string | null;
+  readonly transport?: string | null;
+  readonly dispatchedAt?: number | null;
+  readonly lastHeartbeat?: number | null;
+  readonly contextSummary?: string | null;
+}
+
 /** When a schedule fires by the clock; null when only a parent or a hand does it. */
 export type TimeRule =
   | { readonly kind: 'cron'; readonly cron: string; readonly tz: string }

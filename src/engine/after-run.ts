@@ -35,7 +35,6 @@ export async function afterRun(
   const fired = status === 'cancelled' ? [] : await fireChildren(core, tx, ledger, job, schedule, children);
   await letNextGo(tx, ledger, schedule);
   await tx.saveSchedules([schedule, ...fired]);
-  await sweepOneShots(tx, relatives);
 }
 
 async function judge(tx: Tx, ledger: Ledger, schedule: Schedule, status: RunStatus): Promise<void> {
@@ -79,6 +78,8 @@ async function fireChildren(
     ({ spec }) => spec.triggerCondition === null || conditionMet(spec.triggerCondition, context.output),
   );
   for (const child of met) {
+    // A run that was opened again ends a second time; its children have had their turn.
+    if (await tx.hasTriggered(job.no, child.id)) continue;
     const trigger = {
       job,
       context: { ...context, output: context.output.slice(0, LIMITS.triggerOutputChars) },
@@ -119,7 +120,7 @@ async function letNextGo(tx: Tx, ledger: Ledger, schedule: Pick<Schedule, 'id' |
 }
 
 /** A schedule that was to run once goes when it has succeeded and nothing below it is still under way. */
-async function sweepOneShots(tx: Tx, relatives: readonly Schedule[]): Promise<void> {
+export async function sweepOneShots(tx: Tx, relatives: readonly Schedule[]): Promise<void> {
   for (const { id, spec, lastStatus } of relatives) {
     if (!spec.deleteAfterRun || lastStatus !== 'ok') continue;
     const family = await tx.subtreeOf(id);

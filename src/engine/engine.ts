@@ -3,7 +3,7 @@
 import type { Accepted, Actor, ClaimedJob, DependencyOn, LogLine } from '../domain/command.ts';
 import type { JobEvent } from '../domain/event.ts';
 import type { FailureCause, Job, JobDetails, LeasePolicy, RetryMode, State } from '../domain/job.ts';
-import type { ApprovalAuto, Schedule } from '../domain/schedule.ts';
+import type { ApprovalAuto, RunNote, Schedule } from '../domain/schedule.ts';
 import type {
   Audit,
   Blob,
@@ -23,7 +23,6 @@ import type {
   Message,
   Run,
   RunFilter,
-  RunNote,
   RunRecord,
   ScheduleEdge,
   Tick,
@@ -264,7 +263,7 @@ export interface Runs {
   stale(thresholdMs: number, limit: number): Promise<RunRecord[]>;
   of(jobNo: number): Promise<Run | null>;
   /** What the holder wants to be found after a crash. */
-  note(actor: Actor, id: string, leaseToken: string, note: RunNote): Promise<Run | null>;
+  note(actor: Actor, id: string, leaseToken: string, note: RunNote): Promise<void>;
   /** Which of these jobs somebody wants to stop. */
   cancelRequested(jobNos: readonly number[]): Promise<string[]>;
 }

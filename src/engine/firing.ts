@@ -127,7 +127,7 @@ async function rowOf(
   return {
     ...UNTOUCHED,
     id: core.ids.jobId(now),
-    typeNo: spec.type === null ? 0 : ((await core.types()).get(spec.type)?.no ?? 0),
+    typeNo: spec.type === null ? 0 : await typeNoOf(core, tx, spec.type, now),
     target: targetOf(spec),
     createdAt: now,
     createdBy: 'scheduler',
@@ -158,6 +158,14 @@ async function rowOf(
     approval,
     blockedOn: fate.go === 'wait' ? overlapQueue(schedule.id) : null,
   };
+}
+
+/** A type that this server has not heard of was made by another one, or by this very transaction. */
+async function typeNoOf(core: Core, tx: Tx, name: string, now: number): Promise<number> {
+  const known = (await core.types()).get(name);
+  if (known !== undefined) return known.no;
+  const type = { name, label: name, sop: null, paramsSchema: null, onlyIfMissing: true };
+  return (await tx.saveType(type, now)).no;
 }
 
 /** The run keeps what its schedule said when it was made. */

@@ -4,7 +4,9 @@ import type { Actor, Decision, LogLine } from '../domain/command.ts';
 import type { EventDraft, JobEvent } from '../domain/event.ts';
 import { isFinal, type Job, type JobInput, type State, UNSETTLED } from '../domain/job.ts';
 import { needsSlots } from '../domain/pool.ts';
+import type { RunNote } from '../domain/schedule.ts';
 import type { NewRow, OutboxDraft, Tx } from '../store/store.ts';
+import { RUN_ACTIVE } from '../store/types/scheduling.ts';
 
 interface Entry {
   readonly before: Job;
@@ -33,8 +35,11 @@ export class Ledger {
   readonly #comments: { jobNo: number; seq: number; at: number; by: string; text: string }[] = [];
   readonly #logs: { jobNo: number; attempt: number; line: LogLine }[] = [];
   readonly #counts = new Map<string, { target: string; state: State; by: number }>();
+  readonly #notes: { jobNo: number; note: RunNote }[] = [];
   readonly #outbox: OutboxDraft[] = [];
-  /** Jobs that came to their gate, and jobs that ended while they stood there. */
+  /** Runs of schedules that somebody opened again: they are under way once more. */
+  readonly #reopened = new Set<number>();
+  /** Jobs that came to their gate, and jobs that ended before or at it. */
   readonly #toAsk = new Set<Job>();
   readonly #notNeeded = new Map<number, Job>();
 
@@ -78,6 +83,7 @@ export class Ledger {
         text: writes.comment,
       });
     }
+    if (writes?.note) this.#notes.push({ jobNo: job.no, note: writes.note });
     for (const line of writes?.logs ?? []) this.#logs.push({ jobNo: job.no, attempt: job.attempts, line });
   }
 
@@ -114,6 +120,8 @@ export class Ledger {
     if (this.#outcomes.size > 0) tx.defer(tx.saveOutcomes([...this.#outcomes.values()]));
     if (this.#comments.length > 0) tx.defer(tx.addComments(this.#comments));
     if (this.#logs.length > 0) tx.defer(tx.addLogs(this.#logs));
+    for (const no of this.#reopened) tx.defer(tx.setActivity(no, RUN_ACTIVE));
+    for (const { jobNo, note } of this.#notes) tx.defer(tx.noteRun(jobNo, note));
     if (this.#outbox.length > 0) tx.defer(tx.addOutbox(this.#outbox));
     if (this.#events.length > 0) tx.defer(tx.appendEvents(this.#events, this.now));
     if (counts.length > 0) tx.defer(tx.addCounts(laneKey, counts));
@@ -181,7 +189,8 @@ export class Ledger {
 
   #moved(from: Job, to: Job): void {
     this.#count(from.target, from.state, -1);
-    if (from.state === 'awaiting_approval' && isFinal(to.state)) this.#notNeeded.set(to.no, to);
+    if (to.approval === 'needed' && isFinal(to.state)) this.#notNeeded.set(to.no, to);
+    if (to.scheduleId !== null && isFinal(from.state) && !isFinal(to.state)) this.#reopened.add(to.no);
     this.#entered(to);
   }
 

@@ -1,9 +1,8 @@
 /** The history of what schedules made, and what workers write down about a run while it is under way. */
 
-import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
-import { holds } from '../domain/lease.ts';
-import type { Run, RunNote, RunRecord } from '../store/types/scheduling.ts';
+
+import type { RunRecord } from '../store/types/scheduling.ts';
 import type { Core } from './core.ts';
 import type { Runs } from './engine.ts';
 
@@ -20,7 +19,9 @@ export function runsOf(core: Core): Runs {
     },
     stale: (thresholdMs, limit) => staleRuns(core, core.now() - thresholdMs, limit),
     of: async (jobNo) => store.read.runOf(jobNo),
-    note: (actor, id, leaseToken, note) => noteRun(core, actor, id, leaseToken, note),
+    // Only the holder may write, so that one who lost its lease cannot mislead the next.
+    note: async (actor, id, leaseToken, note) =>
+      void (await core.perform({ kind: 'note', actor, id, leaseToken, note })),
     cancelRequested: async (nos) => {
       const jobs = await store.read.jobsByNo(nos);
       return jobs.filter((job) => job.cancelRequested).map((job) => job.id);
@@ -39,22 +40,4 @@ async function staleRuns(core: Core, silentSince: number, limit: number): Promis
     before = page.length < PAGE ? undefined : page.at(-1)?.job.no;
   } while (before !== undefined && stale.length < limit);
   return stale.slice(0, limit);
-}
-
-/** Only the holder may write, so that one who lost its lease cannot mislead the next. */
-async function noteRun(
-  core: Core,
-  actor: Actor,
-  id: string,
-  leaseToken: string,
-  note: RunNote,
-): Promise<Run | null> {
-  return core.flusher.transact(async (tx) => {
-    const [job] = await tx.lockJobs([id]);
-    if (job === undefined) throw new SpineError('not_found', { id });
-    const hold = holds(job, actor, leaseToken);
-    if (!hold.held) throw new SpineError(hold.refusal.code, hold.refusal.details);
-    await tx.noteRun(job.no, note);
-    return tx.runOf(job.no);
-  });
 }

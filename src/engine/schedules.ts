@@ -81,7 +81,7 @@ async function checkChain(core: Core, tx: Tx, schedule: { id: string; spec: Sche
   if (problem !== null) throw new SpineError('bad_request', problem);
 }
 
-async function ensureNamed(core: Core, tx: Tx, spec: ScheduleSpec, now: number): Promise<void> {
+async function ensureNamed(tx: Tx, spec: ScheduleSpec, now: number): Promise<void> {
   if (spec.resourcePool !== null)
     await tx.ensurePool({ name: spec.resourcePool, capacity: 1, perKey: 1 }, now);
   if (spec.type === null) return;
@@ -89,7 +89,6 @@ async function ensureNamed(core: Core, tx: Tx, spec: ScheduleSpec, now: number):
     { name: spec.type, label: spec.type, sop: null, paramsSchema: null, onlyIfMissing: true },
     now,
   );
-  core.forgetTypes();
 }
 
 /** When it fires next, seen from now; a moment that has just passed still counts. */
@@ -122,7 +121,7 @@ export async function insertSchedule(
   };
   row.nextRunAt = firstTick(row, now);
   await checkChain(core, tx, row);
-  await ensureNamed(core, tx, spec, now);
+  await ensureNamed(tx, spec, now);
   return { no: await tx.insertSchedule(row), ...row };
 }
 
@@ -133,6 +132,8 @@ async function create(core: Core, actor: Actor, draft: Readonly<Record<string, u
     await audit(tx, ledger, actor, 'schedule.create', made.id, { name: spec.name });
     return made;
   });
+  // Only now others can read the type that it may have brought.
+  core.forgetTypes();
   core.hints.scheduled();
   return schedule;
 }
@@ -155,6 +156,7 @@ async function change(
     await audit(tx, ledger, actor, action, id, { name: changed.spec.name });
     return changed;
   });
+  core.forgetTypes();
   core.hints.scheduled();
   return saved;
 }
@@ -169,7 +171,7 @@ function update(
     const { spec, enabled = schedule.enabled } = completed(core, patch, schedule.spec);
     const next = { ...schedule, spec, enabled };
     await checkChain(core, tx, next);
-    await ensureNamed(core, tx, spec, ledger.now);
+    await ensureNamed(tx, spec, ledger.now);
     const rule = JSON.stringify(timeRule(next));
     const same = enabled === schedule.enabled && rule === JSON.stringify(timeRule(schedule));
     return same ? next : { ...next, nextRunAt: firstTick(next, ledger.now) };

@@ -7,28 +7,63 @@ import { finish } from '../domain/retry.ts';
 import type { Schedule } from '../domain/schedule.ts';
 import type { Tx } from '../store/store.ts';
 import { RUN_ACTIVE, RUN_ENDED } from '../store/types/scheduling.ts';
-import { afterRun } from './after-run.ts';
+import { afterRun, sweepOneShots } from './after-run.ts';
 import type { Core } from './core.ts';
 import type { Ledger } from './ledger.ts';
 
-/** Settles one job in one transaction. Two servers may try: the second finds it settled. */
-export async function settle(core: Core, no: number): Promise<void> {
-  const scheduleId = (await core.store.read.jobByNo(no))?.scheduleId ?? null;
+/** Runs of schedules that are settled together: one commit for all of them. */
+const RUNS_AT_ONCE = 50;
+
+/** Settles jobs that ended. Two servers may try: the second finds them settled. */
+export async function settle(core: Core, nos: readonly number[]): Promise<void> {
+  const ended = await core.store.read.jobsByNo(nos);
   await core.types();
+  const runs = ended.filter((job) => job.scheduleId !== null);
+  // The others may have dependents, whose rows two servers would lock in different orders: one at a time.
+  const groups = ended.filter((job) => job.scheduleId === null).map((job) => [job]);
+  for (let i = 0; i < runs.length; i += RUNS_AT_ONCE) groups.push(runs.slice(i, i + RUNS_AT_ONCE));
+  // As many at once as can commit at once: more would only stand before everybody else in line.
+  const { lanes } = core.store;
+  for (let i = 0; i < groups.length; i += lanes)
+    await Promise.all(groups.slice(i, i + lanes).map((group) => settleGroup(core, group)));
+}
+
+/** After an error each gets a transaction to itself, so that only the guilty one stays behind. */
+async function settleGroup(core: Core, group: readonly Job[]): Promise<void> {
+  try {
+    await settleTogether(core, group);
+  } catch (error) {
+    if (group.length === 1) throw error;
+    for (const job of group) await settleTogether(core, [job]);
+  }
+}
+
+async function settleTogether(core: Core, group: readonly Job[]): Promise<void> {
+  const scheduleIds = [...new Set(group.flatMap(({ scheduleId }) => scheduleId ?? []))];
   await core.flusher.transact(async (tx, ledger) => {
     // Schedules are locked before their jobs, here and everywhere.
-    const relatives = scheduleId === null ? [] : await tx.lockSchedules(await tx.relativesOf(scheduleId));
-    const [found] = await tx.lockJobsByNo([no]);
-    if (found === undefined || found.settled !== UNSETTLED) return;
-    const job = ledger.load(found);
-    const goesOn = job.retryAt !== null && !(await crashedTooOften(tx, job));
-    ledger.amend(
-      { ...job, settled: SETTLED, retryAt: goesOn ? job.retryAt : null },
-      goesOn ? [{ kind: 'job.retried', by: 'system', facts: { runAt: job.retryAt } }] : [],
-    );
-    if (goesOn) await goOn(core, tx, ledger, job);
-    else await end(core, tx, ledger, job, relatives);
+    const relatives =
+      scheduleIds.length === 0 ? [] : await tx.lockSchedules(await tx.relativesOf(scheduleIds));
+    for (const found of await tx.lockJobsByNo(group.map(({ no }) => no)))
+      if (found.settled === UNSETTLED) await settleOne(core, tx, ledger, ledger.load(found), relatives);
+    if (relatives.length > 0) await sweepOneShots(tx, relatives);
   });
+}
+
+async function settleOne(
+  core: Core,
+  tx: Tx,
+  ledger: Ledger,
+  job: Job,
+  relatives: readonly Schedule[],
+): Promise<void> {
+  const goesOn = job.retryAt !== null && !(await crashedTooOften(tx, job));
+  ledger.amend(
+    { ...job, settled: SETTLED, retryAt: goesOn ? job.retryAt : null },
+    goesOn ? [{ kind: 'job.retried', by: 'system', facts: { runAt: job.retryAt } }] : [],
+  );
+  if (goesOn) await goOn(core, tx, ledger, job);
+  else await end(core, tx, ledger, job, relatives);
 }
 
 async function end(

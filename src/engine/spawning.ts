@@ -13,13 +13,16 @@ import { insertSchedule } from './schedules.ts';
 /** Each message in a transaction of its own: one that cannot be done must not hold up the others. */
 export async function spawnNext(core: Core): Promise<boolean> {
   await core.types();
-  return core.flusher.transact(async (tx, ledger) => {
+  const found = await core.flusher.transact(async (tx, ledger) => {
     const [message] = await tx.pendingSpawns(1);
     if (message === undefined) return false;
     const problem = await spawn(core, tx, ledger, message);
     await tx.endMessage(message.no, problem === null ? 'delivered' : 'failed', problem, ledger.now);
     return true;
   });
+  // Only now others can read the type that the child may have brought.
+  if (found) core.forgetTypes();
+  return found;
 }
 
 /** What stands against it, in words; null when the child was made. */

@@ -1,20 +1,17 @@
 /** A job as its file shows it: v0's fields always, native ones when they are set, never a lease token. */
 
-import type { DependencyOn } from '../domain/command.ts';
 import type { JobEvent } from '../domain/event.ts';
 import type { Job, JobDetails } from '../domain/job.ts';
 import { WORDS } from '../domain/words.ts';
 import type { JobType } from '../store/store.ts';
-
-export interface Parent {
-  readonly id: string;
-  readonly on: DependencyOn;
-}
+import type { Relations } from './job-relations.ts';
 
 /** One field a line, so that a diff of two copies reads well. Stored JSON is pasted in as it is. */
-export function jobDocument(job: Job, details: JobDetails, after: readonly Parent[]): string {
+export function jobDocument(job: Job, details: JobDetails, relations: Relations): string {
   const stored = Object.entries(storedJson(job, details)).filter(([, text]) => text !== null);
-  const plain = Object.entries(plainFields(job, details, after)).filter(([, value]) => value !== undefined);
+  const plain = Object.entries(plainFields(job, details, relations)).filter(
+    ([, value]) => value !== undefined,
+  );
   const fields = [...plain.map(([name, value]) => [name, JSON.stringify(value)]), ...stored];
   return `{\n${fields.map(([name, text]) => `  ${JSON.stringify(name)}: ${text}`).join(',\n')}\n}\n`;
 }
@@ -22,7 +19,7 @@ export function jobDocument(job: Job, details: JobDetails, after: readonly Paren
 function plainFields(
   job: Job,
   { input, comments, typeName, retryOfId, parentId }: JobDetails,
-  after: readonly Parent[],
+  { after, run, approval }: Relations,
 ) {
   return {
     id: job.id,
@@ -53,6 +50,8 @@ function plainFields(
     retryAt: isoOr(undefined, job.retryAt),
     parentId: parentId ?? undefined,
     scheduleId: job.scheduleId ?? undefined,
+    run: runFields(run),
+    approval: approvalFields(approval),
     after: after.length > 0 ? after : undefined,
     uniqueKey: job.uniqueKey ?? undefined,
     pool: job.pool ?? undefined,
@@ -60,7 +59,29 @@ function plainFields(
     blockedOn: job.blockedOn ?? undefined,
     cancelRequested: job.cancelRequested || undefined,
     releaseReason: job.reason ?? undefined,
+    cause: job.cause ?? undefined,
     comments: comments.map(({ at, by, text }) => ({ t: iso(at), by, text })),
+  };
+}
+
+function runFields(run: Relations['run']): object | undefined {
+  if (run === null) return undefined;
+  const { kind, dueAt } = run.of;
+  return { kind, dueAt: isoOr(undefined, dueAt), triggeredBy: run.triggeredBy ?? undefined };
+}
+
+function approvalFields(approval: Relations['approval']): object | undefined {
+  if (approval === null) return undefined;
+  const { status, timeoutMs, auto, hash, resolvedBy, notes } = approval;
+  return {
+    status,
+    timeoutMs,
+    auto,
+    hash,
+    requestedAt: isoOr(undefined, approval.requestedAt),
+    resolvedAt: isoOr(undefined, approval.resolvedAt),
+    resolvedBy: resolvedBy ?? undefined,
+    notes: notes ?? undefined,
   };
 }
 

@@ -1,28 +1,43 @@
 /** Writes what is still alive into one new file that takes the place of all older ones. */
 
 import { type FileHandle, open, rm } from 'node:fs/promises';
+import type { Job } from '../domain/job.ts';
 import type { FeedPlace, Store } from '../store/store.ts';
 import { journalTexts } from './journal-entry.ts';
 import { printLine } from './journal-line.ts';
 import { putBase, segmentFile } from './journal-segments.ts';
-import { settingLines } from './journal-settings.ts';
-import { isAfter, START } from './place.ts';
+import type { Settlements } from './journal-settled.ts';
+import { scheduleLine, settingLines } from './journal-settings.ts';
+import { isAfter, type Mark, START } from './place.ts';
 
 /** Events of one step: a few milliseconds. */
 const STEP_EVENTS = 256;
+const STEP_SCHEDULES = 250;
+/** Runs that ended longer ago than this have settled, and the journal holds what that brought. */
+const SETTLING_MS = 600_000;
 
 export class Compaction {
   readonly #dir: string;
   readonly #store: Pick<Store, 'identity' | 'read'>;
-  readonly #end: FeedPlace;
+  readonly #settlements: Settlements;
+  readonly #end: Mark;
   readonly #upTo: number;
   #place: FeedPlace = START;
+  /** Where the next page of schedules begins; null when all are written. */
+  #scheduleNo: number | null = 0;
   #handle: FileHandle | null = null;
   #bytes = 0;
 
   /** Replaces the segments up to number `upTo`, which hold the feed up to `end`. */
-  constructor(dir: string, store: Pick<Store, 'identity' | 'read'>, end: FeedPlace, upTo: number) {
+  constructor(
+    dir: string,
+    store: Pick<Store, 'identity' | 'read'>,
+    settlements: Settlements,
+    end: Mark,
+    upTo: number,
+  ) {
     this.#dir = dir;
+    this.#settlements = settlements;
     this.#store = store;
     this.#end = end;
     this.#upTo = upTo;
@@ -33,9 +48,15 @@ export class Compaction {
     try {
       const { read } = this.#store;
       if (this.#handle === null) await this.#start();
+      if (this.#scheduleNo !== null) {
+        this.#scheduleNo = await this.#writeSchedules(this.#scheduleNo);
+        return null;
+      }
+      const since = this.#end.at - SETTLING_MS;
+      const shown = (job: Job): Job => this.#settlements.shown(job, since);
       const found = await read.feed(this.#place, STEP_EVENTS);
       const events = found.filter((event) => !isAfter(event, this.#end));
-      for await (const text of journalTexts(read, events, 'new')) await this.#write(text);
+      for await (const text of journalTexts(read, events, 'new', shown)) await this.#write(text);
       const last = events.at(-1);
       if (last) this.#place = last;
       return events.length === STEP_EVENTS ? null : await this.#finish();
@@ -50,6 +71,7 @@ export class Compaction {
     await this.#handle?.close();
     this.#handle = null;
     this.#place = START;
+    this.#scheduleNo = 0;
     this.#bytes = 0;
     await rm(this.#temp, { force: true });
   }
@@ -62,6 +84,12 @@ export class Compaction {
     this.#handle = await open(this.#temp, 'w', 0o600);
     await this.#write(printLine({ spine: 1, identity: this.#store.identity }));
     await this.#write([...(await settingLines(this.#store.read)).values()].join(''));
+  }
+
+  async #writeSchedules(afterNo: number): Promise<number | null> {
+    const page = await this.#store.read.schedules({ afterNo, limit: STEP_SCHEDULES });
+    await this.#write(page.map(scheduleLine).join(''));
+    return page.length < STEP_SCHEDULES ? null : (page.at(-1)?.no ?? null);
   }
 
   async #finish(): Promise<number> {

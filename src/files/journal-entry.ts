@@ -3,11 +3,11 @@
 import type { EventKind } from '../domain/event.ts';
 import type { Job, JobDetails } from '../domain/job.ts';
 import type { FeedEvent, Reads } from '../store/store.ts';
-import { type EventLine, printLine } from './journal-line.ts';
+import { type EventLine, type GateFacts, printLine, type RunOrigin } from './journal-line.ts';
 
 export type JournalReads = Pick<
   Reads,
-  'feed' | 'jobsByNo' | 'details' | 'dependenciesOf' | 'types' | 'pools' | 'routing'
+  'feed' | 'jobsByNo' | 'details' | 'dependenciesOf' | 'runsByNo' | 'approvalsByNo'
 >;
 
 /** Events that leave result and error alone. */
@@ -36,15 +36,17 @@ const DETAILED_AT_ONCE = 128;
 /**
  * A job's row stands in the line of its first event of the pass, so that the journal may end after any line
  * and still name every job it mentions. With `rows: 'new'` only jobs that start in the pass get theirs.
+ * `shown` says how a row is to stand there.
  */
 export async function* journalTexts(
   read: JournalReads,
   events: readonly FeedEvent[],
   rows: 'all' | 'new',
+  shown: (job: Job) => Job,
 ): AsyncGenerator<string> {
   const seen = look(events);
   const wanted = [...seen].filter(([, of]) => rows === 'all' || of.isNew).map(([no]) => no);
-  const jobs = new Map((await read.jobsByNo(wanted)).map((job) => [job.no, job]));
+  const jobs = new Map((await read.jobsByNo(wanted)).map((job) => [job.no, shown(job)]));
   let from = 0;
   while (from < events.length) {
     const to = endOfChunk(events, from, jobs, seen);
@@ -80,10 +82,9 @@ async function chunkText(
   const here = [...nos].flatMap((no) => jobs.get(no) ?? []);
   const detailed = here.filter((job) => needsDetails(job, seen.get(job.no)));
   const details = detailed.length === 0 ? NO_DETAILS : await read.details(detailed);
-  const starting = detailed.filter((job) => seen.get(job.no)?.isNew).map((job) => job.no);
-  const after = Map.groupBy(
-    starting.length === 0 ? [] : await read.dependenciesOf(starting),
-    (row) => row.jobNo,
+  const origins = await originsOf(
+    read,
+    detailed.filter((job) => seen.get(job.no)?.isNew),
   );
   let text = '';
   for (const event of events) {
@@ -94,11 +95,38 @@ async function chunkText(
       continue;
     }
     jobs.delete(event.jobNo);
-    const parents = after.get(job.no)?.map(({ parentNo, on }) => ({ parentNo, on }));
     const changed = whatChanged(job, of, details.get(job.no));
-    text += printLine({ ...bare(event), job, ...changed, ...(parents && { after: parents }) });
+    text += printLine({ ...bare(event), job, ...changed, ...origins(job.no) });
   }
   return text;
+}
+
+/** What new jobs have beside their rows. */
+async function originsOf(
+  read: JournalReads,
+  starting: readonly Job[],
+): Promise<(jobNo: number) => Pick<EventLine, 'after' | 'run' | 'gate'>> {
+  const nosOf = (jobs: readonly Job[]): number[] => jobs.map(({ no }) => no);
+  const after = Map.groupBy(
+    starting.length === 0 ? [] : await read.dependenciesOf(nosOf(starting)),
+    (row) => row.jobNo,
+  );
+  const runs = new Map<number, RunOrigin>();
+  for (const { jobNo, scheduleId, kind, dueAt, triggeredBy } of await read.runsByNo(
+    nosOf(starting.filter((job) => job.scheduleId !== null)),
+  ))
+    runs.set(jobNo, { scheduleId, kind, dueAt, triggeredBy });
+  const gates = new Map<number, GateFacts>();
+  for (const { jobNo, timeoutMs, auto, hash } of await read.approvalsByNo(
+    nosOf(starting.filter((job) => job.approval !== 'none')),
+  ))
+    gates.set(jobNo, { timeoutMs, auto, hash });
+  return (no) => {
+    const parents = after.get(no)?.map(({ parentNo, on }) => ({ parentNo, on }));
+    const run = runs.get(no);
+    const gate = gates.get(no);
+    return { ...(parents && { after: parents }), ...(run && { run }), ...(gate && { gate }) };
+  };
 }
 
 const NO_DETAILS: ReadonlyMap<number, JobDetails> = new Map();

@@ -3,7 +3,9 @@
 import type { DependencyOn } from '../domain/command.ts';
 import type { JobEvent } from '../domain/event.ts';
 import type { Job, JobComment, JobInput } from '../domain/job.ts';
+import type { Schedule } from '../domain/schedule.ts';
 import type { FeedPlace, JobType, Pool, Routing } from '../store/store.ts';
+import type { ApprovalRow, Run } from '../store/types/scheduling.ts';
 
 /** What never changes about a job; written with its first event. */
 export type FixedJob = Pick<
@@ -37,9 +39,20 @@ export interface EventLine extends FeedPlace {
   readonly input?: JobInput;
   readonly after?: readonly { readonly parentNo: number; readonly on: DependencyOn }[];
   readonly outcome?: { readonly result: string | null; readonly error: string | null };
+  /** How a schedule came to make it; written with its first event. */
+  readonly run?: RunOrigin;
+  readonly gate?: GateFacts;
   /** The comments from number `from` (counted from 0) on. */
   readonly comments?: { readonly from: number; readonly list: readonly JobComment[] };
 }
+
+export type RunOrigin = Pick<Run, 'scheduleId' | 'kind' | 'dueAt' | 'triggeredBy'>;
+export type GateFacts = Pick<ApprovalRow, 'timeoutMs' | 'auto' | 'hash'>;
+/** A schedule without what follows from its clock and its runs. */
+export type ScheduleFacts = Pick<
+  Schedule,
+  'no' | 'id' | 'spec' | 'enabled' | 'createdAt' | 'createdBy' | 'spawnedBy'
+>;
 
 export type JournalLine =
   | { readonly spine: 1; readonly identity: string }
@@ -47,6 +60,12 @@ export type JournalLine =
   | { readonly type: JobType }
   | { readonly pools: readonly Pool[] }
   | { readonly pauses: Routing['pauses'] }
+  | { readonly schedule: ScheduleFacts }
+  | { readonly scheduleGone: string }
+  /** The ids of all there are; others that the journal told of before are gone. */
+  | { readonly schedules: readonly string[] }
+  /** Runs that have settled, by number. */
+  | { readonly settled: readonly number[] }
   | { readonly pruned: readonly string[] };
 
 /** Every event line starts like this, which makes the last one quick to find. */
@@ -69,16 +88,30 @@ export function parseLine(text: string): JournalLine | null {
   if (typeof value !== 'object' || value === null) return null;
   // Journals are private files that Spine alone writes: a line that parses is one of its own.
   const line = value as JournalLine;
-  if (!('pos' in line))
-    return 'spine' in line || 'type' in line || 'pools' in line || 'pauses' in line || 'pruned' in line
-      ? line
-      : null;
+  if ('schedule' in line && !isSchedule(line.schedule)) return null;
+  if (!('pos' in line)) return NAMES.some((name) => name in line) ? line : null;
   if (typeof line.event !== 'object') return null;
   return {
     ...line,
     ...(line.job && { job: { ...HOT_DEFAULTS, ...line.job } }),
     ...(line.fixed && { fixed: { ...FIXED_DEFAULTS, ...line.fixed } }),
   };
+}
+
+const NAMES = [
+  'spine',
+  'type',
+  'pools',
+  'pauses',
+  'schedule',
+  'scheduleGone',
+  'schedules',
+  'settled',
+  'pruned',
+] as const;
+
+function isSchedule(facts: Partial<ScheduleFacts> | null): boolean {
+  return typeof facts?.no === 'number' && typeof facts.id === 'string' && typeof facts.spec === 'object';
 }
 
 // Most columns of most jobs are null or false; leaving those out halves the journal.

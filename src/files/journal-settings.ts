@@ -1,8 +1,10 @@
-/** Types, pools and pauses have no events: they are looked at now and then, and written when they changed. */
+/** Types, pools, pauses and schedules have no events: they are looked at now and then, and written when they changed. */
 
 import type { Clock } from '../domain/ports.ts';
+import type { Schedule } from '../domain/schedule.ts';
 import type { FeedEvent, Reads } from '../store/store.ts';
 import { printLine } from './journal-line.ts';
+import type { ScheduleStep } from './schedule-rounds.ts';
 
 const LOOK_EVERY_MS = 5_000;
 
@@ -35,6 +37,20 @@ export class Settings {
   written(): void {
     this.#last = this.#next;
   }
+}
+
+/** What a rebuild cannot find out from elsewhere; the rest follows from the clock and the runs. */
+export function scheduleLine({ no, id, spec, enabled, createdAt, createdBy, spawnedBy }: Schedule): string {
+  return printLine({ schedule: { no, id, spec, enabled, createdAt, createdBy, spawnedBy } });
+}
+
+/** The lines of one look at the schedules. */
+export function scheduleLines({ changed, gone, all }: ScheduleStep): string {
+  return [
+    ...changed.map(({ text }) => text),
+    ...gone.map((id) => printLine({ scheduleGone: id })),
+    ...(all === null ? [] : [printLine({ schedules: all })]),
+  ].join('');
 }
 
 export async function settingLines(read: SettingReads): Promise<Map<string, string>> {

@@ -2,13 +2,16 @@
 
 import { rename } from 'node:fs/promises';
 import type { Clock } from '../domain/ports.ts';
+import type { Schedule } from '../domain/schedule.ts';
 import type { FeedEvent, FeedPlace, Store } from '../store/store.ts';
 import { Compaction } from './journal-compact.ts';
 import { journalTexts } from './journal-entry.ts';
 import { printLine } from './journal-line.ts';
 import { type JournalEnd, readEnd, Segments } from './journal-segments.ts';
-import { Settings } from './journal-settings.ts';
+import { Settlements } from './journal-settled.ts';
+import { scheduleLine, scheduleLines, Settings } from './journal-settings.ts';
 import { continues, type Mark, markOf, type Pass, START } from './place.ts';
+import { ScheduleRounds } from './schedule-rounds.ts';
 
 export interface JournalOptions {
   /** The folder `journal/` in the data dir. */
@@ -27,6 +30,7 @@ const COMPACT_FACTOR = 4;
 
 /** Events of one pass, which ends with one sync. */
 const PASS_EVENTS = 1_000;
+const PASS_SCHEDULES = 250;
 
 export interface Journal {
   readonly name: 'journal';
@@ -36,6 +40,8 @@ export interface Journal {
   runOnce(): Promise<Pass>;
   /** Jobs that were deleted: they get their line with the next pass. */
   prune(ids: readonly string[]): void;
+  /** The next pass looks at the schedules, however short ago they were looked at. */
+  hurry(): void;
   watermark(): FeedPlace;
   /** How old the newest written event is while there are others to write; 0 when all are written. */
   lagMs(): number;
@@ -66,6 +72,12 @@ async function putAside(dir: string): Promise<string> {
   }
 }
 
+/** A run with a new event may have been opened again since it was looked at; the next look knows. */
+function withoutNews(settled: readonly number[], events: readonly FeedEvent[]): readonly number[] {
+  const news = new Set(events.map(({ jobNo }) => jobNo));
+  return settled.filter((no) => !news.has(no));
+}
+
 const NOTHING: JournalEnd = { identity: null, mark: null, bytes: 0, baseBytes: 0 };
 
 class FeedJournal implements Journal {
@@ -75,6 +87,8 @@ class FeedJournal implements Journal {
   readonly #options: JournalOptions;
   readonly #segments: Segments;
   readonly #settings: Settings;
+  readonly #schedules: ScheduleRounds;
+  readonly #settlements: Settlements;
   #mark: Mark | null;
   #bytes: number;
   #liveBytes: number;
@@ -86,6 +100,10 @@ class FeedJournal implements Journal {
     this.#options = options;
     this.#segments = segments;
     this.#settings = new Settings(options.store.read, options.clock);
+    const { read } = options.store;
+    const print = (schedules: readonly Schedule[]): string[] => schedules.map(scheduleLine);
+    this.#schedules = new ScheduleRounds({ read, clock: options.clock, pageSize: PASS_SCHEDULES, print });
+    this.#settlements = new Settlements(read);
     this.#mark = end.mark;
     this.#bytes = end.bytes;
     this.#liveBytes = end.baseBytes;
@@ -97,7 +115,11 @@ class FeedJournal implements Journal {
     const more = done === PASS_EVENTS;
     this.#caughtUp = !more;
     const compacting = await this.#compact();
-    return { done, more: more || compacting };
+    return { done, more: more || compacting || this.#schedules.underWay };
+  }
+
+  hurry(): void {
+    this.#schedules.hurry();
   }
 
   prune(ids: readonly string[]): void {
@@ -121,12 +143,19 @@ class FeedJournal implements Journal {
 
   async #writeEvents(): Promise<number> {
     const { read } = this.#options.store;
+    const settled = await this.#settlements.look();
     const events = await read.feed(this.watermark(), PASS_EVENTS);
     const pruned = [...this.#pruned];
-    const settings = await this.#settings.changes(events);
-    if (events.length === 0 && pruned.length === 0 && settings === '') return 0;
-    this.#bytes += await this.#segments.append(this.#texts(settings, events, pruned));
+    const step = await this.#schedules.next();
+    const settings = (await this.#settings.changes(events)) + (step === null ? '' : scheduleLines(step));
+    // As long as the feed has more, what their settling brought may be in the rest of it.
+    const ends = events.length < PASS_EVENTS ? withoutNews(settled, events) : [];
+    const isIdle = events.length + pruned.length + ends.length === 0 && settings === '';
+    if (!isIdle) this.#bytes += await this.#segments.append(this.#texts(settings, events, ends, pruned));
+    if (step !== null) this.#schedules.done(step);
+    if (isIdle) return 0;
     this.#settings.written();
+    this.#settlements.written(ends);
     this.#pruned = this.#pruned.slice(pruned.length);
     const last = events.at(-1);
     if (last) this.#mark = markOf(last);
@@ -138,10 +167,12 @@ class FeedJournal implements Journal {
   async *#texts(
     settings: string,
     events: readonly FeedEvent[],
+    settled: readonly number[],
     pruned: readonly string[],
   ): AsyncGenerator<string> {
     yield settings;
-    yield* journalTexts(this.#options.store.read, events, 'all');
+    yield* journalTexts(this.#options.store.read, events, 'all', (job) => this.#settlements.shown(job));
+    if (settled.length > 0) yield printLine({ settled });
     if (pruned.length > 0) yield printLine({ pruned });
   }
 
@@ -155,7 +186,13 @@ class FeedJournal implements Journal {
       if (this.#bytes <= limit || this.#mark === null) return false;
       const upTo = this.#segments.number;
       await this.#segments.startNext();
-      this.#compaction = new Compaction(this.#options.dir, this.#options.store, this.#mark, upTo);
+      this.#compaction = new Compaction(
+        this.#options.dir,
+        this.#options.store,
+        this.#settlements,
+        this.#mark,
+        upTo,
+      );
     }
     const finished = await this.#compaction.step();
     if (finished === null) return true;

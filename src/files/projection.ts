@@ -1,19 +1,21 @@
-/** Files that people and scripts can read: one per job, one per job's history, one per type. Lags, never slows. */
+/** Files that people and scripts can read: one per job, job's history, type and schedule. Lags, never slows. */
 
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Job } from '../domain/job.ts';
 import type { Clock } from '../domain/ports.ts';
-import type { FeedEvent, FeedPlace, JobType, Reads, Store } from '../store/store.ts';
+import type { FeedEvent, FeedPlace, JobType, Store } from '../store/store.ts';
 import { replaceFile, syncFolder } from './atomic.ts';
 import { appendEvents, rewriteEvents } from './event-file.ts';
 import { fileNameOf } from './file-name.ts';
-import { jobDocument, type Parent, typeDocument } from './job-document.ts';
+import { jobDocument, typeDocument } from './job-document.ts';
+import { relationsOf } from './job-relations.ts';
 import { isAfter, markOf, type Pass, START } from './place.ts';
+import { ScheduleFiles } from './schedule-files.ts';
 import { openWatermark, type Watermark, writeWatermark } from './watermark.ts';
 
 export interface ProjectionOptions {
-  /** The data dir, in which jobs/, events/ and types/ lie. */
+  /** The data dir, in which jobs/, events/, types/ and schedules/ lie. */
   readonly dir: string;
   readonly store: Pick<Store, 'identity' | 'read'>;
   readonly clock: Pick<Clock, 'now'>;
@@ -40,6 +42,8 @@ export interface Projection {
   runOnce(): Promise<Pass>;
   /** Deletes the files of jobs that are being pruned. */
   removeFiles(ids: readonly string[]): Promise<void>;
+  /** The next pass looks at the schedules, however short ago they were looked at. */
+  hurry(): void;
   watermark(): FeedPlace;
   /** How old the newest written event is while there are others to write; 0 when all are written. */
   lagMs(): number;
@@ -47,7 +51,7 @@ export interface Projection {
 
 /** To be opened before the first command runs: it compares the watermark with the database. */
 export async function openProjection(options: ProjectionOptions): Promise<Projection> {
-  for (const folder of ['jobs', 'events', 'types'])
+  for (const folder of ['jobs', 'events', 'types', 'schedules'])
     await mkdir(path.join(options.dir, folder), { recursive: true, mode: 0o700 });
   return new FileProjection(options, await openWatermark(options.dir, options.store));
 }
@@ -63,6 +67,7 @@ class FileProjection implements Projection {
   readonly #options: ProjectionOptions;
   readonly #ends = new Map<number, number>();
   readonly #types = new Map<string, string>();
+  readonly #schedules: ScheduleFiles;
   #watermark: Watermark;
   #typesAt = Number.NEGATIVE_INFINITY;
   #caughtUp = false;
@@ -71,6 +76,15 @@ class FileProjection implements Projection {
   constructor(options: ProjectionOptions, watermark: Watermark) {
     this.#options = options;
     this.#watermark = watermark;
+    this.#schedules = new ScheduleFiles(
+      path.join(options.dir, 'schedules'),
+      options.store.read,
+      options.clock,
+    );
+  }
+
+  hurry(): void {
+    this.#schedules.hurry();
   }
 
   runOnce(): Promise<Pass> {
@@ -112,7 +126,7 @@ class FileProjection implements Projection {
     const found = await store.read.feed(this.watermark(), PASS_EVENTS);
     const events = upToJobs(found, jobsPerPass);
     const written = await this.#writeJobs(events);
-    const types = await this.#writeTypes();
+    const settings = (await this.#writeTypes()) + (await this.#schedules.write());
     const more = written.length < found.length || found.length === PASS_EVENTS;
     const last = written.at(-1);
     if (last) {
@@ -122,8 +136,8 @@ class FileProjection implements Projection {
       await writeWatermark(dir, store.identity, this.#watermark);
     }
     this.#caughtUp = !more;
-    const done = written.length + types;
-    if (!more) return { done, more };
+    const done = written.length + settings;
+    if (!more && !this.#schedules.underWay) return { done, more };
     // Always a while later, never at once: however much there is to write, the engine comes first.
     const now = clock.now();
     return { done, more: false, nextInMs: Math.max(1, REST_FACTOR * (now - startedAt)) };
@@ -158,12 +172,12 @@ class FileProjection implements Projection {
     const { read } = this.#options.store;
     const jobs = batches.map(({ job }) => job);
     const details = await read.details(jobs);
-    const after = await parentsOf(read, jobs);
+    const relations = await relationsOf(read, jobs);
     const ends = await Promise.allSettled(
       batches.map(async ({ job, events }) => {
         await this.#writeHistory(job, events);
         const of = details.get(job.no);
-        if (of) await replaceFile(this.#jobFile(job.id), jobDocument(job, of, after.get(job.no) ?? []));
+        if (of) await replaceFile(this.#jobFile(job.id), jobDocument(job, of, relations(job.no)));
       }),
     );
     // All have ended before an error is told: the next pass must not meet a write that is still under way.
@@ -219,15 +233,4 @@ function upToJobs(events: readonly FeedEvent[], jobs: number): readonly FeedEven
   const seen = new Set<number>();
   const end = events.findIndex(({ jobNo }) => seen.add(jobNo).size > jobs);
   return end < 0 ? events : events.slice(0, end);
-}
-
-/** The jobs that each of these waits or waited for, by their public ids. */
-async function parentsOf(read: Reads, jobs: readonly Job[]): Promise<Map<number, Parent[]>> {
-  const after = new Map<number, Parent[]>();
-  for (const { jobNo, parentId, on } of await read.dependenciesOf(jobs.map(({ no }) => no))) {
-    const parents = after.get(jobNo) ?? [];
-    parents.push({ id: parentId, on });
-    after.set(jobNo, parents);
-  }
-  return after;
 }

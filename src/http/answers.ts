@@ -63,6 +63,8 @@ const jobFields = {
   waitingFor: optional(whole),
   parentId: optional(text),
   scheduleId: optional(text),
+  approval: optional(Type.Enum(['needed', 'given'])),
+  cause: optional(Type.Enum(['timeout', 'stale', 'crashed'])),
   cancelRequested: optional(flag),
   reason: optional(text),
   releaseReason: optional(text),

@@ -4,6 +4,8 @@ import type { TSchema } from 'typebox';
 import { type ErrorCode, ERRORS } from '../domain/error.ts';
 import { codesByStatus, NAMED_ANSWERS, Refusal } from './answers.ts';
 import type { Described } from './routes.ts';
+import { NAMED_SCHEDULER_ANSWERS } from './scheduler-answers.ts';
+import { NewSchedule, ScheduleChange } from './scheduler-schemas.ts';
 import { NewJob } from './schemas.ts';
 
 type Json = Record<string, unknown>;
@@ -22,7 +24,13 @@ const WITH_BODY: readonly ErrorCode[] = ['bad_json', 'too_large'];
 const WRITING: readonly ErrorCode[] = ['overloaded', 'disk_full'];
 
 const NAMED = new Map<object, string>(
-  Object.entries({ ...NAMED_ANSWERS, NewJob }).map(([name, schema]) => [schema, name]),
+  Object.entries({
+    ...NAMED_ANSWERS,
+    NewJob,
+    ...NAMED_SCHEDULER_ANSWERS,
+    NewSchedule,
+    ScheduleChange,
+  }).map(([name, schema]) => [schema, name]),
 );
 
 export function describeApi(routes: readonly Described[], version: string): Json {
@@ -83,7 +91,7 @@ function bodyOf({ method, body, upload }: Described): Json | null {
     };
     return { required: true, content: { 'multipart/form-data': { schema } } };
   }
-  if ((method !== 'POST' && method !== 'PUT') || body === undefined) return null;
+  if (method === 'GET' || method === 'DELETE' || body === undefined) return null;
   const required = ((body as { required?: string[] }).required ?? []).length > 0;
   return { required, content: { 'application/json': { schema: plain(body) } } };
 }
@@ -120,7 +128,7 @@ function refusalsOf(route: Described, responses: Record<string, Json>): Json {
   const codes: ErrorCode[] = [
     ...EVERYWHERE,
     ...(route.who === 'anyone' ? [] : (['unauthorized'] as const)),
-    ...(route.method === 'POST' || route.method === 'PUT' ? WITH_BODY : []),
+    ...(writes && route.method !== 'DELETE' ? WITH_BODY : []),
     ...(writes ? WRITING : []),
     ...(route.errors ?? []),
   ];

@@ -10,7 +10,7 @@ import type { Parts } from './parts.ts';
 import { NoFields } from './schemas.ts';
 import { checker } from './validation.ts';
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type Role = Exclude<Actor['role'], 'system'>;
 
 export interface Call<Body = unknown, Query = unknown> {
@@ -125,7 +125,7 @@ function admit(who: readonly Role[], gate: Gate): Hook {
 function checkRequest(one: Row): (request: FastifyRequest) => SpineError | null {
   const params = one.params ? checker(one.params, 'params') : null;
   const query = checker(one.query ?? NoFields, 'querystring');
-  const takesBody = (one.method === 'POST' || one.method === 'PUT') && !one.upload;
+  const takesBody = one.method !== 'GET' && one.method !== 'DELETE' && !one.upload;
   const body = takesBody ? checker(one.body ?? NoFields, 'body') : null;
   return (request) => {
     if (body) request.body ??= {};

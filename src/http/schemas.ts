@@ -85,6 +85,12 @@ export const NewJob = fields({
   after: optional(list(Dependency, LIMITS.dependencies)),
   pool: optional(Name),
   concurrencyKey: optional(label(LIMITS.nameChars)),
+  approval: optional(
+    fields({
+      timeoutS: optional(whole(1, 30 * 86_400)),
+      auto: optional(Type.Enum(['approve', 'reject'])),
+    }),
+  ),
   parentId: optional(id),
 });
 export type NewJobBody = Static<typeof NewJob>;
@@ -134,6 +140,7 @@ export const CompleteBody = fields({ result: optional(json), leaseToken, next: o
 export const FailBody = fields({
   error: optional(json),
   requeue: optional(Type.Boolean()),
+  cause: optional(Type.Enum(['timeout', 'stale', 'crashed'])),
   leaseToken,
   next: optional(Next),
 });

@@ -6,6 +6,8 @@ import type { JobType, Pool, Routing, Store, Tx } from '../store/store.ts';
 import { count } from './counts.ts';
 import { linkDependencies } from './dependencies.ts';
 import type { JobReplay } from './rebuild-jobs.ts';
+import { finishGates, finishRuns } from './rebuild-runs.ts';
+import { putSchedules, type ScheduleFacts } from './rebuild-schedules.ts';
 
 const BATCH = 500;
 
@@ -14,14 +16,18 @@ export interface Settings {
   readonly types: Map<number, JobType>;
   pools: readonly Pool[];
   pauses: Routing['pauses'];
+  readonly schedules: Map<string, ScheduleFacts>;
+  /** Runs of which it is known that they have settled, unless a later line has news of them. */
+  readonly settled: Set<number>;
 }
 
+/** Answers how many schedules there are. */
 export async function finishRebuild(
   store: Store,
   replay: JobReplay,
   settings: Settings,
   now: number,
-): Promise<void> {
+): Promise<number> {
   await store.transaction(0, async (tx) => {
     for (const type of settings.types.values()) await tx.insertTypeRaw(type);
     for (const pool of settings.pools) await tx.savePool(pool, now);
@@ -32,11 +38,15 @@ export async function finishRebuild(
   await inBatches([...replay.after.keys()], (nos) =>
     store.transaction(0, (tx) => addDependencies(tx, nos, replay)),
   );
+  await finishRuns(store, replay.runs, settings.settled);
+  await finishGates(store, replay.gated);
+  const schedules = await putSchedules(store, [...settings.schedules.values()], now);
   await giveSlots(store);
   // The files beside the new database are its own: they must not be taken for those of v0.
   await store.transaction(0, async (tx) =>
     tx.setMeta('v0Import', JSON.stringify({ at: now, rebuilt: true })),
   );
+  return schedules;
 }
 
 async function inBatches<T>(

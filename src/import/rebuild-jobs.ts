@@ -4,7 +4,9 @@ import type { DependencyOn } from '../domain/command.ts';
 import type { JobEvent } from '../domain/event.ts';
 import type { Job, JobComment, JobInput, State } from '../domain/job.ts';
 import type { Change, FeedPlace, Store, Tx } from '../store/store.ts';
+import { type ApprovalRow, RUN_ENDED, type Run } from '../store/types/scheduling.ts';
 import { count } from './counts.ts';
+import { gateMoves, moveGates } from './rebuild-gates.ts';
 
 export interface EventLine extends FeedPlace {
   readonly event: JobEvent;
@@ -13,6 +15,8 @@ export interface EventLine extends FeedPlace {
   readonly input?: JobInput;
   readonly after?: readonly { readonly parentNo: number; readonly on: DependencyOn }[];
   readonly outcome?: { readonly result: string | null; readonly error: string | null };
+  readonly run?: Pick<Run, 'scheduleId' | 'kind' | 'dueAt' | 'triggeredBy'>;
+  readonly gate?: Pick<ApprovalRow, 'timeoutMs' | 'auto' | 'hash'>;
   readonly comments?: { readonly from: number; readonly list: readonly JobComment[] };
 }
 
@@ -21,6 +25,8 @@ interface Work {
   readonly before: Job | null;
   after: Job;
   input: JobInput | null;
+  /** The line that brought it into being, of those that start in the batch. */
+  readonly start: EventLine | null;
   /** Which line of the batch brought its last row. */
   rowAt: number;
 }
@@ -37,6 +43,9 @@ export class JobReplay {
   readonly ahead = new Map<number, number>();
   /** Jobs whose uniqueKey another open job has by now: they have ended, and their own line may still come. */
   readonly displaced = new Set<number>();
+  /** Jobs that a schedule made, and jobs with a gate. */
+  readonly runs = new Set<number>();
+  readonly gated = new Set<number>();
   readonly #store: Store;
 
   constructor(store: Store) {
@@ -51,7 +60,7 @@ export class JobReplay {
     return this.#store.transaction(0, async (tx) => {
       const jobs = await tx.lockJobs(ids);
       for (const { no } of jobs)
-        for (const about of [this.after, this.ahead, this.displaced]) about.delete(no);
+        for (const about of [this.after, this.ahead, this.displaced, this.runs, this.gated]) about.delete(no);
       await tx.deleteJobs(jobs.map(({ no }) => no));
       await count(
         tx,
@@ -65,7 +74,7 @@ export class JobReplay {
   async #apply(tx: Tx, lines: readonly EventLine[]): Promise<void> {
     const known = await tx.lockJobsByNo([...new Set(lines.map(({ event }) => event.jobNo))]);
     const works = new Map<number, Work>(
-      known.map((job) => [job.no, { before: job, after: job, input: null, rowAt: -1 }]),
+      known.map((job) => [job.no, { before: job, after: job, input: null, start: null, rowAt: -1 }]),
     );
     const events: Placed[] = [];
     const comments: NewComment[] = [];
@@ -86,6 +95,8 @@ export class JobReplay {
       if (work.after.seq >= (this.ahead.get(jobNo) ?? 0)) this.ahead.delete(jobNo);
     }
     await this.#write(tx, [...works.values()]);
+    await this.#putSideRows(tx, [...works.values()]);
+    await moveGates(tx, gateMoves(events.filter(({ jobNo }) => this.gated.has(jobNo))));
     await tx.insertFeedRaw(events);
     await tx.saveOutcomes([...outcomes.values()]);
     await tx.addComments(comments);
@@ -107,7 +118,7 @@ export class JobReplay {
     if (!line.fixed || !line.input || !line.job) return null;
     // The journal's writer puts all of a row into `fixed` and `job`.
     const after = { ...line.fixed, ...line.job, no: jobNo, seq: 0, comments: 0 } as Job;
-    const made: Work = { before: null, after, input: line.input, rowAt: -1 };
+    const made: Work = { before: null, after, input: line.input, start: line, rowAt: -1 };
     works.set(jobNo, made);
     return made;
   }
@@ -136,6 +147,22 @@ export class JobReplay {
     this.jobs += fresh.length;
   }
 
+  /** As they were when the job was made; how they stand follows at the end. */
+  async #putSideRows(tx: Tx, works: readonly Work[]): Promise<void> {
+    for (const { after, start } of works) {
+      const jobNo = after.no;
+      if (start?.run) {
+        await tx.insertRuns([{ jobNo, ...start.run, active: RUN_ENDED, ...NO_NOTES }]);
+        this.runs.add(jobNo);
+      }
+      if (start?.gate) {
+        const { scheduleId } = after;
+        await tx.insertApproval({ jobNo, scheduleId, status: 'pending', ...start.gate, ...NOT_ASKED });
+        this.gated.add(jobNo);
+      }
+    }
+  }
+
   /** Two open jobs never had one key: the one the database has here is the older news of the two. */
   async #displace(tx: Tx, job: Job): Promise<void> {
     if (job.uniqueKey === null) return;
@@ -147,6 +174,21 @@ export class JobReplay {
     }
   }
 }
+
+const NO_NOTES = {
+  sessionKey: null,
+  transport: null,
+  dispatchedAt: null,
+  lastHeartbeat: null,
+  contextSummary: null,
+} as const;
+const NOT_ASKED = {
+  requestedAt: null,
+  expiresAt: null,
+  resolvedAt: null,
+  resolvedBy: null,
+  notes: null,
+} as const;
 
 function newComments(work: Work, { event, comments }: EventLine): NewComment[] {
   if (comments === undefined) return [];

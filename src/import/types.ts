@@ -1,16 +1,17 @@
 /** Types as their files tell them, for a rebuild without a journal. */
 
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Store } from '../store/store.ts';
-import { type Fields, textOf, timeOf, wholeOf } from './v0-files.ts';
+import { readFields, textOf, timeOf, wholeOf } from './v0-files.ts';
 
 /** Answers the files that are no types. */
 export async function importTypes(dir: string, store: Store): Promise<string[]> {
   const folder = path.join(dir, 'types');
   const unreadable: string[] = [];
   for (const file of (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.json'))) {
-    const fields = await readFields(path.join(folder, file));
+    const read = await readFields(path.join(folder, file));
+    const fields = typeof read === 'string' ? {} : read;
     const no = wholeOf(fields['no']);
     const name = textOf(fields['name']);
     if (no === null || name === null) {
@@ -30,13 +31,4 @@ export async function importTypes(dir: string, store: Store): Promise<string[]> 
     await store.transaction(0, async (tx) => tx.insertTypeRaw(type));
   }
   return unreadable;
-}
-
-async function readFields(file: string): Promise<Fields> {
-  try {
-    const value: unknown = JSON.parse(await readFile(file, 'utf8'));
-    return typeof value === 'object' && value !== null ? (value as Fields) : {};
-  } catch {
-    return {};
-  }
 }

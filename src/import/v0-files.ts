@@ -73,7 +73,7 @@ async function namesIn(folder: string): Promise<string[]> {
   });
 }
 
-async function readFields(file: string): Promise<Fields | string> {
+export async function readFields(file: string): Promise<Fields | string> {
   if (!(await lstat(file)).isFile()) return 'not a plain file';
   try {
     const value: unknown = JSON.parse(await readFile(file, 'utf8'));

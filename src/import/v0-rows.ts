@@ -1,10 +1,22 @@
 /** How a job of the files becomes a row and a history. */
 
 import type { EventKind, JobEvent } from '../domain/event.ts';
-import { isFinal, type Job, type JobInput, OPEN, SETTLED } from '../domain/job.ts';
+import {
+  type FailureCause,
+  isFinal,
+  type Job,
+  type JobInput,
+  type LeasePolicy,
+  OPEN,
+  SETTLED,
+} from '../domain/job.ts';
 import type { NewRow, Tx } from '../store/store.ts';
 import type { Edge } from './dependencies.ts';
 import { type Fields, jsonOrNull, textOf, timeOf, type V0Job, wholeOf } from './v0-files.ts';
+import { approvalIn } from './v0-scheduling.ts';
+
+const POLICIES: readonly LeasePolicy[] = ['presence', 'adopt'];
+const CAUSES: readonly FailureCause[] = ['timeout', 'stale', 'crashed'];
 
 export interface Defaults {
   readonly leaseMs: number;
@@ -47,10 +59,10 @@ export async function rowOf(tx: Tx, job: V0Job, seq: number, defaults: Defaults)
     state,
     updatedAt: job.updatedAt,
     attempts,
-    fence: attempts,
+    fence: Math.max(attempts, job.lines.filter((line) => line.includes('"job.claimed"')).length),
     leaseToken: null,
     leaseUntil: state === 'running' ? (timeOf(fields['leaseUntil']) ?? job.updatedAt) : null,
-    leasePolicy: fields['leasePolicy'] === 'presence' ? 'presence' : 'own',
+    leasePolicy: POLICIES.find((policy) => policy === fields['leasePolicy']) ?? 'own',
     leaseSpanMs: null,
     claimedBy: textOf(fields['claimedBy']),
     claimId: null,
@@ -73,8 +85,8 @@ export async function rowOf(tx: Tx, job: V0Job, seq: number, defaults: Defaults)
     watched: false,
     retryAt: timeOf(fields['retryAt']),
     comments: job.comments.length,
-    approval: 'none',
-    cause: null,
+    approval: approvalIn(fields),
+    cause: CAUSES.find((cause) => cause === fields['cause']) ?? null,
   };
   return { row: { job: row, input: inputOf(fields) }, edges: family.edges };
 }
@@ -202,10 +214,14 @@ const KNOWN = new Set([
   'retryAt',
   'parentId',
   'scheduleId',
+  'run',
+  'approval',
+  'cause',
   'after',
   'uniqueKey',
   'pool',
   'concurrencyKey',
+  'blockedOn',
   'cancelRequested',
   'params',
   'budget',

@@ -7,6 +7,7 @@ import { linkDependencies } from './dependencies.ts';
 import { importBlobs } from './v0-blobs.ts';
 import { type FoundFile, readJobFile, scanJobs, type V0Job } from './v0-files.ts';
 import { type Defaults, eventsOf, rowOf } from './v0-rows.ts';
+import { insertGate, insertRun } from './v0-scheduling.ts';
 
 export interface V0Options {
   /** The data dir, in which jobs/, events/ and blobs/ lie. */
@@ -15,6 +16,8 @@ export interface V0Options {
   readonly now: number;
   /** What v0 had in its environment and not in its files. */
   readonly defaults: Defaults;
+  /** Is told of every job that a schedule made. */
+  readonly onRun?: (jobNo: number) => void;
 }
 
 export interface V0Report {
@@ -92,7 +95,7 @@ async function insertBatch(
 }
 
 /** One after another: a job may name an older one of the same batch. */
-async function insertJob(tx: Tx, job: V0Job, { now, defaults }: V0Options): Promise<JobEvent[]> {
+async function insertJob(tx: Tx, job: V0Job, { now, defaults, onRun }: V0Options): Promise<JobEvent[]> {
   const history = eventsOf(job, now);
   const { row, edges } = await rowOf(tx, job, history.length, defaults);
   const [jobNo = 0] = await tx.insertJobs([row]);
@@ -100,6 +103,9 @@ async function insertJob(tx: Tx, job: V0Job, { now, defaults }: V0Options): Prom
   if (job.result !== null || job.error !== null)
     await tx.saveOutcomes([{ jobNo, result: job.result, error: job.error }]);
   await tx.addComments(job.comments.map((comment, at) => ({ jobNo, seq: at + 1, ...comment })));
-  await linkDependencies(tx, { ...row.job, no: jobNo }, edges);
+  const made = { ...row.job, no: jobNo };
+  if (await insertRun(tx, made, job.fields)) onRun?.(jobNo);
+  await insertGate(tx, made, job.fields);
+  await linkDependencies(tx, made, edges);
   return history.map((event) => ({ ...event, jobNo }));
 }

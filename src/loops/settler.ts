@@ -8,15 +8,12 @@ const BATCH = 200;
 const POLL_MS = 2_000;
 
 export function settler(core: Core): Duty {
-  const { lanes } = core.store;
   return {
     name: 'settler',
     everyMs: POLL_MS,
     runOnce: async () => {
       const ended = await core.store.read.unsettled(BATCH);
-      // As many at once as can commit at once: more would only stand before everybody else in line.
-      for (let i = 0; i < ended.length; i += lanes)
-        await Promise.all(ended.slice(i, i + lanes).map((no) => settle(core, no)));
+      if (ended.length > 0) await settle(core, ended);
       return { done: ended.length, more: ended.length === BATCH };
     },
   };

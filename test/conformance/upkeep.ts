@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { SETTLED } from '../../src/domain/job.ts';
 import type { Audit, Blob, StoredToken, Tx } from '../../src/store/store.ts';
 import type { Each, Opened } from '../support/engines.ts';
+import { doNext, plan, runNow, runsOf } from '../support/scheduling.ts';
 import { row } from './rows.ts';
 
 /** The compiler asks for a line here for every verb that a transaction has. */
@@ -62,6 +64,7 @@ const VERBS: Record<keyof Tx, true> = {
   insertEventsRaw: true,
   insertTypeRaw: true,
   insertSchedule: true,
+  insertSchedulesRaw: true,
   lockSchedules: true,
   dueSchedules: true,
   saveSchedules: true,
@@ -76,6 +79,7 @@ const VERBS: Record<keyof Tx, true> = {
   insertRuns: true,
   runOf: true,
   setActivity: true,
+  hasTriggered: true,
   noteRun: true,
   overlap: true,
   firstWaiting: true,
@@ -312,6 +316,54 @@ export function upkeepTopics(each: Each): void {
     assert.equal(await within(spine, async (tx) => tx.dropEmptyFlushes(99, 10)), 0);
     await within(spine, async (tx) => tx.appendEvents([event(4)], 4));
     assert.equal((await store.read.eventsOf(1, 0, 9)).length, 1);
+  });
+
+  each('takes schedules in with the numbers they had, and goes on behind them', async (spine) => {
+    const made = await plan(spine, { name: 'ü', schedule: '0 3 * * *' });
+    const { read } = spine.store;
+    const moved = { ...made, no: 41, id: 'moved', enabled: false, consecutiveErrors: 3 };
+    await within(spine, async (tx) => {
+      await tx.deleteSchedules([made.id]);
+      await tx.insertSchedulesRaw([moved]);
+      await tx.insertSchedulesRaw([]);
+    });
+    assert.deepEqual(await read.schedules({ afterNo: 0, limit: 10 }), [moved]);
+    const next = await plan(spine);
+    assert.equal(next.no, 42);
+    const stamps = async () => read.scheduleStamps({ afterNo: 41, limit: 10 });
+    const [before] = await stamps();
+    assert.deepEqual([before?.no, before?.id, before?.updatedAt], [42, next.id, next.updatedAt]);
+    await runNow(spine, next);
+    await doNext(spine);
+    assert.notEqual((await stamps())[0]?.stamp, before?.stamp);
+  });
+
+  each('tells for many jobs at once what they have beside their rows', async (spine) => {
+    const parent = await plan(spine);
+    const child = await plan(spine, { parent_id: parent.id, approval_required: true });
+    const run = await runNow(spine, parent);
+    await doNext(spine);
+    const { read } = spine.store;
+    const [started] = await runsOf(spine, child);
+    const nos = [run.no, started?.job.no ?? 0, 999];
+    assert.deepEqual(
+      (await read.runsByNo(nos)).map(({ jobNo, kind, triggeredBy }) => [jobNo, kind, triggeredBy]),
+      [
+        [nos[0], 'manual', null],
+        [nos[1], 'chain', run.no],
+      ],
+    );
+    assert.deepEqual(
+      (await read.approvalsByNo(nos)).map(({ jobNo, status }) => [jobNo, status]),
+      [[nos[1], 'pending']],
+    );
+    assert.deepEqual(await read.chainStarters(nos), [run.no]);
+    assert.deepEqual(await read.endedRuns(10), [run.no]);
+    const history = await read.runHistory(parent.id, 10);
+    assert.deepEqual(
+      history.map(({ kind, state, settled, createdAt }) => [kind, state, settled, createdAt]),
+      [['manual', 'done', SETTLED, run.createdAt]],
+    );
   });
 }
 

@@ -35,7 +35,7 @@ export function spineContract({ name, skip = false, start: startPlain }: Contrac
 }
 
 /** Every answer that a test gets is also held against the API's description. */
-function withChecks(server: TestServer): TestServer {
+export function withChecks(server: TestServer): TestServer {
   const clients = ['head', 'left', 'right', 'anyone'] as const;
   // A copy would read the changing properties (pid, running) only once.
   return Object.create(

@@ -28,6 +28,7 @@ const TABLE: { readonly [K in JobCommand['kind']]: Row } = {
   release: { ...same('lease_lost!'), running: 'queued: job.released' },
   snooze: { ...same('lease_lost!'), running: 'scheduled: job.snoozed' },
   log: { ...same('lease_lost!'), running: 'running:' },
+  note: { ...same('lease_lost!'), running: 'running:' },
   comment: Object.fromEntries(STATES.map((state) => [state, `${state}: job.comment`])) as Row,
   cancel: {
     ...same('cancelled: job.cancelled'),

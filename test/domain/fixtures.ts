@@ -87,6 +87,7 @@ const BODIES: {
   release: { kind: 'release', reason: 'lunch' },
   snooze: { kind: 'snooze', untilAt: NOW + 9_000 },
   log: { kind: 'log', lines: [{ at: NOW, level: 'info', text: 'hello' }] },
+  note: { kind: 'note', note: { sessionKey: 'scheduler:a:b' } },
   comment: { kind: 'comment', text: 'well done' },
   cancel: { kind: 'cancel', reason: 'no need' },
   retry: { kind: 'retry' },
@@ -104,6 +105,7 @@ const BY_HOLDER: readonly JobCommand['kind'][] = [
   'release',
   'snooze',
   'log',
+  'note',
 ];
 
 /** A plain command of each kind; those of a holder carry the token unless told otherwise. */

@@ -145,7 +145,7 @@ holds('no heartbeat shortens a lease', ({ before, step, decision }) => {
 });
 
 holds('whoever sends a token that is not the current one changes nothing', ({ before, step, decision }) => {
-  const byToken = ['heartbeat', 'complete', 'fail', 'release', 'snooze', 'log'].includes(step.kind);
+  const byToken = ['heartbeat', 'complete', 'fail', 'release', 'snooze', 'log', 'note'].includes(step.kind);
   if (!byToken || step.token !== 'old') return;
   const { seq: _, ...after } = decision.job;
   const { seq: __, ...was } = before;

@@ -18,7 +18,7 @@ import {
   TOKEN,
 } from './fixtures.ts';
 
-const WRITES = ['heartbeat', 'complete', 'fail', 'release', 'snooze', 'log'] as const;
+const WRITES = ['heartbeat', 'complete', 'fail', 'release', 'snooze', 'log', 'note'] as const;
 const ENDINGS = ['complete', 'fail', 'release', 'snooze'] as const;
 
 test('with the current token the caller may write, whoever it is', () => {

@@ -65,7 +65,8 @@ test('a state is final or open, never both', () => {
 });
 
 test('a job waits for its dependencies first, then for its time, then for its approval', () => {
-  const at = (waitingFor: number, runAt: number): State => admit({ waitingFor, runAt, approval: 'none' }, NOW);
+  const at = (waitingFor: number, runAt: number): State =>
+    admit({ waitingFor, runAt, approval: 'none' }, NOW);
   assert.equal(at(1, NOW + 1), 'blocked');
   assert.equal(at(1, NOW), 'blocked');
   assert.equal(at(0, NOW + 1), 'scheduled');

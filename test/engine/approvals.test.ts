@@ -128,6 +128,27 @@ onEvery(DIALECTS, (each) => {
     assert.equal((await refused(spine.engine.approvals.resolve(HEAD, job.id, YES))).code, 'conflict');
   });
 
+  each(
+    'a run that is cancelled before it comes to its gate asks nobody, and takes nobody’s place',
+    async (spine) => {
+      const draft = { approval_required: true, max_pending_approvals: 1, trigger_delay_s: 60 };
+      const parent = await plan(spine, { name: 'build', target: 'builds' });
+      const child = await plan(spine, { name: 'deploy', parent_id: parent.id, ...draft });
+      for (const end of ['cancelled', 'awaiting_approval']) {
+        await runNow(spine, parent);
+        const built = await take(spine, ['builds']);
+        assert.ok(built);
+        await spine.engine.leases.complete(HEAD, built.job.id, built.job.leaseToken, 'ok');
+        await pump(spine);
+        const waiting = (await spine.engine.runs.list({ scheduleId: child.id, limit: 1 }))[0]?.job;
+        if (end === 'cancelled') await spine.engine.jobs.cancel(HEAD, waiting?.id ?? '', 'too early');
+        await pass(spine, 60_000);
+        assert.equal((await statuses(spine, child)).at(-1), end);
+      }
+      assert.equal((await spine.engine.approvals.list({ limit: 10 })).length, 1);
+    },
+  );
+
   each('a delayed job comes to its gate when its time has come, not before', async (spine) => {
     const job = await create(spine, { approval: {}, runAt: spine.engine.now() + 5_000 });
     assert.deepEqual(await spine.engine.approvals.list({ limit: 10 }), []);

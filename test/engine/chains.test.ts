@@ -274,6 +274,28 @@ onEvery(DIALECTS, (each) => {
     assert.equal(await take(spine), null);
   });
 
+  each(
+    'a run that is opened again counts as under way, and its children fire once all the same',
+    async (spine) => {
+      const parent = await plan(spine, { name: 'parent' });
+      const child = await plan(spine, {
+        name: 'child',
+        parent_id: parent.id,
+        target: 'x',
+        trigger_on: 'complete',
+      });
+      const run = await runNow(spine, parent);
+      await failNext(spine);
+      await spine.engine.jobs.retry(HEAD, run.id);
+      await runNow(spine, parent);
+      assert.deepEqual(await statuses(spine, parent), ['pending', 'skipped']);
+      await doNext(spine);
+      assert.deepEqual(await statuses(spine, parent), ['ok', 'skipped']);
+      assert.equal((await runsOf(spine, child)).length, 1);
+      assert.deepEqual(await spine.store.read.unsettled(10), []);
+    },
+  );
+
   each('a chain of a schedule that deletes itself runs to its end before it goes', async (spine) => {
     const parent = await plan(spine, { name: 'parent', delete_after_run: true });
     const child = await plan(spine, { name: 'child', parent_id: parent.id });

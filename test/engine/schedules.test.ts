@@ -145,7 +145,8 @@ onEvery(DIALECTS, (each) => {
       const made = await plan(spine);
       assert.equal((await spine.engine.schedules.get(made.id.slice(0, 30))).id, made.id);
       await plan(spine);
-      for (const which of ['nope', '%', made.id.slice(0, 4), 'ffffffff'])
+      assert.equal((await refused(spine.engine.schedules.get(made.id.slice(0, 4)))).code, 'conflict');
+      for (const which of ['nope', '%', 'ffffffff'])
         assert.equal((await refused(spine.engine.schedules.get(which))).code, 'not_found');
     },
   );

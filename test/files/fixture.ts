@@ -65,11 +65,13 @@ export function openBench(dir: string = makeDir(), file = 'spine.db'): Bench {
 }
 
 /** Runs passes until nothing is left to do. */
-export async function drain(duty: { runOnce(): Promise<{ done: number; more: boolean }> }): Promise<number> {
+export async function drain(duty: {
+  runOnce(): Promise<{ done: number; more: boolean; nextInMs?: number }>;
+}): Promise<number> {
   for (let total = 0; ; ) {
-    const { done, more } = await duty.runOnce();
+    const { done, more, nextInMs } = await duty.runOnce();
     total += done;
-    if (done === 0 && !more) return total;
+    if (done === 0 && !more && nextInMs === undefined) return total;
   }
 }
 
@@ -119,7 +121,7 @@ export async function makeWork({ engine, clock, store }: Bench): Promise<void> {
 /** What the settling loop does. */
 export async function settleAll(engine: OpenEngine, store: Store): Promise<void> {
   for (let nos = await store.read.unsettled(100); nos.length > 0; nos = await store.read.unsettled(100)) {
-    for (const no of nos) await settle(engine.core, no);
+    await settle(engine.core, nos);
   }
 }
 

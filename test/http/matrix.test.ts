@@ -28,6 +28,8 @@ const BODIES: Readonly<Record<string, (things: Things) => object>> = {
   snoozeJob: () => ({ untilAt: 1 }),
   writeLogs: () => ({ lines: [{ text: 'hello' }] }),
   savePool: () => ({ capacity: 1 }),
+  createSchedule: () => ({ name: 'nightly', schedule: '0 2 * * *', payload_message: 'Sleep well' }),
+  sendMessage: () => ({ kind: 'spawn', body: { name: 'child', payload_message: 'Hello' } }),
   addToken: () => ({ name: 'another', role: 'viewer' }),
 };
 const FORM = '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nhi\r\n--x--\r\n';
@@ -95,6 +97,8 @@ function refusalFor(operation: DescribedOperation, role: Role, whose: Whose): 0 
   if (!roles.includes(role)) return 401;
   if (operation.operationId === 'createJob' || operation.operationId === 'createJobs')
     return parentRefusal(role, whose);
+  // Only a run that a schedule made may ask for another one.
+  if (operation.operationId === 'sendMessage' && role === 'run') return 403;
   if (!ABOUT_JOBS.includes(operation)) return operation.path.includes('{') ? null : 0;
   if (whose === 'none') return 404;
   // Head and a viewer of all targets see every job.
@@ -118,7 +122,7 @@ function call({ clients, things }: World, operation: DescribedOperation, role: R
   const isForm = requestBody?.content['multipart/form-data'] !== undefined;
   const options: RequestOptions = isForm
     ? { raw: FORM, headers: { 'content-type': 'multipart/form-data; boundary=x' } }
-    : method === 'POST' || method === 'PUT'
+    : method !== 'GET' && method !== 'DELETE'
       ? { body: BODIES[operationId]?.(things[whose]) ?? {} }
       : {};
   return clients[role].request(method, path, options);
@@ -155,6 +159,17 @@ async function openWorld(t: TestContext): Promise<World> {
 }
 
 async function snapshot({ clients: { head } }: World): Promise<unknown> {
-  const paths = ['/jobs', '/tokens', '/types', '/pools', '/pauses', '/audit'];
+  const paths = [
+    '/jobs',
+    '/tokens',
+    '/types',
+    '/pools',
+    '/pauses',
+    '/audit',
+    '/schedules',
+    '/runs',
+    '/approvals',
+    '/messages',
+  ];
   return Promise.all(paths.map(async (path) => (await head.get(path)).body));
 }

@@ -45,7 +45,7 @@ suite('the description of the API', () => {
       ok(Array.isArray(security), operationId);
       strictEqual(security.length > 0, operation['x-roles'] !== undefined);
       strictEqual(statuses.includes('401'), security.length > 0);
-      if (operation.requestBody) ok(method === 'POST' || method === 'PUT', operationId);
+      if (operation.requestBody) ok(['POST', 'PUT', 'PATCH'].includes(method), operationId);
     }
   });
 

@@ -4,9 +4,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import type { Job } from '../../src/domain/job.ts';
 import { openJournal } from '../../src/files/journal.ts';
-import { readJournal } from '../../src/files/journal-read.ts';
 import { openProjection } from '../../src/files/projection.ts';
-import { rebuild, type RebuildReport } from '../../src/import/rebuild.ts';
 import type { Store } from '../../src/store/store.ts';
 import {
   allJobs,
@@ -19,28 +17,7 @@ import {
   openBench,
   settleAll,
 } from '../files/fixture.ts';
-
-function journalOf(bench: Bench, more: object = {}) {
-  return openJournal({
-    dir: path.join(bench.dir, 'journal'),
-    store: bench.store,
-    clock: bench.clock,
-    ...more,
-  });
-}
-
-/** Rebuilds into a second database beside the first. */
-async function rebuilt(bench: Bench): Promise<{ other: Bench; report: RebuildReport }> {
-  const other = openBench(bench.dir, 'spine.db.new');
-  const report = await rebuild({
-    journal: readJournal(path.join(bench.dir, 'journal')),
-    store: other.store,
-    dir: bench.dir,
-    now: bench.clock.now(),
-    defaults: { leaseMs: 60_000, maxAttempts: 3 },
-  });
-  return { other, report };
-}
+import { journalOf, rebuilt } from './rebuilding.ts';
 
 async function settingsOf({ read }: Store) {
   const { pauses } = await read.routing();
@@ -65,7 +42,7 @@ test('the journal brings back every job as it was, and the database can go on', 
   const jobs = await allJobs(bench.store);
   deepStrictEqual(
     { ...report, events: 0 },
-    { from: 'journal', jobs: jobs.length, events: 0, blobs: 0, unreadable: [], uncertain: 0 },
+    { from: 'journal', jobs: jobs.length, events: 0, blobs: 0, schedules: 0, unreadable: [], uncertain: 0 },
   );
   // The holder of a lease goes on with it, and new events get new places.
   const running = jobs.find(
@@ -235,14 +212,14 @@ test('dependents of a job that had ended are admitted again by the settling loop
   const finish = async (on: Bench, job: Job): Promise<void> => {
     const { job: held } = await on.engine.leases.claim(LEFT, job.id);
     await on.engine.leases.complete(LEFT, job.id, held.leaseToken, null);
-    for (const no of await on.store.read.unsettled(10)) await settle(on.engine.core, no);
+    await settle(on.engine.core, await on.store.read.unsettled(10));
   };
   await finish(bench, a);
   const journal = await journalOf(bench);
   await drain(journal);
   await journal.close();
   const { other } = await rebuilt(bench);
-  for (const no of await other.store.read.unsettled(10)) await settle(other.engine.core, no);
+  await settle(other.engine.core, await other.store.read.unsettled(10));
   strictEqual((await allJobs(other.store))[2]?.waitingFor, 1);
   await finish(other, b);
   strictEqual((await allJobs(other.store))[2]?.state, 'queued');

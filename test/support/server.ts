@@ -217,6 +217,8 @@ function environment(
     SPINE_PORT: String(port),
     SPINE_DATA_DIR: dataDir,
     SPINE_LOG_LEVEL: options.logLevel ?? 'warn',
+    // A gateway of the machine's own has no part in a test.
+    SPINE_GATEWAY: 'off',
     HEAD_TOKEN: tokens.head,
     LEFT_CLAW_TOKEN: tokens.left,
     RIGHT_CLAW_TOKEN: tokens.right,

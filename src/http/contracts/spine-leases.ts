@@ -88,11 +88,12 @@ export const leaseRows: readonly Row[] = [
     answer: EndedMaybeNext,
     errors: HELD,
     handle: async (call) => {
-      const { requeue = true, next } = call.body;
+      const { requeue = true, cause = null, next } = call.body;
       const error = atMost(call.body.error, 'error', LIMITS.errorChars);
       const id = await jobId(call);
-      if (next !== undefined) return endThenClaim(call, id, { verb: 'fail', error, requeue }, next);
-      return answer(call, await call.engine.leases.fail(call.actor, id, tokenOf(call), error, requeue));
+      if (next !== undefined) return endThenClaim(call, id, { verb: 'fail', error, requeue, cause }, next);
+      const { leases } = call.engine;
+      return answer(call, await leases.fail(call.actor, id, tokenOf(call), error, requeue, cause));
     },
   }),
   row({

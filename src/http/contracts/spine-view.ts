@@ -63,6 +63,8 @@ function shownWhenSet(job: Job, { input, typeName, retryOfId, parentId }: JobDet
     waitingFor: job.waitingFor || undefined,
     parentId: parentId ?? undefined,
     scheduleId: job.scheduleId ?? undefined,
+    approval: job.approval === 'none' ? undefined : job.approval,
+    cause: job.cause ?? undefined,
     cancelRequested: job.cancelRequested || undefined,
     reason: job.reason ?? undefined,
     releaseReason: job.state === 'cancelled' || job.cancelRequested ? undefined : (job.reason ?? undefined),

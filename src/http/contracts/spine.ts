@@ -2,6 +2,7 @@
 
 import { describeApi } from '../openapi.ts';
 import type { Described, Row } from '../routes.ts';
+import { schedulerRoutes, schedulerRows } from './scheduler.ts';
 import { adminRows } from './spine-admin.ts';
 import { blobRows } from './spine-blobs.ts';
 import { claimRows } from './spine-claims.ts';
@@ -16,10 +17,10 @@ const aboutJobs = [...publicRows, ...jobRows, ...claimRows, ...leaseRows];
 const aboutAll = [...eventRows, ...numberRows, ...adminRows, ...tokenRows];
 
 /** All that take JSON or nothing. */
-export const spineRows: readonly Row[] = [...aboutJobs, ...aboutAll];
+export const spineRows: readonly Row[] = [...aboutJobs, ...aboutAll, ...schedulerRows];
 
 /** Every route of the door, those of files too. */
-export const spineRoutes: readonly Described[] = [...aboutJobs, ...blobRows, ...aboutAll];
+export const spineRoutes: readonly Described[] = [...aboutJobs, ...blobRows, ...aboutAll, ...schedulerRoutes];
 
 export function describeSpine(version: string): Record<string, unknown> {
   return describeApi(spineRoutes, version);

@@ -2,7 +2,7 @@
 
 import type { ApprovalAuto } from '../../domain/schedule.ts';
 import type { ApprovalRecord, ApprovalRow, ApprovalStatus } from '../types/scheduling.ts';
-import { locking, perDialect, type Row, type Shape, type Sql, type Value } from './driver.ts';
+import { type KeyQuery, locking, perDialect, type Row, type Shape, type Sql, type Value } from './driver.ts';
 
 const COLUMNS = [
   ['job_no', 'bigint'],
@@ -113,6 +113,15 @@ export async function approvals(
 export async function approval(sql: Sql, jobNo: number): Promise<ApprovalRecord | null> {
   const [row] = await sql.all(`${RECORD} and approval.job_no = $1`, [jobNo]);
   return row === undefined ? null : recordFrom(row);
+}
+
+const byNo: KeyQuery = {
+  one: `select ${SELECTED} from approval where job_no = $1`,
+  many: `select ${SELECTED} from approval where job_no = any($1::bigint[])`,
+};
+
+export async function approvalsByNo(sql: Sql, jobNos: readonly number[]): Promise<ApprovalRow[]> {
+  return (await sql.byKeys(byNo, jobNos)).map(approvalFrom);
 }
 
 export async function expiredApprovals(sql: Sql, now: number, limit: number) {

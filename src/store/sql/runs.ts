@@ -1,8 +1,9 @@
 /** What a job has beside its row when a schedule made it. */
 
-import type { RunKind } from '../../domain/schedule.ts';
-import type { Run, RunActivity, RunFilter, RunNote, RunRecord } from '../types/scheduling.ts';
-import type { Row, Shape, Sql, Value } from './driver.ts';
+import type { FailureCause, Settlement, State } from '../../domain/job.ts';
+import type { RunKind, RunNote } from '../../domain/schedule.ts';
+import type { PastRun, Run, RunActivity, RunFilter, RunRecord } from '../types/scheduling.ts';
+import type { KeyQuery, Row, Shape, Sql, Value } from './driver.ts';
 import { JOB_COLUMNS, JOB_WIDTH, jobFrom } from './job-row.ts';
 
 const COLUMNS = [
@@ -59,6 +60,53 @@ export function insertRuns(sql: Sql, rows: readonly Run[]) {
 export async function runOf(sql: Sql, jobNo: number): Promise<Run | null> {
   const [row] = await sql.all(`select ${SELECTED} from run where job_no = $1`, [jobNo]);
   return row === undefined ? null : runFrom(row);
+}
+
+const byNo: KeyQuery = {
+  one: `select ${SELECTED} from run where job_no = $1`,
+  many: `select ${SELECTED} from run where job_no = any($1::bigint[])`,
+};
+
+export async function runsByNo(sql: Sql, jobNos: readonly number[]): Promise<Run[]> {
+  return (await sql.byKeys(byNo, jobNos)).map((row) => runFrom(row));
+}
+
+// Served by run_triggered_once.
+const starters: KeyQuery = {
+  one: "select distinct triggered_by from run where kind = 'chain' and triggered_by = $1",
+  many: "select distinct triggered_by from run where kind = 'chain' and triggered_by = any($1::bigint[])",
+};
+
+export async function chainStarters(sql: Sql, jobNos: readonly number[]): Promise<number[]> {
+  return (await sql.byKeys(starters, jobNos)).map((row) => row[0] as number);
+}
+
+/** Walks the newest runs; those that have not ended are few. */
+export async function endedRuns(sql: Sql, limit: number): Promise<number[]> {
+  const text = `select run.job_no from run join job on job.no = run.job_no
+    where job.finished_at is not null order by run.job_no desc limit $1 + 0`;
+  return (await sql.all(text, [limit])).map((row) => row[0] as number);
+}
+
+export async function runHistory(sql: Sql, scheduleId: string, limit: number): Promise<PastRun[]> {
+  const text = `select run.kind, run.due_at, job.created_at, job.state, job.cause, job.finished_at, job.settled, job.retry_at
+    from run join job on job.no = run.job_no
+    where run.schedule_id = $1 and job.state <> 'skipped' order by run.job_no desc limit $2 + 0`;
+  return (await sql.all(text, [scheduleId, limit])).map((row) => ({
+    kind: row[0] as RunKind,
+    dueAt: row[1] as number | null,
+    createdAt: row[2] as number,
+    state: row[3] as State,
+    cause: row[4] as FailureCause | null,
+    finishedAt: row[5] as number | null,
+    settled: row[6] as Settlement,
+    retryAt: row[7] as number | null,
+  }));
+}
+
+export async function hasTriggered(sql: Sql, jobNo: number, scheduleId: string): Promise<boolean> {
+  const text = "select 1 from run where triggered_by = $1 and schedule_id = $2 and kind = 'chain'";
+  return (await sql.all(text, [jobNo, scheduleId])).length > 0;
 }
 
 export async function setActivity(sql: Sql, jobNo: number, active: RunActivity): Promise<void> {

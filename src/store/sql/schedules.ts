@@ -2,7 +2,7 @@
 
 import type { Schedule, ScheduleSpec } from '../../domain/schedule.ts';
 import type { RunStatus } from '../../domain/words.ts';
-import type { ScheduleEdge, Tick } from '../types/scheduling.ts';
+import type { ScheduleEdge, ScheduleStamp, Tick } from '../types/scheduling.ts';
 import { type KeyQuery, locking, perDialect, type Row, type Shape, type Sql } from './driver.ts';
 
 const COLUMNS = [
@@ -64,6 +64,21 @@ function scheduleFrom(row: Row): Schedule {
 export async function insertSchedule(sql: Sql, schedule: Omit<Schedule, 'no'>): Promise<number> {
   const [no] = await sql.insertNumbered(SCHEDULE, [scheduleRow(schedule)], 'id');
   return no as number;
+}
+
+const RAW: Shape = { table: 'schedule', columns: [['no', 'bigint'], ...COLUMNS] };
+
+export async function insertSchedulesRaw(sql: Sql, schedules: readonly Schedule[]): Promise<void> {
+  await sql.insert(
+    RAW,
+    schedules.map((schedule) => [schedule.no, ...scheduleRow(schedule)]),
+  );
+  // PostgreSQL draws new numbers from a sequence, which must not meet the ones that were brought along.
+  if (sql.dialect === 'postgres' && schedules.length > 0)
+    await sql.all(
+      "select setval(pg_get_serial_sequence('schedule', 'no'), (select max(no) from schedule))",
+      [],
+    );
 }
 
 const lock: KeyQuery = {
@@ -131,8 +146,10 @@ const below = `
   )
   select id from family`;
 
-export async function relativesOf(sql: Sql, id: string): Promise<string[]> {
-  return (await sql.all(above, [id])).map((row) => row[0] as string);
+export async function relativesOf(sql: Sql, ids: readonly string[]): Promise<string[]> {
+  const many = above.replaceAll('= $1', '= any($1::text[])');
+  const rows = await sql.byKeys({ one: above, many }, ids);
+  return [...new Set(rows.map((row) => row[0] as string))];
 }
 
 export async function subtreeOf(sql: Sql, id: string): Promise<string[]> {
@@ -203,6 +220,20 @@ export async function schedules(
   const enabled = filter.enabled === undefined ? '' : `and enabled = ${filter.enabled ? 1 : 0}`;
   const text = `select ${SELECTED} from schedule where no > $1 ${enabled} order by no limit $2 + 0`;
   return (await sql.all(text, [filter.afterNo, filter.limit])).map(scheduleFrom);
+}
+
+export async function scheduleStamps(
+  sql: Sql,
+  filter: { readonly afterNo: number; readonly limit: number },
+): Promise<ScheduleStamp[]> {
+  const text = `select no, id, updated_at, enabled, next_run_at, last_run_at, last_status, consecutive_errors
+    from schedule where no > $1 order by no limit $2 + 0`;
+  return (await sql.all(text, [filter.afterNo, filter.limit])).map((row) => ({
+    no: row[0] as number,
+    id: row[1] as string,
+    updatedAt: row[2] as number,
+    stamp: row.slice(2).join(' '),
+  }));
 }
 
 export async function nextScheduleAt(sql: Sql): Promise<number | null> {

@@ -1,7 +1,7 @@
 /** What the scheduler keeps in the store, and the verbs for it. */
 
 import type { Job } from '../../domain/job.ts';
-import type { ApprovalAuto, RunKind, Schedule } from '../../domain/schedule.ts';
+import type { ApprovalAuto, RunKind, RunNote, Schedule } from '../../domain/schedule.ts';
 
 type MaybePromise<T> = T | Promise<T>;
 
@@ -28,10 +28,6 @@ export interface Run {
   readonly contextSummary: string | null;
 }
 
-export type RunNote = Partial<
-  Pick<Run, 'sessionKey' | 'transport' | 'dispatchedAt' | 'lastHeartbeat' | 'contextSummary'>
->;
-
 /** A run as people look at it. */
 export interface RunRecord {
   readonly job: Job;
@@ -51,6 +47,10 @@ export interface RunFilter {
   readonly before?: number;
   readonly limit: number;
 }
+
+/** A run as far as its schedule goes by it. */
+export type PastRun = Pick<Run, 'kind' | 'dueAt'> &
+  Pick<Job, 'createdAt' | 'state' | 'cause' | 'finishedAt' | 'settled' | 'retryAt'>;
 
 /** One tick that fired, or a row of ticks that did not. */
 export interface Tick {
@@ -107,6 +107,11 @@ export interface Message {
   readonly expiresAt: number | null;
 }
 
+/** Differs after every change, unless two came in the same millisecond. */
+export interface ScheduleStamp extends Pick<Schedule, 'no' | 'id' | 'updatedAt'> {
+  readonly stamp: string;
+}
+
 export interface ScheduleEdge {
   readonly id: string;
   readonly parentId: string | null;
@@ -115,6 +120,8 @@ export interface ScheduleEdge {
 
 export interface SchedulingTx {
   insertSchedule(schedule: Omit<Schedule, 'no'>): MaybePromise<number>;
+  /** With the numbers they had: for a rebuild. */
+  insertSchedulesRaw(schedules: readonly Schedule[]): MaybePromise<void>;
   /** Locked in the order of their numbers, always before any of their jobs. */
   lockSchedules(ids: readonly string[]): MaybePromise<Schedule[]>;
   /** Enabled ones whose moment has come, locked; those another server looks at are passed over. */
@@ -123,8 +130,8 @@ export interface SchedulingTx {
   deleteSchedules(ids: readonly string[]): MaybePromise<void>;
   /** Every schedule and its parent, with the right to change them: nobody else does at the same time. */
   lockChains(): MaybePromise<ScheduleEdge[]>;
-  /** The schedule itself, those above it and its children: everything that the end of one of its runs may touch. */
-  relativesOf(id: string): MaybePromise<string[]>;
+  /** The schedules themselves, those above them and their children: all that the end of one of their runs may touch. */
+  relativesOf(ids: readonly string[]): MaybePromise<string[]>;
   /** The schedule and everything below it. */
   subtreeOf(id: string): MaybePromise<string[]>;
 
@@ -136,6 +143,8 @@ export interface SchedulingTx {
 
   insertRuns(rows: readonly Run[]): MaybePromise<void>;
   runOf(jobNo: number): MaybePromise<Run | null>;
+  /** Whether the end of this run has started a run of that schedule. */
+  hasTriggered(jobNo: number, scheduleId: string): MaybePromise<boolean>;
   setActivity(jobNo: number, active: RunActivity): MaybePromise<void>;
   noteRun(jobNo: number, note: RunNote): MaybePromise<void>;
   /** How many runs of a schedule are under way, and how many wait in line. */
@@ -172,18 +181,30 @@ export interface SchedulingReads {
     readonly afterNo: number;
     readonly limit: number;
   }): MaybePromise<Schedule[]>;
+  /** The same schedules without what they say, for whoever only asks which have changed. */
+  scheduleStamps(filter: { readonly afterNo: number; readonly limit: number }): MaybePromise<ScheduleStamp[]>;
   /** How many runs wait in line, by schedule. */
   waitingRuns(scheduleIds: readonly string[]): MaybePromise<Map<string, number>>;
   nextScheduleAt(): MaybePromise<number | null>;
   missedTicks(scheduleId: string, limit: number): MaybePromise<Tick[]>;
   runs(filter: RunFilter): MaybePromise<RunRecord[]>;
   runOf(jobNo: number): MaybePromise<Run | null>;
+  /** Of those jobs that a schedule made. */
+  runsByNo(jobNos: readonly number[]): MaybePromise<Run[]>;
+  /** Which of these runs have started a child of their schedule by their end. */
+  chainStarters(jobNos: readonly number[]): MaybePromise<number[]>;
+  /** The newest runs that have ended. */
+  endedRuns(limit: number): MaybePromise<number[]>;
+  /** Of one schedule, newest first, without those that were skipped. */
+  runHistory(scheduleId: string, limit: number): MaybePromise<PastRun[]>;
   approvals(filter: {
     readonly status?: ApprovalStatus;
     readonly scheduleId?: string;
     readonly limit: number;
   }): MaybePromise<ApprovalRecord[]>;
   approval(jobNo: number): MaybePromise<ApprovalRecord | null>;
+  /** Of those jobs that have a gate, asked for or not. */
+  approvalsByNo(jobNos: readonly number[]): MaybePromise<ApprovalRow[]>;
   expiredApprovals(now: number, limit: number): MaybePromise<{ jobNo: number; auto: ApprovalAuto }[]>;
   nextApprovalAt(): MaybePromise<number | null>;
   message(id: string): MaybePromise<Message | null>;

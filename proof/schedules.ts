@@ -1,0 +1,115 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openScene, type RunBody, type ScheduleBody } from '../test/scheduler/support.ts';
+import { percentile } from './measure.ts';
+import { type ProofReport, report } from './report.ts';
+import type { ProofStore } from './stores.ts';
+
+export interface ScheduleLimits {
+  /** From the request for a run to its start, 95 of 100. */
+  readonly startMs: number;
+  /** From the start of a chain of ten links to its end. */
+  readonly chainMs: number;
+  /** From the moment at which all are due to the start of the last. */
+  readonly dueMs: number;
+}
+
+export interface SchedulesOptions {
+  readonly runs: number;
+  readonly due: number;
+  readonly agentMs: number;
+  readonly limits: ScheduleLimits;
+}
+
+const SHELL = { session_target: 'shell', payload_message: 'true' };
+const LINKS = 10;
+
+type Scene = Awaited<ReturnType<typeof openScene>>;
+
+/** How soon things start: by hand, along a chain, and a thousand at the same moment beside a slow agent. */
+export async function proveSchedules(store: ProofStore, options: SchedulesOptions): Promise<ProofReport> {
+  const startedMs = performance.now();
+  const { limits } = options;
+  await using scene = await openScene({ ...store.server, env: { SCHEDULER_TICK_MS: '10000' } });
+  const start = await byHand(scene, options.runs);
+  const chain = await alongChain(scene);
+  const crowd = await atOnce(scene, options);
+  const violations = [
+    ...(start > limits.startMs ? [`a run by hand started after ${start} ms (95 of 100)`] : []),
+    ...(chain > limits.chainMs ? [`a chain of ${LINKS} links took ${chain} ms`] : []),
+    ...(crowd.lastMs > limits.dueMs
+      ? [`the last of ${options.due} due runs started after ${crowd.lastMs} ms`]
+      : []),
+    ...crowd.violations,
+  ];
+  return report({
+    proof: 'schedules',
+    store: store.kind,
+    startedMs,
+    counts: { startP95Ms: start, chainMs: chain, due: options.due, lastStartMs: crowd.lastMs },
+    violations,
+    summary: `run-now to start p95 ${start} ms; chain of ${LINKS} links ${chain} ms; ${options.due} due runs all started within ${crowd.lastMs} ms beside a ${options.agentMs} ms agent call`,
+  });
+}
+
+async function byHand(scene: Scene, runs: number): Promise<number> {
+  const made = await scene.plan({ ...SHELL, name: 'by hand', overlap_policy: 'allow' });
+  const waits: number[] = [];
+  for (let i = 0; i < runs; i++) {
+    const askedAt = Date.now();
+    const { started_at } = await scene.ended(await scene.run(made));
+    waits.push(Date.parse(started_at ?? '') - askedAt);
+  }
+  return Math.round(percentile(waits, 0.95));
+}
+
+async function alongChain(scene: Scene): Promise<number> {
+  const links: ScheduleBody[] = [await scene.plan({ ...SHELL, name: 'link 0' })];
+  for (let i = 1; i <= LINKS; i++)
+    links.push(
+      await scene.plan({ ...SHELL, name: `link ${i}`, parent_id: links.at(-1)?.id, trigger_on: 'success' }),
+    );
+  const root = await scene.ended(await scene.run(links[0] as ScheduleBody));
+  for (;;) {
+    const [last] = await scene.runs(links.at(-1) as ScheduleBody);
+    if (last?.finished_at) return Date.parse(last.finished_at) - Date.parse(root.started_at ?? '');
+    await sleep(20);
+  }
+}
+
+async function atOnce(scene: Scene, { due, agentMs }: SchedulesOptions) {
+  scene.gateway.state.plan = () => ({ text: 'slow', delayMs: agentMs });
+  const leadMs = 10_000 + due * 20;
+  const dueAt = Date.now() + leadMs;
+  const at = new Date(dueAt).toISOString();
+  const agent = await scene.plan({ name: 'agent', payload_message: 'think', at });
+  const crowd: ScheduleBody[] = [];
+  for (let i = 0; i < due; i += 20) {
+    const some = Array.from({ length: Math.min(20, due - i) }, (_, k) =>
+      scene.plan({ ...SHELL, name: `due ${i + k}`, at }),
+    );
+    crowd.push(...(await Promise.all(some)));
+  }
+  const violations: string[] = [];
+  if (Date.now() > dueAt) violations.push('the schedules were made too slowly to be due together');
+  const runs = await finishedRuns(scene, due, dueAt);
+  const counts = Map.groupBy(runs, (run) => run.job_id);
+  const odd = crowd.filter(({ id }) => counts.get(id)?.length !== 1).length;
+  if (odd > 0) violations.push(`${odd} of ${due} schedules did not run exactly once`);
+  const [thinking] = await scene.runs(agent);
+  if (thinking?.status !== 'running')
+    violations.push(`the agent call was over too soon: ${thinking?.status}`);
+  const starts = runs.map(({ started_at }) => Date.parse(started_at ?? '') - dueAt);
+  return { lastMs: Math.max(...starts), violations };
+}
+
+/** All shell runs that became due then, once they have ended. */
+async function finishedRuns(scene: Scene, due: number, dueAt: number): Promise<RunBody[]> {
+  for (;;) {
+    const { body } = await scene.server.head.get<{ runs: RunBody[] }>('/runs?status=ok&limit=1000');
+    const found = body.runs.filter(
+      (run) => Date.parse(run.created_at) >= dueAt - 1_000 && run.kind !== 'manual',
+    );
+    if (found.length >= due || Date.now() > dueAt + 60_000) return found;
+    await sleep(200);
+  }
+}

@@ -1,0 +1,183 @@
+/** What a worker needs of a client, straight on the engine: the same answers and refusals as over HTTP, without HTTP. */
+
+import { SpineApiError } from '../client/errors.ts';
+import type { Platform } from '../client/platform.ts';
+import type { CallOptions, ClaimedJob, LogAccepted } from '../client/index.ts';
+import type {
+  BadEnd,
+  Beat,
+  ClaimNextOptions,
+  EndedAndNext,
+  EndedJob,
+  Held,
+  NewLogLine,
+  NextClaim,
+  Time,
+} from '../client/types.ts';
+import type { WorkerClient, WorkerJobs } from '../client/worker.ts';
+import type { Actor, ClaimedJob as Claimed } from '../domain/command.ts';
+import { SpineError } from '../domain/error.ts';
+import type { Job, JobDetails } from '../domain/job.ts';
+import type { Clock, Ids } from '../domain/ports.ts';
+import type { Ending } from '../engine/engine.ts';
+import type { OpenEngine } from '../engine/open.ts';
+import { claimedJson } from '../http/contracts/spine-claims.ts';
+import { jobJson, onlyInput } from '../http/contracts/spine-view.ts';
+import { asSpineError, errorAnswer } from '../http/errors.ts';
+
+export function embeddedClient(engine: OpenEngine, clock: Clock, actor: Actor): WorkerClient {
+  return { jobs: new EmbeddedJobs(engine, actor), platform: platformOf(clock, engine.core.ids) };
+}
+
+function platformOf(clock: Clock, ids: Ids): Platform {
+  return {
+    nowMs: () => clock.now(),
+    after: (delayMs, task) => clock.after(delayMs, task),
+    random: () => ids.fraction(),
+    randomId: () => ids.jobId(clock.now()),
+  };
+}
+
+class EmbeddedJobs implements WorkerJobs {
+  readonly #engine: OpenEngine;
+  readonly #actor: Actor;
+
+  constructor(engine: OpenEngine, actor: Actor) {
+    this.#engine = engine;
+    this.#actor = actor;
+  }
+
+  claimNext(claim: ClaimNextOptions = {}, { signal }: CallOptions = {}): Promise<readonly ClaimedJob[]> {
+    return answered(async () => {
+      // Nobody waits at an engine that stops; without this the worker would ask in circles.
+      if (this.#engine.core.stopping) throw new SpineError('shutting_down');
+      const { waitMs = 0 } = claim;
+      const wanted = { ...this.#wanted(claim), waitMs, ...(signal && { signal }) };
+      return this.#shown(await this.#engine.leases.claimNext(this.#actor, wanted));
+    });
+  }
+
+  heartbeat({ id, leaseToken }: Held, { progress }: { readonly progress?: unknown } = {}): Promise<Beat> {
+    return answered(async () => {
+      const { leases } = this.#engine;
+      return shown((await leases.heartbeat(this.#actor, id, leaseToken ?? null, progress)).job);
+    });
+  }
+
+  complete(
+    held: Held,
+    end: { readonly result?: unknown; readonly next: NextClaim },
+    options?: CallOptions,
+  ): Promise<EndedAndNext>;
+  complete(held: Held, end?: { readonly result?: unknown }, options?: CallOptions): Promise<EndedJob>;
+  complete(
+    held: Held,
+    { result, next }: { readonly result?: unknown; readonly next?: NextClaim } = {},
+  ): Promise<EndedJob | EndedAndNext> {
+    return this.#end(held, { verb: 'complete', result }, next);
+  }
+
+  fail(held: Held, end: BadEnd & { readonly next: NextClaim }, options?: CallOptions): Promise<EndedAndNext>;
+  fail(held: Held, end?: BadEnd, options?: CallOptions): Promise<EndedJob>;
+  fail(
+    held: Held,
+    { error, requeue = true, cause, next }: BadEnd & { readonly next?: NextClaim } = {},
+  ): Promise<EndedJob | EndedAndNext> {
+    return this.#end(held, { verb: 'fail', error, requeue, cause: cause ?? null }, next);
+  }
+
+  release({ id, leaseToken }: Held, { reason }: { readonly reason?: string } = {}): Promise<EndedJob> {
+    return answered(async () => {
+      const { leases } = this.#engine;
+      return shown((await leases.release(this.#actor, id, leaseToken ?? null, reason ?? null)).job);
+    });
+  }
+
+  snooze({ id, leaseToken }: Held, untilAt: Time): Promise<EndedJob> {
+    return answered(async () => {
+      const at = new Date(untilAt).getTime();
+      return shown((await this.#engine.jobs.snooze(this.#actor, id, at, leaseToken ?? null)).job);
+    });
+  }
+
+  log({ id, leaseToken }: Held, lines: readonly NewLogLine[]): Promise<LogAccepted> {
+    return answered(async () => {
+      const now = this.#engine.now();
+      const stamped = lines.map(({ text, level = 'info' }) => ({ text, level, at: now }));
+      const { job } = await this.#engine.leases.log(this.#actor, id, leaseToken ?? null, stamped);
+      return { accepted: lines.length, cancelRequested: job.cancelRequested };
+    });
+  }
+
+  #end(
+    { id, leaseToken = null }: { readonly id: string; readonly leaseToken?: string | null },
+    ending: Ending,
+    next: NextClaim | undefined,
+  ): Promise<EndedJob | EndedAndNext> {
+    const { leases } = this.#engine;
+    return answered(async () => {
+      if (next !== undefined) {
+        const wanted = this.#wanted(next);
+        const done = await leases.endThenClaim(this.#actor, id, leaseToken, ending, wanted);
+        return { job: shown(done.ended.job), next: await this.#shown(done.next) };
+      }
+      const { job } =
+        ending.verb === 'complete'
+          ? await leases.complete(this.#actor, id, leaseToken, ending.result)
+          : await leases.fail(this.#actor, id, leaseToken, ending.error, ending.requeue, ending.cause);
+      return shown(job);
+    });
+  }
+
+  /** Whatever this worker does may go on without it: the next holder looks after it. */
+  #wanted({ targets = [], types, max = 1, leaseMs, claimId }: NextClaim) {
+    return {
+      targets,
+      max,
+      policy: 'adopt',
+      ...(types && { types }),
+      ...(leaseMs !== undefined && { leaseMs }),
+      ...(claimId !== undefined && { claimId }),
+    } as const;
+  }
+
+  async #shown(claimed: readonly Claimed[]): Promise<readonly ClaimedJob[]> {
+    const texts = await claimedJson(this.#engine, claimed);
+    return texts.map((text) => JSON.parse(text) as ClaimedJob);
+  }
+}
+
+const NO_DETAILS: JobDetails = onlyInput(
+  { title: null, description: null, spec: null, meta: null, params: null, tags: [], budget: null },
+  null,
+);
+
+/** A worker asks such answers for the lease's end and the wish to cancel; what it was given it has. */
+function shown(job: Job): EndedJob {
+  return JSON.parse(jobJson(job, NO_DETAILS)) as EndedJob;
+}
+
+async function answered<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    throw apiError(error);
+  }
+}
+
+function apiError(cause: unknown): SpineApiError {
+  const { status, headers, body } = errorAnswer(asSpineError(cause), 'embedded');
+  const { error, message, hint, retryable, ...details } = body;
+  const retryAfterS = headers['retry-after'];
+  const facts = {
+    code: String(error),
+    status,
+    message: String(message),
+    hint: String(hint),
+    retryable: retryable === true,
+    details,
+    requestId: null,
+    retryAfterMs: retryAfterS === undefined ? null : Number(retryAfterS) * 1_000,
+  };
+  return new SpineApiError(facts, { cause });
+}

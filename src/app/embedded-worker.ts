@@ -1,0 +1,134 @@
+/** The workers inside the server: one for each gateway, and one for shell commands where they are allowed. */
+
+import type { Config } from '../config.ts';
+import type { Actor } from '../domain/command.ts';
+import type { Clock } from '../domain/ports.ts';
+import type { OpenEngine } from '../engine/open.ts';
+import { type Gateway, type GatewayOptions, openGateway } from '../gateway/gateway.ts';
+import { SYSTEM } from '../loops/reaper.ts';
+import { inheritedEnvironment } from '../runtime/environment.ts';
+import { EmbeddedWorker, type EmbeddedStatus } from '../worker/embedded.ts';
+import { GatewayRunner } from '../worker/gateway-runner.ts';
+import type { CancelWishes } from '../worker/ports.ts';
+import { ShellRunner } from '../worker/shell-runner.ts';
+import { embeddedClient } from './embedded-client.ts';
+import { embeddedNotes } from './embedded-notes.ts';
+import type { Log } from './log.ts';
+
+export interface EmbeddedWorkersOptions {
+  readonly engine: OpenEngine;
+  readonly config: Pick<
+    Config,
+    | 'gateway'
+    | 'gatewayUrl'
+    | 'gatewayToken'
+    | 'gatewayHookToken'
+    | 'gateways'
+    | 'gatewayConcurrency'
+    | 'openclawCli'
+    | 'shell'
+    | 'shellConcurrency'
+    | 'staleThresholdS'
+    | 'heartbeatCheckMs'
+    | 'tickMs'
+    | 'stated'
+  >;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Where commands reach this server. */
+  readonly url: string;
+  /** Opens the gateways of the settings; tests bring their own. */
+  readonly open?: (options: GatewayOptions) => Gateway;
+}
+
+export interface EmbeddedWorkers {
+  /** Takes nothing new, lets what runs come to an end within the time, and leaves behind what goes on by itself. */
+  stop(drainMs: number): Promise<void>;
+  status(): EmbeddedStatus[];
+}
+
+export async function startEmbeddedWorkers(options: EmbeddedWorkersOptions): Promise<EmbeddedWorkers> {
+  const gateways = options.config.gateway === 'off' ? [] : openGateways(options);
+  const workers = [
+    ...gateways.map((gateway) => gatewayWorker(options, gateway)),
+    ...(options.config.shell === 'on' ? [shellWorker(options)] : []),
+  ];
+  await takeOverOrphans(options.engine);
+  for (const worker of workers) worker.start();
+  return {
+    stop: async (drainMs) => {
+      await Promise.all(workers.map((worker) => worker.stop(drainMs)));
+      await Promise.all(gateways.map((gateway) => gateway.close()));
+    },
+    status: () => workers.map((worker) => worker.status()),
+  };
+}
+
+/** One server has a data folder to itself, so that whoever held a job before this start is gone. */
+async function takeOverOrphans({ core }: OpenEngine): Promise<void> {
+  if (core.store.dialect !== 'sqlite') return;
+  const ids = await core.store.read.adoptable();
+  await Promise.all(ids.map((id) => core.perform({ kind: 'expire', id, actor: SYSTEM, orphaned: true })));
+}
+
+function openGateways({ config, clock, open = openGateway }: EmbeddedWorkersOptions): Gateway[] {
+  const main = {
+    name: 'main',
+    url: config.gatewayUrl,
+    token: config.gatewayToken,
+    hookToken: config.gatewayHookToken,
+  };
+  return [main, ...(config.gateways ?? [])].map((place) =>
+    open({ ...place, cli: config.openclawCli, clock }),
+  );
+}
+
+const GATEWAY_WORKER: Actor = { name: 'gateway-worker', role: 'worker', targets: null };
+const SHELL_WORKER: Actor = { name: 'shell-worker', role: 'worker', targets: null };
+
+function gatewayWorker(options: EmbeddedWorkersOptions, gateway: Gateway): EmbeddedWorker {
+  const { engine, config, clock, log } = options;
+  const client = embeddedClient(engine, clock, GATEWAY_WORKER);
+  const runner = new GatewayRunner({
+    gateway,
+    platform: client.platform,
+    notes: embeddedNotes(engine, GATEWAY_WORKER),
+    log,
+    staleThresholdMs: config.staleThresholdS * 1_000,
+    checkMs: config.heartbeatCheckMs,
+    onTrouble: () => worker.lookAtGateway(),
+  });
+  const worker = new EmbeddedWorker({
+    target: `gateway:${gateway.name}`,
+    client,
+    runner,
+    concurrency: config.gatewayConcurrency,
+    gateway,
+    gatewayExpected: gateway.name !== 'main' || config.stated.gatewayUrl.origin !== 'default',
+    cancelWishes: cancelWishes(engine),
+    log,
+    tickMs: config.tickMs,
+  });
+  return worker;
+}
+
+function shellWorker({ engine, config, clock, log, url }: EmbeddedWorkersOptions): EmbeddedWorker {
+  const client = embeddedClient(engine, clock, SHELL_WORKER);
+  const notes = embeddedNotes(engine, SHELL_WORKER);
+  const inherited = inheritedEnvironment();
+  return new EmbeddedWorker({
+    target: 'shell',
+    client,
+    runner: new ShellRunner({ platform: client.platform, notes, log, inherited, url }),
+    concurrency: config.shellConcurrency,
+    gateway: null,
+    gatewayExpected: false,
+    cancelWishes: cancelWishes(engine),
+    log,
+    tickMs: config.tickMs,
+  });
+}
+
+function cancelWishes(engine: OpenEngine): CancelWishes {
+  return (jobs) => engine.runs.cancelRequested(jobs.map(({ no }) => no));
+}

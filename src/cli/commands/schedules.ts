@@ -1,0 +1,118 @@
+/** `spine schedules …`: look at them. */
+
+import type { MissedTicks, Schedule } from '../../client/index.ts';
+import type { Handler } from '../command.ts';
+import { usage } from '../failure.ts';
+import type { Session } from '../session.ts';
+import type { Line } from '../text/line.ts';
+import { table } from '../text/table.ts';
+import { relative } from '../text/times.ts';
+import { runTable, scheduleDetails, scheduleTable, treeLines } from './schedule-lines.ts';
+import { findSchedule, scheduleId } from './schedule-ref.ts';
+import { given } from './values.ts';
+
+const PAGE = 1_000;
+const EMPTY =
+  'No schedules. Create one with: spine schedules add --name "Report" --cron "0 9 * * 1-5" --message "…"';
+
+interface ListOptions {
+  readonly enabled?: boolean;
+  readonly disabled?: boolean;
+}
+
+export const listSchedules: Handler<ListOptions> = async (session, { options }) => {
+  if (options.enabled && options.disabled) throw usage('--enabled and --disabled exclude each other.');
+  const client = await session.client();
+  const enabled = options.enabled ? true : options.disabled ? false : undefined;
+  const schedules: Schedule[] = [];
+  for await (const each of client.schedules.list(given({ enabled, limit: PAGE }))) schedules.push(each);
+  session.out.result({
+    value: { schedules },
+    lines: () => {
+      if (schedules.length > 0) return scheduleTable(schedules, session.now(), session.out.columns);
+      session.out.note(EMPTY);
+      return [];
+    },
+    ids: () => schedules.map(({ id }) => id),
+  });
+};
+
+export const showTree: Handler = async (session) => {
+  const schedules = await (await session.client()).schedules.tree();
+  session.out.result({
+    value: { schedules },
+    lines: () => {
+      if (schedules.length === 0) session.out.note(EMPTY);
+      return treeLines(schedules, session.now());
+    },
+    ids: () => schedules.map(({ id }) => id),
+  });
+};
+
+export const getSchedule: Handler = async (session, { args: [name = ''] }) => {
+  const schedule = await findSchedule(await session.client(), name);
+  session.out.result({
+    value: schedule,
+    lines: () => scheduleDetails(schedule, session.now()),
+    ids: () => [schedule.id],
+  });
+};
+
+export const previewSchedule: Handler<{ readonly count: number }> = async (
+  session,
+  { args: [name = ''], options },
+) => {
+  const client = await session.client();
+  const preview = await client.schedules.preview(await scheduleId(client, name), options.count);
+  session.out.result({
+    value: preview,
+    lines: () => [
+      preview.rule,
+      ...preview.next_runs.map((time) => `  ${time}  ${relative(time, session.now())}`),
+    ],
+    ids: () => preview.next_runs,
+  });
+};
+
+interface Limited {
+  readonly limit: number;
+}
+
+export const runsOfSchedule: Handler<Limited> = async (session, { args: [name = ''], options }) => {
+  const client = await session.client();
+  const schedule = await findSchedule(client, name);
+  const page = await client.schedules.runs(schedule.id, { limit: options.limit });
+  session.out.result({
+    value: page,
+    lines: () => {
+      if (page.runs.length === 0) {
+        session.out.note(`${schedule.name} has not run yet. Run it with: spine schedules run ${schedule.id}`);
+        return [];
+      }
+      const names = new Map([[schedule.id, schedule.name]]);
+      return runTable(page.runs, names, session.now(), session.out.columns);
+    },
+    ids: () => page.runs.map(({ id }) => id),
+  });
+};
+
+export const missedTicks: Handler<Limited> = async (session, { args: [name = ''], options }) => {
+  const client = await session.client();
+  const missed = await client.schedules.missed(await scheduleId(client, name), options.limit);
+  session.out.result({ value: { missed }, lines: () => missedTable(session, missed) });
+};
+
+function missedTable(session: Session, missed: readonly MissedTicks[]): Line[] {
+  if (missed.length === 0) {
+    session.out.note('No tick was missed.');
+    return [];
+  }
+  const columns = [
+    { head: 'from' },
+    { head: 'until' },
+    { head: 'ticks', right: true },
+    { head: 'why', gives: true },
+  ];
+  const rows = missed.map(({ from, until, count, reason }) => [from, until, String(count), reason ?? '-']);
+  return table(columns, rows, session.out.columns);
+}

@@ -1,0 +1,30 @@
+/** A schedule as its file shows it: the names of the scheduler's door, and its number. */
+
+import { ruleInWords } from '../domain/cron-words.ts';
+import { type Schedule, timeRule } from '../domain/schedule.ts';
+import { toSnake } from '../domain/schedule-draft.ts';
+
+export function scheduleDocument(schedule: Schedule, queuedCount: number): string {
+  const { id, no, enabled, spec } = schedule;
+  const fields = {
+    id,
+    no,
+    enabled,
+    ...toSnake(spec),
+    rule: ruleInWords(timeRule(schedule)),
+    next_run_at: isoOrNull(schedule.nextRunAt),
+    last_run_at: isoOrNull(schedule.lastRunAt),
+    last_status: schedule.lastStatus,
+    consecutive_errors: schedule.consecutiveErrors,
+    queued_count: queuedCount,
+    created_at: isoOrNull(schedule.createdAt),
+    created_by: schedule.createdBy,
+    updated_at: isoOrNull(schedule.updatedAt),
+    spawned_by: schedule.spawnedBy,
+  };
+  return `${JSON.stringify(fields, null, 2)}\n`;
+}
+
+function isoOrNull(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}

@@ -1,0 +1,88 @@
+/** Messages that programs leave for the scheduler: a running job asks for another one. */
+
+import type { Static } from 'typebox';
+import { SpineError } from '../../domain/error.ts';
+import type { MessageDraft } from '../../engine/engine.ts';
+import { type Call, row, type Row } from '../routes.ts';
+import { Message, Messages } from '../scheduler-answers.ts';
+import { MessageBody, MessagesQuery } from '../scheduler-schemas.ts';
+import { READERS } from './scheduler-schedules.ts';
+import { messageView } from './scheduler-view.ts';
+
+type Body = Static<typeof MessageBody>;
+
+const PAGE = 100;
+
+export const messageRows: readonly Row[] = [
+  row({
+    method: 'POST',
+    path: '/messages',
+    name: 'sendMessage',
+    about: 'Leave a message. Kind spawn asks for a schedule that runs once; a run asks in its own name.',
+    who: ['head', 'run'],
+    body: MessageBody,
+    status: 201,
+    answer: Message,
+    errors: ['not_found', 'forbidden', 'conflict'],
+    handle: async (call) => messageView(await call.engine.messages.send(call.actor, await draftOf(call))),
+  }),
+  row({
+    method: 'GET',
+    path: '/messages',
+    name: 'listMessages',
+    about: 'List messages, newest first.',
+    who: READERS,
+    query: MessagesQuery,
+    answer: Messages,
+    errors: ['forbidden'],
+    handle: async ({ engine, actor, query }) => {
+      // A message is addressed to no target, so whoever sees only some sees none of them.
+      if (actor.targets !== null) throw new SpineError('forbidden');
+      const { kind, status, limit = PAGE } = query;
+      const filter = { ...(kind !== undefined && { kind }), ...(status !== undefined && { status }), limit };
+      return { messages: (await engine.messages.list(filter)).map(messageView) };
+    },
+  }),
+  row({
+    method: 'GET',
+    path: '/messages/:id',
+    name: 'getMessage',
+    about: 'Read a message and what became of it. A run reads those that it wrote.',
+    who: [...READERS, 'run'],
+    answer: Message,
+    errors: ['not_found'],
+    handle: async (call) => {
+      const { engine, actor, params } = call;
+      const message = await engine.messages.get(params['id'] ?? '');
+      const own = actor.onlyJob === undefined ? null : await engine.jobs.get(actor, actor.onlyJob);
+      if (own !== null && own.no !== message.jobNo) throw new SpineError('not_found', { id: message.id });
+      return messageView(message);
+    },
+  }),
+];
+
+/** Who writes is known from the token, except for head, who may write for anybody. */
+async function draftOf({ engine, actor, body }: Call<Body>): Promise<MessageDraft> {
+  const from = either(body, 'from_agent', 'fromAgent');
+  const to = either(body, 'to_agent', 'toAgent');
+  const job = either(body, 'job_id', 'jobId');
+  if (from !== undefined && actor.role !== 'head') {
+    const message = 'from_agent is known from your token; leave it out.';
+    throw new SpineError('bad_request', { field: 'from_agent' }, { message });
+  }
+  return {
+    kind: body.kind,
+    body: body.body,
+    ...(body.subject !== undefined && { subject: body.subject }),
+    ...(from !== undefined && { from }),
+    ...(to !== undefined && { to }),
+    ...(job !== undefined && { scheduleId: (await engine.schedules.get(job)).id }),
+  };
+}
+
+function either<A extends keyof Body, B extends keyof Body>(body: Body, one: A, other: B): Body[A] | Body[B] {
+  if (body[one] === undefined) return body[other];
+  if (body[other] === undefined || body[one] === body[other]) return body[one];
+  const message = `${one} and ${other} mean the same and must not differ.`;
+  throw new SpineError('bad_request', { field: one }, { message });
+}

@@ -1,0 +1,128 @@
+/** The history of what schedules made. */
+
+import type { Actor } from '../../domain/command.ts';
+import { SpineError } from '../../domain/error.ts';
+import type { State } from '../../domain/job.ts';
+import { mayTouch } from '../../domain/lease.ts';
+import type { RunStatus } from '../../domain/words.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { type Call, row, type Row } from '../routes.ts';
+import { Run, Runs, StaleRuns } from '../scheduler-answers.ts';
+import { RunsOfQuery, RunsQuery, ScheduleParams, StaleQuery } from '../scheduler-schemas.ts';
+import { CancelBody } from '../schemas.ts';
+import { ABOUT_ONE, HEAD, READERS, seen } from './scheduler-schedules.ts';
+import { listedRun, runView } from './scheduler-view.ts';
+import { jobId } from './spine-jobs.ts';
+
+type RunFilter = Parameters<Engine['runs']['list']>[0];
+type RunRecord = Awaited<ReturnType<Engine['runs']['get']>>;
+
+const EVERYONE = ['head', 'worker', 'viewer'] as const;
+const PAGE = 50;
+/** As long as an agent may be silent unless its schedule or the server says otherwise. */
+const STALE_S = 90;
+
+export const runRows: readonly Row[] = [
+  row({
+    method: 'GET',
+    path: '/schedules/:id/runs',
+    name: 'listRunsOfSchedule',
+    about: 'List the runs of a schedule, newest first and in pages.',
+    who: READERS,
+    params: ScheduleParams,
+    query: RunsOfQuery,
+    answer: Runs,
+    errors: ABOUT_ONE,
+    handle: async (call) => {
+      const { id: scheduleId } = await seen(call);
+      return page(call.engine, call.actor, { ...paging(call.query), scheduleId });
+    },
+  }),
+  row({
+    method: 'GET',
+    path: '/runs',
+    name: 'listRuns',
+    about: 'List runs, newest first and in pages: next_before is the before of the next one.',
+    who: EVERYONE,
+    query: RunsQuery,
+    answer: Runs,
+    handle: ({ engine, actor, query }) =>
+      page(engine, actor, {
+        ...paging(query),
+        ...(query.status !== undefined && SHOWN_AS[query.status]),
+      }),
+  }),
+  row({
+    method: 'GET',
+    path: '/runs/stale',
+    name: 'listStaleRuns',
+    about: `List running runs that showed no life for threshold_s seconds, ${STALE_S} unless said.`,
+    who: EVERYONE,
+    query: StaleQuery,
+    answer: StaleRuns,
+    handle: async ({ engine, actor, query }) => {
+      const stale = await engine.runs.stale((query.threshold_s ?? STALE_S) * 1_000, query.limit ?? PAGE);
+      return { runs: stale.filter(({ job }) => mayTouch(actor, job)).map(listedRun) };
+    },
+  }),
+  row({
+    method: 'GET',
+    path: '/runs/:id',
+    name: 'getRun',
+    about: 'Read a run with its whole output.',
+    who: [...EVERYONE, 'run'],
+    answer: Run,
+    errors: ['not_found', 'forbidden'],
+    handle: async (call) => runView(await seenRun(call)),
+  }),
+  row({
+    method: 'POST',
+    path: '/runs/:id/cancel',
+    name: 'cancelRun',
+    about: 'End a run; running work is told to stop.',
+    who: HEAD,
+    body: CancelBody,
+    answer: Run,
+    errors: ABOUT_ONE,
+    handle: async (call) => {
+      const { job } = await seenRun(call);
+      await call.engine.jobs.cancel(call.actor, job.id, call.body.reason ?? null);
+      return runView(await call.engine.runs.get(job.id));
+    },
+  }),
+];
+
+const failed: State[] = ['failed', 'dead'];
+
+/** Which rows a run's status stands for: the way back from `runStatusOf`. */
+const SHOWN_AS: Readonly<Record<RunStatus, Pick<RunFilter, 'states' | 'causes'>>> = {
+  pending: { states: ['queued', 'scheduled', 'blocked'] },
+  awaiting_approval: { states: ['awaiting_approval'] },
+  running: { states: ['running'] },
+  ok: { states: ['done'] },
+  error: { states: failed, causes: [null] },
+  timeout: { states: failed, causes: ['timeout', 'stale'] },
+  crashed: { states: failed, causes: ['crashed'] },
+  cancelled: { states: ['cancelled'] },
+  skipped: { states: ['skipped'] },
+};
+
+function paging({ before, limit = PAGE }: { before?: number; limit?: number }): RunFilter {
+  return { limit, ...(before !== undefined && { before }) };
+}
+
+/** Whoever sees only some targets gets shorter pages, never a page that ends the list too early. */
+async function page(engine: Engine, actor: Actor, filter: RunFilter): Promise<object> {
+  const records = await engine.runs.list(filter);
+  const last = records.length === filter.limit ? records.at(-1) : undefined;
+  return {
+    runs: records.filter(({ job }) => mayTouch(actor, job)).map(listedRun),
+    next_before: last?.job.no ?? null,
+  };
+}
+
+async function seenRun(call: Call): Promise<RunRecord> {
+  const record = await call.engine.runs.get(await jobId(call));
+  if (!mayTouch(call.actor, record.job)) throw new SpineError('forbidden', { target: record.job.target });
+  return record;
+}

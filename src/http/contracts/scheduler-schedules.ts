@@ -1,0 +1,142 @@
+/** Schedules: make them, read them, change them. */
+
+import { treeOf, type ChainTree } from '../../domain/chain.ts';
+import { SpineError } from '../../domain/error.ts';
+import { serves } from '../../domain/lease.ts';
+import { LIMITS } from '../../domain/limits.ts';
+import { type Schedule, targetOf } from '../../domain/schedule.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { type Call, row, type Row } from '../routes.ts';
+import {
+  Schedule as ScheduleAnswer,
+  ScheduleDeleted,
+  Schedules,
+  ScheduleTree,
+} from '../scheduler-answers.ts';
+import { ScheduleBody, ScheduleParams, SchedulesQuery } from '../scheduler-schemas.ts';
+import { nodeView, scheduleView } from './scheduler-view.ts';
+
+export const READERS = ['head', 'viewer'] as const;
+export const HEAD = ['head'] as const;
+/** What a call about one schedule can be told. */
+export const ABOUT_ONE = ['not_found', 'forbidden', 'conflict'] as const;
+const PAGE = 100;
+
+export const scheduleRows: readonly Row[] = [
+  row({
+    method: 'POST',
+    path: '/schedules',
+    name: 'createSchedule',
+    about: 'Create a schedule: by cron, interval or time, after another one, or only by hand.',
+    who: HEAD,
+    body: ScheduleBody,
+    status: 201,
+    answer: ScheduleAnswer,
+    handle: async ({ engine, actor, body }) => scheduleView(await engine.schedules.create(actor, body), 0),
+  }),
+  row({
+    method: 'GET',
+    path: '/schedules',
+    name: 'listSchedules',
+    about: 'List schedules, oldest first and in pages: next_after is the after of the next one.',
+    who: READERS,
+    query: SchedulesQuery,
+    answer: Schedules,
+    handle: async ({ engine, actor, query }) => {
+      const { enabled, after = 0, limit = PAGE } = query;
+      const filter = { afterNo: after, limit, ...(enabled !== undefined && { enabled }) };
+      const page = await engine.schedules.list(filter);
+      const shown = await views(
+        engine,
+        page.filter(({ spec }) => serves(actor, targetOf(spec))),
+      );
+      return { schedules: shown, next_after: page.length === limit ? page.at(-1)?.no : null };
+    },
+  }),
+  row({
+    method: 'GET',
+    path: '/schedules/tree',
+    name: 'getScheduleTree',
+    about: 'Read all schedules as chains: each one holds those that it triggers.',
+    who: READERS,
+    answer: ScheduleTree,
+    handle: async ({ engine, actor }) => {
+      const all = await engine.schedules.list({ afterNo: 0, limit: LIMITS.schedules });
+      const edges = all
+        .filter(({ spec }) => serves(actor, targetOf(spec)))
+        .map((schedule) => ({
+          id: schedule.id,
+          parentId: schedule.spec.parentId,
+          name: schedule.spec.name,
+          schedule,
+        }));
+      return { schedules: treeOf(edges).map(branch) };
+    },
+  }),
+  row({
+    method: 'GET',
+    path: '/schedules/:id',
+    name: 'getSchedule',
+    about: 'Read a schedule, by its id or the beginning of it.',
+    who: READERS,
+    params: ScheduleParams,
+    answer: ScheduleAnswer,
+    errors: ABOUT_ONE,
+    handle: async (call) => shown(call.engine, await seen(call)),
+  }),
+  row({
+    method: 'PATCH',
+    path: '/schedules/:id',
+    name: 'changeSchedule',
+    about: 'Change the named fields of a schedule; null asks for the default again.',
+    who: HEAD,
+    params: ScheduleParams,
+    body: ScheduleBody,
+    answer: ScheduleAnswer,
+    errors: ABOUT_ONE,
+    handle: async (call) => {
+      const { id } = await seen(call);
+      return shown(call.engine, await call.engine.schedules.update(call.actor, id, call.body));
+    },
+  }),
+  row({
+    method: 'DELETE',
+    path: '/schedules/:id',
+    name: 'deleteSchedule',
+    about: 'Delete a schedule and everything below it; its unfinished runs are cancelled.',
+    who: HEAD,
+    params: ScheduleParams,
+    answer: ScheduleDeleted,
+    errors: ABOUT_ONE,
+    handle: async (call) => {
+      const { id } = await seen(call);
+      const { schedules, runs } = await call.engine.schedules.remove(call.actor, id);
+      return { id, deleted: true, deleted_schedules: schedules, cancelled_runs: runs };
+    },
+  }),
+];
+
+/** The schedule that the path names. Whoever sees only some targets sees only their schedules. */
+export async function seen({ engine, actor, params }: Call): Promise<Schedule> {
+  const schedule = await engine.schedules.get(params['id'] ?? '');
+  const target = targetOf(schedule.spec);
+  if (!serves(actor, target)) throw new SpineError('forbidden', { target });
+  return schedule;
+}
+
+export async function shown(engine: Engine, schedule: Schedule): Promise<Record<string, unknown>> {
+  const waiting = await engine.schedules.waiting([schedule]);
+  return scheduleView(schedule, waiting.get(schedule.id) ?? 0);
+}
+
+async function views(engine: Engine, schedules: readonly Schedule[]): Promise<object[]> {
+  if (schedules.length === 0) return [];
+  const waiting = await engine.schedules.waiting(schedules);
+  return schedules.map((schedule) => scheduleView(schedule, waiting.get(schedule.id) ?? 0));
+}
+
+type Edge = { id: string; parentId: string | null; name: string; schedule: Schedule };
+
+function branch({ edge, children }: ChainTree<Edge>): object {
+  return nodeView(edge.schedule, children.map(branch));
+}

@@ -1,0 +1,52 @@
+/** A claimed job as a gateway is to do it: which agent, which session, which words. */
+
+import { JobFailure } from '../client/errors.ts';
+import type { ClaimedJob } from '../client/types.ts';
+import { contextSummary } from '../prompt/context-summary.ts';
+import { isReplayed, planOf, type RunPlan } from '../prompt/plan.ts';
+import { promptOf } from '../prompt/prompt.ts';
+
+export interface Assignment {
+  readonly job: ClaimedJob;
+  readonly plan: RunPlan | null;
+  readonly agentId: string;
+  readonly sessionKey: string;
+  /** Whether it may be done a second time after a crash. */
+  readonly replayed: boolean;
+}
+
+export function assignmentOf(job: ClaimedJob): Assignment {
+  const plan = planOf(job);
+  if (plan === null) {
+    // Work from the queue is tried until it is done or its attempts are used up.
+    const sessionKey = `spine:${job.id}:${job.attempt}`;
+    return { job, plan, agentId: 'main', sessionKey, replayed: true };
+  }
+  const { id, agentId, preferredSessionKey, sessionTarget } = plan.schedule;
+  const own = sessionTarget === 'main' ? 'main' : `scheduler:${id}:${job.id}`;
+  const sessionKey = preferredSessionKey ?? own;
+  return { job, plan, agentId, sessionKey, replayed: isReplayed(plan) };
+}
+
+/** Unique for every dispatch, and the same for whoever looks for it later: a gateway fails a key that it has seen. */
+export function runKeyOf({ job, plan }: Assignment, begunAt: number): string {
+  return plan === null ? `${job.id}:${job.attempt}` : `${job.id}:${begunAt}`;
+}
+
+export function messageOf({ job, plan }: Assignment, firstRunId: string): string {
+  const message = plainMessage(job.spec);
+  if (message === null)
+    throw new JobFailure('There is no message to send: spec is neither text nor an object with a message.', {
+      requeue: false,
+    });
+  return plan === null ? message : promptOf({ plan, message, firstRunId, pending: [], prior: [] });
+}
+
+export function summaryOf({ plan }: Assignment): string | null {
+  return plan === null ? null : contextSummary(plan, { messages: 0, priorRuns: 0 });
+}
+
+function plainMessage(spec: unknown): string | null {
+  const message = typeof spec === 'object' && spec !== null && 'message' in spec ? spec.message : spec;
+  return typeof message === 'string' && message !== '' ? message : null;
+}

@@ -1,0 +1,43 @@
+/** What a gateway's refusal means for the job: to be put off, to fail, and what its owner can do. */
+
+import { JobFailure, PutOff } from '../client/errors.ts';
+import type { GatewayError } from '../gateway/gateway.ts';
+
+const PUT_OFF_MS = 5_000;
+
+/** Nothing was taken: the work has not begun. */
+export function isTurnedAway({ kind, accepted }: GatewayError): boolean {
+  return !accepted && (kind === 'down' || kind === 'draining');
+}
+
+export function putOff(error: GatewayError): PutOff {
+  return new PutOff(error.retryAfterMs ?? PUT_OFF_MS, error.message);
+}
+
+/** The turn was taken, and nobody knows what became of it. */
+export function isLost({ kind, accepted }: GatewayError): boolean {
+  return kind === 'lost' || (accepted && (kind === 'down' || kind === 'draining'));
+}
+
+export function failureOf(error: GatewayError, gateway: string, agentId: string): JobFailure {
+  const { kind } = error;
+  const message = `${error.message}${adviceFor(error, gateway, agentId)}`;
+  return new JobFailure(message, {
+    details: { kind, gateway },
+    cause: kind === 'timeout' ? 'timeout' : null,
+  });
+}
+
+function adviceFor({ kind }: GatewayError, gateway: string, agentId: string): string {
+  if (kind === 'unauthorized') {
+    const where =
+      gateway === 'main' ? 'OPENCLAW_GATEWAY_TOKEN' : `the token of "${gateway}" in SPINE_GATEWAYS`;
+    return ` (set ${where} to the token of this gateway)`;
+  }
+  return kind === 'refused' ? ` (check that the gateway ${gateway} has an agent "${agentId}")` : '';
+}
+
+/** Nobody's fault. Done again only where the schedule says that twice is better than never. */
+export function crashed(message: string, replayed: boolean): JobFailure {
+  return new JobFailure(message, { requeue: replayed, cause: 'crashed' });
+}

@@ -1,0 +1,40 @@
+/** Puts a text into an agent's main session. Nothing comes back: that it was taken is the result. */
+
+import { type Gateway, GatewayError } from '../gateway/gateway.ts';
+import { type Assignment, messageOf, summaryOf } from './assignment.ts';
+import { crashed, isTurnedAway } from './gateway-failure.ts';
+import type { RunNotes, WorkerLog } from './ports.ts';
+
+export interface WakeHost {
+  readonly gateway: Pick<Gateway, 'name' | 'wake'>;
+  readonly notes: RunNotes;
+  readonly log: WorkerLog;
+}
+
+/** A main session can be given a whole turn, too; that has an answer. */
+export function isSystemEvent({ plan }: Assignment): boolean {
+  return plan?.schedule.payloadKind === 'systemEvent';
+}
+
+export async function wakeMainSession(host: WakeHost, assignment: Assignment): Promise<{ text: string }> {
+  const { gateway, notes, log } = host;
+  const { job, agentId, replayed } = assignment;
+  if ((await notes.begun(job)) !== null) {
+    log.warn('A run crashed while it was sent to the main session', { job: job.id, replayed });
+    throw crashed('The server stopped while this was sent; nobody knows whether it arrived.', replayed);
+  }
+  const message = messageOf(assignment, await notes.firstOf(job));
+  const note = {
+    sessionKey: `agent:${agentId}:main`,
+    transport: 'wake',
+    contextSummary: summaryOf(assignment),
+  };
+  await notes.begin(job, note);
+  try {
+    await gateway.wake(message, agentId);
+  } catch (error) {
+    if (error instanceof GatewayError && isTurnedAway(error)) await notes.takeBack(job);
+    throw error;
+  }
+  return { text: 'sent' };
+}

@@ -1,0 +1,38 @@
+/** What the embedded worker needs of its server. Small on purpose: a worker knows no engine. */
+
+import type { ClaimedJob } from '../client/types.ts';
+
+/** What an earlier holder of a run wrote down before it began. */
+export interface Begun {
+  readonly sessionKey: string | null;
+  /** `websocket`, `chat`, `wake` or `shell`; null where nothing could be written down. */
+  readonly transport: string | null;
+  readonly at: number;
+}
+
+export interface RunNotes {
+  /** Not null when somebody has begun this very attempt: then it must not be sent blindly again. */
+  begun(job: ClaimedJob): Promise<Begun | null>;
+  /** Committed before anything is sent. Answers the moment, which names this dispatch. */
+  begin(job: ClaimedJob, note: BeginNote): Promise<number>;
+  /** Nothing was sent after all. */
+  takeBack(job: ClaimedJob): Promise<void>;
+  /** The work showed a sign of life. */
+  heartbeat(job: ClaimedJob): Promise<void>;
+  /** The first job of the lineage to which this one belongs. */
+  firstOf(job: ClaimedJob): Promise<string>;
+}
+
+export interface BeginNote {
+  readonly sessionKey: string;
+  readonly transport: string;
+  readonly contextSummary: string | null;
+}
+
+/** Which of these jobs somebody wants to stop. */
+export type CancelWishes = (jobs: readonly ClaimedJob[]) => Promise<readonly string[]>;
+
+export interface WorkerLog {
+  info(message: string, facts?: Readonly<Record<string, unknown>>): void;
+  warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
+}

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { contextSummary } from '../../src/prompt/context-summary.ts';
+import { idempotencyKey } from '../../src/prompt/idempotency.ts';
+import { type PromptParts, promptOf } from '../../src/prompt/prompt.ts';
+import { PARENT, planOf, SCHEDULE_ID } from '../worker/fixtures.ts';
+
+function prompt(parts: Partial<PromptParts> = {}): string {
+  return promptOf({
+    plan: planOf(),
+    message: 'Do it.\n\nAll of it.',
+    firstRunId: 'run-1',
+    pending: [],
+    prior: [],
+    ...parts,
+  });
+}
+
+const HEADER = `[scheduler:${SCHEDULE_ID} nightly]`;
+
+suite('what an agent sees', () => {
+  test('is a header and the message, when there is nothing else to say', () => {
+    assert.equal(prompt(), `${HEADER}\n\nDo it.\n\nAll of it.`);
+  });
+
+  test('has its blocks in a fixed order, with one blank line before each', () => {
+    const plan = planOf(
+      {
+        payload_thinking: 'high',
+        job_class: 'pre_compaction_flush',
+        payload_scope: 'global',
+        delivery_guarantee: 'at-least-once',
+      },
+      { trigger: PARENT },
+    );
+    const pending = [{ from: 'ops', kind: 'fact', subject: null, owner: 'ann', body: 'It rains.' }];
+    const prior = [{ finishedAt: Date.UTC(2026, 0, 2, 3, 4, 5), summary: 'All well.' }];
+    const text = prompt({ plan, message: 'Do it.', pending, prior });
+    const blocks = text.split('\n\n');
+    assert.deepEqual(
+      blocks.map((block) => block.split('\n')[0]),
+      [
+        HEADER,
+        '[SYSTEM NOTE -- model policy]',
+        '[SYSTEM: Pre-compaction flush required]',
+        '[SYSTEM NOTE -- scope=global]',
+        '--- Pending Messages ---',
+        '--- Trigger Context ---',
+        '--- Prior Run Context ---',
+        `[IDEMPOTENCY KEY: ${idempotencyKey(plan, 'run-1')}]`,
+        'Do it.',
+      ],
+    );
+    assert.equal(
+      blocks[1],
+      '[SYSTEM NOTE -- model policy]\nPrefer reasoning depth: high.\n[END SYSTEM NOTE]',
+    );
+    assert.equal(
+      blocks[2],
+      [
+        '[SYSTEM: Pre-compaction flush required]',
+        'Write a structured summary of: active decisions, constraints, task owners, open questions.',
+        'Format as labeled sections. If nothing needs flushing, respond with exactly: NO_FLUSH',
+        '[END SYSTEM]',
+      ].join('\n'),
+    );
+    assert.match(blocks[3] ?? '', /do NOT use `subagents list`[\s\S]*`sessions_list` with no session filter/);
+    assert.equal(
+      blocks[4],
+      '--- Pending Messages ---\nFrom: ops | fact | (no subject)\n[fact] (owner: ann) It rains.\n---',
+    );
+    assert.equal(
+      blocks[6],
+      '--- Prior Run Context ---\n[2026-01-02 03:04] All well.\n--- End Prior Run Context ---',
+    );
+    assert.equal(blocks[7]?.split('\n').length, 4);
+    assert.match(blocks[7] ?? '', /IDEMPOTENT_SKIP$/);
+  });
+});
+
+suite('the trigger context', () => {
+  const block = (trigger: Partial<typeof PARENT>): string =>
+    prompt({ plan: planOf({}, { trigger: { ...PARENT, ...trigger } }), message: 'x' }).split('\n\n')[1] ?? '';
+
+  test('of an agent has its words, at most 5,000 of them', () => {
+    assert.equal(
+      block({}),
+      [
+        '--- Trigger Context ---',
+        'Triggered by: collect (run run-0)',
+        'Parent run status: ok',
+        'Parent run output:',
+        'XYZ',
+        '---',
+      ].join('\n'),
+    );
+    assert.equal(block({ output: 'a'.repeat(20_000) }).match(/a{4,}/)?.[0].length, 5_000);
+  });
+
+  test('of a command has its exit code and both streams, at most 3,000 of each', () => {
+    assert.equal(
+      block({ status: 'error', output: 'out\n', exitCode: 3, stderr: 'err' }),
+      [
+        '--- Trigger Context ---',
+        'Triggered by: collect (run run-0)',
+        'Parent run status: error',
+        'Parent shell result:',
+        'exit code: 3',
+        'stdout:',
+        'out',
+        'stderr:',
+        'err',
+        '---',
+      ].join('\n'),
+    );
+    const long = block({ output: 'x'.repeat(9_000), exitCode: 0, stderr: 'y'.repeat(9_000) });
+    assert.equal(long.match(/x{5,}/)?.[0].length, 3_000);
+    assert.equal(long.match(/y{5,}/)?.[0].length, 3_000);
+  });
+
+  test('never ends in half a character', () => {
+    assert.ok(block({ output: `${'a'.repeat(4_999)}😀` }).isWellFormed());
+  });
+});
+
+suite('the idempotency key', () => {
+  const key = (rest: Parameters<typeof planOf>[1], first = 'run-1'): string =>
+    idempotencyKey(planOf({ delivery_guarantee: 'at-least-once' }, rest), first);
+
+  test('is the same for a replay of the same occasion, and another for every other', () => {
+    assert.match(key({ dueAt: 1 }), /^[0-9a-f]{32}$/);
+    assert.equal(key({ dueAt: 1, run: 'replay' }, 'run-2'), key({ dueAt: 1 }, 'run-1'));
+    assert.notEqual(key({ dueAt: 1 }), key({ dueAt: 2 }));
+    const chain = { dueAt: null, trigger: PARENT } as const;
+    assert.equal(key(chain, 'run-1'), key(chain, 'run-2'));
+    assert.notEqual(key(chain), key({ dueAt: null, trigger: { ...PARENT, runId: 'run-00' } }));
+    assert.notEqual(key({ dueAt: null }, 'run-1'), key({ dueAt: null }, 'run-2'));
+  });
+
+  test('is not shown where a run is never repeated', () => {
+    assert.doesNotMatch(prompt(), /IDEMPOTENCY/);
+  });
+});
+
+test('the context summary says what the run was given', () => {
+  const plan = planOf(
+    { payload_scope: 'global', context_retrieval: 'recent', payload_thinking: 'low' },
+    { trigger: PARENT },
+  );
+  assert.deepEqual(JSON.parse(contextSummary(plan, { messages: 0, priorRuns: 0 })), {
+    messages_injected: 0,
+    scope: 'global',
+    aliases_resolved: [],
+    job_class: 'standard',
+    delivery_guarantee: 'at-most-once',
+    context_retrieval: 'recent',
+    retrieval_results: 0,
+    payload_thinking: 'low',
+    triggered_by_run: 'run-0',
+    parent_status: 'ok',
+  });
+});

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startServer, type TestServer } from '../support/server.ts';
+import { type StandIn, startStandIn } from '../support/gateway/stand-in.ts';
+
+const GATEWAY_TOKEN = 'token-of-the-stand-in';
+
+export interface ScheduleBody {
+  readonly id: string;
+  readonly name: string;
+  readonly enabled: boolean;
+  readonly next_run_at: string | null;
+  readonly last_status: string | null;
+  readonly consecutive_errors: number;
+  readonly queued_count: number;
+}
+
+export interface RunBody {
+  readonly id: string;
+  readonly job_id: string;
+  readonly status: string;
+  readonly started_at: string | null;
+  readonly finished_at: string | null;
+  readonly duration_ms: number | null;
+  readonly output: string | null;
+  readonly error_message: string | null;
+  readonly last_heartbeat: string | null;
+  readonly session_key: string | null;
+  readonly triggered_by_run: string | null;
+  readonly retry_of: string | null;
+  readonly retry_count: number;
+  readonly replay_of: string | null;
+  readonly usage: Record<string, number> | null;
+  readonly context_summary: Record<string, unknown> | null;
+  readonly kind: string;
+  readonly created_at: string;
+}
+
+export interface Scene extends AsyncDisposable {
+  readonly server: TestServer;
+  /** A schedule that only a hand or a parent starts, unless the draft says otherwise. */
+  plan(draft: Record<string, unknown>): Promise<ScheduleBody>;
+  run(schedule: Pick<ScheduleBody, 'id'>): Promise<string>;
+  /** Oldest first. */
+  runs(schedule: Pick<ScheduleBody, 'id'>): Promise<RunBody[]>;
+  schedule(of: Pick<ScheduleBody, 'id'>): Promise<ScheduleBody>;
+  /** The run once it has ended. */
+  ended(runId: string, limitMs?: number): Promise<RunBody>;
+}
+
+export interface SceneOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly token?: string | null;
+  readonly websocket?: boolean;
+  readonly databaseUrl?: string;
+}
+
+/** A server with shell jobs on, beside a stand-in for its gateway. */
+export async function openScene(options: SceneOptions = {}): Promise<Scene & { readonly gateway: StandIn }> {
+  const { token = GATEWAY_TOKEN, env = {}, websocket = false, databaseUrl } = options;
+  const gateway = await startStandIn({ token });
+  gateway.state.websocket = websocket;
+  const scene = await openServerOn({ url: gateway.url, token }, env, databaseUrl);
+  return {
+    ...scene,
+    gateway,
+    [Symbol.asyncDispose]: async () => {
+      await scene[Symbol.asyncDispose]();
+      await gateway.stop();
+    },
+  };
+}
+
+/** A server with shell jobs on, beside a gateway that is there. */
+export async function openServerOn(
+  gateway: { readonly url: string; readonly token: string | null },
+  env: Readonly<Record<string, string>> = {},
+  databaseUrl?: string,
+): Promise<Scene> {
+  const server = await startServer({
+    ...(databaseUrl !== undefined && { databaseUrl }),
+    reaperIntervalMs: 200,
+    logLevel: 'info',
+    env: {
+      SPINE_SHELL: 'on',
+      SPINE_GATEWAY: 'on',
+      OPENCLAW_GATEWAY_URL: gateway.url,
+      ...(gateway.token !== null && { OPENCLAW_GATEWAY_TOKEN: gateway.token }),
+      SCHEDULER_TICK_MS: '1000',
+      ...env,
+    },
+  });
+  const { head } = server;
+  return {
+    server,
+    plan: async (draft) => {
+      const timed = ['schedule', 'every', 'at', 'in', 'parent_id'].some((key) => key in draft);
+      const body = { ...(timed ? {} : { schedule_kind: 'manual' }), ...draft };
+      const answer = await head.post<ScheduleBody>('/schedules', body);
+      assert.equal(answer.status, 201, JSON.stringify(answer.body));
+      return answer.body;
+    },
+    run: async ({ id }) => {
+      const answer = await head.post<{ run_id: string }>(`/schedules/${id}/run`, {});
+      assert.equal(answer.status, 202, JSON.stringify(answer.body));
+      return answer.body.run_id;
+    },
+    runs: async ({ id }) => {
+      const answer = await head.get<{ runs: RunBody[] }>(`/schedules/${id}/runs?limit=200`);
+      return answer.body.runs.toReversed();
+    },
+    schedule: async ({ id }) => (await head.get<ScheduleBody>(`/schedules/${id}`)).body,
+    ended: async (runId, limitMs = 20_000) =>
+      eventually(`run ${runId} ends`, limitMs, async () => {
+        const { body } = await head.get<RunBody>(`/runs/${runId}`);
+        return body.finished_at === null ? null : body;
+      }),
+    [Symbol.asyncDispose]: () => server.stop(),
+  };
+}
+
+/** Asks again until there is an answer. */
+export async function eventually<T>(what: string, limitMs: number, ask: () => Promise<T | null>): Promise<T> {
+  const startedAt = performance.now();
+  for (;;) {
+    const answer = await ask();
+    if (answer !== null) return answer;
+    if (performance.now() - startedAt > limitMs) throw new Error(`waited in vain until ${what}`);
+    await sleep(20);
+  }
+}
+
+export function msBetween(from: string | null, to: string | null): number {
+  return Date.parse(to ?? '') - Date.parse(from ?? '');
+}

@@ -1,0 +1,111 @@
+import type { JobContext } from '../../src/client/index.ts';
+import { JobInterrupted, type Interruption } from '../../src/client/index.ts';
+import type { ClaimedJob, Platform } from '../../src/client/index.ts';
+import { completeSchedule } from '../../src/domain/schedule-draft.ts';
+import type { RunPlan, ScheduleSpec, TriggerContext } from '../../src/domain/schedule.ts';
+import type { BeginNote, Begun, RunNotes } from '../../src/worker/ports.ts';
+import { type FakeClock, type TestClock, until } from '../support/clock.ts';
+import { claimedJob } from '../client/support.ts';
+
+export const SCHEDULE_ID = '11111111-1111-4111-8111-111111111111';
+
+/** The plan of a schedule with everything left to its default but what the test is about. */
+export function planOf(
+  draft: Readonly<Record<string, unknown>> = {},
+  rest: Partial<Omit<RunPlan, 'schedule'>> = {},
+): RunPlan {
+  const facts = { now: 0, shellAllowed: true, gateways: ['main'] };
+  const wish = { name: 'nightly', schedule: '0 2 * * *', payload_message: 'Do it.', ...draft };
+  const completed = completeSchedule(wish, null, facts);
+  if (!completed.ok) throw new Error(completed.problem);
+  const { payloadMessage: _, params: __, ...spec }: ScheduleSpec = completed.spec;
+  return { schedule: { ...spec, id: SCHEDULE_ID }, run: 'cron', dueAt: 1_000, trigger: null, ...rest };
+}
+
+export function runJob(plan: RunPlan, fields: Partial<ClaimedJob> = {}): ClaimedJob {
+  return claimedJob({
+    id: 'run-1',
+    target: 'gateway:main',
+    scheduleId: SCHEDULE_ID,
+    spec: 'Do it.',
+    meta: plan,
+    ...fields,
+  });
+}
+
+export const PARENT: TriggerContext = {
+  runId: 'run-0',
+  scheduleId: 'schedule-0',
+  scheduleName: 'collect',
+  status: 'ok',
+  output: 'XYZ',
+  exitCode: null,
+  stderr: null,
+};
+
+/** Notes in memory, in the order in which they were written. */
+export class MemoryNotes implements RunNotes {
+  readonly written: string[] = [];
+  note: BeginNote | null = null;
+  earlier: Begun | null = null;
+  first: string | null = null;
+
+  async begun(): Promise<Begun | null> {
+    return this.earlier;
+  }
+
+  async begin(_: ClaimedJob, note: BeginNote): Promise<number> {
+    this.written.push('begin');
+    this.note = note;
+    return 7_000;
+  }
+
+  async takeBack(): Promise<void> {
+    this.written.push('takeBack');
+    this.note = null;
+  }
+
+  async heartbeat(): Promise<void> {
+    this.written.push('heartbeat');
+  }
+
+  async firstOf(job: ClaimedJob): Promise<string> {
+    return this.first ?? job.id;
+  }
+}
+
+export class MemoryLog {
+  readonly lines: string[] = [];
+  readonly info = (message: string): void => void this.lines.push(message);
+  readonly warn = (message: string): void => void this.lines.push(message);
+  readonly error = (message: string): void => void this.lines.push(message);
+}
+
+export function platformOf(clock: FakeClock): Platform {
+  let ids = 0;
+  return {
+    nowMs: () => clock.now(),
+    after: (delayMs, task) => clock.after(delayMs, task),
+    random: () => 0.5,
+    randomId: () => `id${++ids}`,
+  };
+}
+
+/** The handler's side of a lease, interrupted by hand. */
+export function heldLease() {
+  const controller = new AbortController();
+  const context: JobContext = { signal: controller.signal, progress: () => undefined, log: () => undefined };
+  return { context, interrupt: (why: Interruption) => controller.abort(new JobInterrupted(why)) };
+}
+
+/** Lets time pass until the promise is settled. */
+export async function passing<T>({ clock }: { readonly clock: TestClock }, promise: Promise<T>): Promise<T> {
+  let settled = false;
+  const end = promise.finally(() => (settled = true));
+  end.catch(() => undefined);
+  await until('it is settled', async () => {
+    if (!settled) await clock.advance(100);
+    return settled;
+  });
+  return await end;
+}
