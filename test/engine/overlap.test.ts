@@ -18,6 +18,19 @@ onEvery(DIALECTS, (each) => {
     },
   );
 
+  each(
+    'skip: a run that has just ended stands in nobody’s way, also before anybody reacted to its end',
+    async (spine) => {
+      const made = await plan(spine);
+      await spine.engine.schedules.run(HEAD, made.id);
+      const held = await take(spine);
+      assert.ok(held);
+      await spine.engine.leases.complete(worker('w'), held.job.id, held.job.leaseToken, 'ok');
+      await spine.engine.schedules.run(HEAD, made.id);
+      assert.deepEqual(await statuses(spine, made), ['ok', 'pending']);
+    },
+  );
+
   each('skip: a run that only waits for its retry still counts as under way', async (spine) => {
     const made = await plan(spine, { max_retries: 1 });
     await runNow(spine, made);

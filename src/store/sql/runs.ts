@@ -131,10 +131,14 @@ export async function noteRun(sql: Sql, jobNo: number, note: RunNote): Promise<v
   if (sets.length > 0) await sql.run(`update run set ${sets.join(', ')} where job_no = $1`, params);
 }
 
+/** A run that has ended and is not tried again is over, also while nobody has reacted to it yet. */
+const UNDER_WAY = `
+  select run.active, count(*) from run join job on job.no = run.job_no
+  where run.schedule_id = $1 and run.active > 0 and (job.finished_at is null or job.retry_at is not null)
+  group by run.active`;
+
 export async function overlap(sql: Sql, scheduleId: string): Promise<{ active: number; waiting: number }> {
-  const text =
-    'select active, count(*) from run where schedule_id = $1 and active > 0 group by active order by active';
-  const counts = new Map((await sql.all(text, [scheduleId])).map((row) => [row[0], row[1] as number]));
+  const counts = new Map((await sql.all(UNDER_WAY, [scheduleId])).map((row) => [row[0], row[1] as number]));
   return { active: counts.get(1) ?? 0, waiting: counts.get(2) ?? 0 };
 }
 
