@@ -1,0 +1,14 @@
+import { proofTest } from '../../proof/as-test.ts';
+import { proveSchedules } from '../../proof/schedules.ts';
+
+// The figures are those of `npm run proof schedules`; here only that everything starts, once, and soon.
+proofTest(
+  'runs start by hand, along a chain, and together at one moment beside a slow agent [SC-02 SC-49]',
+  (store) =>
+    proveSchedules(store, {
+      runs: 3,
+      due: 30,
+      agentMs: 30_000,
+      limits: { startMs: 5_000, chainMs: 20_000, dueMs: 20_000 },
+    }),
+);
