@@ -30,6 +30,26 @@ suite('defaults', () => {
     assert.deepEqual([leaseMs, reaperIntervalMs, defaultMaxAttempts], [300_000, 30_000, 5]);
   });
 
+  test('look at the clock every 10 s, at sessions every 30 s, and call 90 s of silence stale [SC-02 SC-10]', () => {
+    const { tickMs, heartbeatCheckMs, staleThresholdS, maxChainDepth, shell } = loadConfig({});
+    assert.deepEqual(
+      [tickMs, heartbeatCheckMs, staleThresholdS, maxChainDepth, shell],
+      [10_000, 30_000, 90, 10, 'off'],
+    );
+    const said = loadConfig({
+      SCHEDULER_TICK_MS: '2000',
+      SCHEDULER_STALE_THRESHOLD_S: '30',
+      MAX_CHAIN_DEPTH: '4',
+    });
+    assert.deepEqual([said.tickMs, said.staleThresholdS, said.maxChainDepth], [2_000, 30, 4]);
+  });
+
+  test('expect a gateway at 127.0.0.1:18789, without a token [SC-89]', () => {
+    const { gatewayUrl, gatewayToken, gateways } = loadConfig({});
+    assert.deepEqual([gatewayUrl, gatewayToken, gateways], ['http://127.0.0.1:18789', null, null]);
+    assert.equal(loadConfig({ OPENCLAW_GATEWAY_TOKEN: 'abc' }).gatewayToken, 'abc');
+  });
+
   test('are SQLite with job files, thirty days of history and the documented limits', () => {
     const config = loadConfig({});
     assert.equal(config.databaseUrl, null);

@@ -5,7 +5,7 @@ import { eventually, msBetween, openScene } from './support.ts';
 
 const CHAT = '/v1/chat/completions';
 
-test('an isolated run is exactly one chat completion with the agent, the session key and the prompt [SC-08 SC-81 SC-92]', async () => {
+test('an isolated run is exactly one chat completion with the agent, the session key and the prompt [SC-08 SC-81]', async () => {
   await using scene = await openScene();
   scene.gateway.state.plan = () => ({ text: 'we fixed the rate limit bug, all good' });
   const made = await scene.plan({ name: 'audit', agent_id: 'ops', payload_message: 'look at the logs' });
@@ -135,4 +135,16 @@ test('runs go to the gateway that their schedule names', async () => {
   const made = await scene.plan({ name: 'there', gateway: 'ops', payload_message: 'x' });
   assert.equal((await scene.ended(await scene.run(made))).status, 'ok');
   assert.deepEqual([scene.gateway.requests(CHAT).length, other.gateway.requests(CHAT).length], [0, 1]);
+});
+
+test('a gateway that serves no chat completions, or another token, is an error that says what to set [SC-92]', async () => {
+  await using scene = await openScene({ env: { OPENCLAW_GATEWAY_TOKEN: 'another' } });
+  const made = await scene.plan({ name: 'refused', payload_message: 'x' });
+  const refused = await scene.ended(await scene.run(made));
+  assert.equal(refused.status, 'error');
+  assert.match(refused.error_message ?? '', /OPENCLAW_GATEWAY_TOKEN/);
+  scene.gateway.state.chatCompletions = false;
+  const missing = await scene.ended(await scene.run(made));
+  assert.equal(missing.status, 'error');
+  assert.match(missing.error_message ?? '', /chatCompletions\.enabled/);
 });

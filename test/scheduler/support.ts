@@ -112,8 +112,9 @@ export async function openServerOn(
     schedule: async ({ id }) => (await head.get<ScheduleBody>(`/schedules/${id}`)).body,
     ended: async (runId, limitMs = 20_000) =>
       eventually(`run ${runId} ends`, limitMs, async () => {
-        const { body } = await head.get<RunBody>(`/runs/${runId}`);
-        return body.finished_at === null ? null : body;
+        // While a server is killed and started again nobody answers.
+        const answer = await head.get<RunBody>(`/runs/${runId}`).catch(() => null);
+        return answer === null || answer.body.finished_at === null ? null : answer.body;
       }),
     [Symbol.asyncDispose]: () => server.stop(),
   };
