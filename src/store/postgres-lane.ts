@@ -84,6 +84,17 @@ const SESSION = {
   keepAlive: true,
 };
 
+/**
+ * A flush's statements find their rows by key. Planned anew for a batch of a thousand keys they would read the whole
+ * table instead, so the plan is made once, without looking at the batch, and only from indexes.
+ */
+const PLANS = [
+  'plan_cache_mode=force_generic_plan',
+  'enable_seqscan=off',
+  'enable_hashjoin=off',
+  'enable_mergejoin=off',
+];
+
 /** The driver's types do not know this option yet. */
 const PIPELINED = { pipeline: true } as object;
 
@@ -92,6 +103,7 @@ async function connect(url: string, onLost: () => void): Promise<Line> {
     connectionString: url,
     types,
     application_name: 'spine',
+    options: PLANS.map((setting) => `-c ${setting}`).join(' '),
     ...SESSION,
     ...PIPELINED,
   });
