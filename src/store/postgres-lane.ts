@@ -3,12 +3,13 @@
 import { Client } from 'pg';
 import { PostgresConnection, types } from './postgres-connection.ts';
 import { unavailable } from './postgres-errors.ts';
+import { RememberingTx, type RowMemory } from './postgres-memory.ts';
 import { transactionOver } from './sql/tx.ts';
 import type { MaybePromise, Tx } from './store.ts';
 
 interface Line {
   readonly client: Client;
-  readonly tx: Tx;
+  readonly remembering: RememberingTx;
   /** Writes that were sent and not waited for yet. */
   readonly deferred: MaybePromise<unknown>[];
 }
@@ -20,25 +21,30 @@ const WAKE_BYTES = 7_000;
 
 export class PostgresLane {
   readonly #url: string;
+  readonly #memory: RowMemory;
   #line: Promise<Line> | null = null;
 
-  constructor(url: string) {
+  constructor(url: string, memory: RowMemory) {
     this.#url = url;
+    this.#memory = memory;
   }
 
   async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const line = await this.#connected();
+    const { tx } = line.remembering;
     try {
       // The connection is pipelined: nothing here waits for an answer that the next statement does not need.
-      line.tx.defer(line.client.query('begin'));
-      const value = await work(line.tx);
+      tx.defer(line.client.query('begin'));
+      const value = await work(tx);
       const committed = line.client.query('commit');
-      line.tx.defer(committed);
+      tx.defer(committed);
       await Promise.all(line.deferred.splice(0));
       if ((await committed).command !== 'COMMIT')
         throw new Error('the transaction was rolled back by the database');
+      line.remembering.ended(true);
       return value;
     } catch (error) {
+      line.remembering.ended(false);
       line.deferred.length = 0;
       await this.#recover(line, error);
       throw error;
@@ -52,7 +58,7 @@ export class PostgresLane {
   }
 
   #connected(): Promise<Line> {
-    this.#line ??= connect(this.#url, () => {
+    this.#line ??= connect(this.#url, this.#memory, () => {
       this.#line = null;
     }).catch((error: unknown) => {
       this.#line = null;
@@ -98,7 +104,7 @@ const PLANS = [
 /** The driver's types do not know this option yet. */
 const PIPELINED = { pipeline: true } as object;
 
-async function connect(url: string, onLost: () => void): Promise<Line> {
+async function connect(url: string, memory: RowMemory, onLost: () => void): Promise<Line> {
   const client = new Client({
     connectionString: url,
     types,
@@ -124,5 +130,6 @@ async function connect(url: string, onLost: () => void): Promise<Line> {
     Promise.resolve(write).catch(() => undefined);
     deferred.push(write);
   };
-  return { client, tx: transactionOver(connection, { notify, defer }), deferred };
+  const tx = transactionOver(connection, { notify, defer });
+  return { client, remembering: new RememberingTx(tx, connection, memory), deferred };
 }

@@ -6,6 +6,7 @@ import { migratePostgres } from './migrate.ts';
 import { PostgresConnection, types } from './postgres-connection.ts';
 import { translate } from './postgres-errors.ts';
 import { PostgresLane, WAKE_CHANNEL } from './postgres-lane.ts';
+import { RowMemory } from './postgres-memory.ts';
 import { readsOver } from './sql/reads.ts';
 import type { Reads, Store, Tx } from './store.ts';
 
@@ -52,7 +53,8 @@ class PostgresStore implements Store {
     this.#options = options;
     this.identity = identity;
     this.lanes = options.lanes;
-    this.#lanes = Array.from({ length: options.lanes }, () => new PostgresLane(options.url));
+    const memory = new RowMemory();
+    this.#lanes = Array.from({ length: options.lanes }, () => new PostgresLane(options.url, memory));
     this.#pool = new Pool({
       connectionString: options.url,
       types,

@@ -1,0 +1,97 @@
+/** Rows that this server wrote last: whoever holds a job comes back with it, and need not read again what is known. */
+
+import type { Job } from '../domain/job.ts';
+import type { PostgresConnection } from './postgres-connection.ts';
+import { arrayOf } from './postgres-batch.ts';
+import type { Change, Tx } from './store.ts';
+
+/** More running jobs than one server commonly holds; what is forgotten is read. */
+const CAPACITY = 10_000;
+
+/** PostgreSQL's own mark of who wrote a row: any write since then, by anybody, changed it. */
+type Writer = string;
+
+interface Known {
+  readonly job: Job;
+  readonly writer: Writer;
+}
+
+export class RowMemory {
+  readonly #rows = new Map<string, Known>();
+
+  /** All of these rows, or null when one is not known. They are gone from here: only a commit brings them back. */
+  take(ids: readonly string[]): Known[] | null {
+    const found: Known[] = [];
+    for (const id of ids) {
+      const row = this.#rows.get(id);
+      if (row === undefined) return null;
+      found.push(row);
+    }
+    for (const id of ids) this.#rows.delete(id);
+    return found;
+  }
+
+  keep(jobs: readonly Job[], writer: Writer): void {
+    for (const job of jobs) {
+      this.#rows.delete(job.id);
+      this.#rows.set(job.id, { job, writer });
+    }
+    for (const id of this.#rows.keys()) {
+      if (this.#rows.size <= CAPACITY) return;
+      this.#rows.delete(id);
+    }
+  }
+}
+
+// The same order as everywhere: two flushes never deadlock.
+const LOCK = 'select no, xmin::text from job where no = any($1::bigint[]) order by no for update';
+const WRITER = 'select pg_current_xact_id()::xid::text';
+
+/** A transaction's verbs that remember the running jobs they wrote, once that is durable. */
+export class RememberingTx {
+  readonly tx: Tx;
+  readonly #memory: RowMemory;
+  readonly #plain: Tx;
+  readonly #connection: PostgresConnection;
+  #written: Job[] = [];
+  #writer: Writer | null = null;
+
+  constructor(plain: Tx, connection: PostgresConnection, memory: RowMemory) {
+    this.#plain = plain;
+    this.#connection = connection;
+    this.#memory = memory;
+    this.tx = {
+      ...plain,
+      lockJobs: (ids) => this.#lockJobs(ids),
+      updateJobs: (changes) => this.#updateJobs(changes),
+    };
+  }
+
+  /** The transaction ended; what it wrote is worth remembering only if it is there to stay. */
+  ended(durable: boolean): void {
+    if (durable && this.#writer !== null) this.#memory.keep(this.#written, this.#writer);
+    this.#written = [];
+    this.#writer = null;
+  }
+
+  /** Known rows are locked without being read; those that somebody wrote since are read under the lock. */
+  async #lockJobs(ids: readonly string[]): Promise<Job[]> {
+    const known = this.#memory.take(ids);
+    if (known === null) return this.#plain.lockJobs(ids);
+    const nos = known.map(({ job }) => job.no);
+    const rows = await this.#connection.all(LOCK, [arrayOf(nos, 'bigint')]);
+    const writers = new Map(rows.map(([no, writer]) => [no, writer]));
+    const changed = nos.filter((no, i) => writers.has(no) && writers.get(no) !== known[i]?.writer);
+    const same = known.filter(({ job, writer }) => writers.get(job.no) === writer).map(({ job }) => job);
+    return changed.length === 0 ? same : [...same, ...(await this.#plain.lockJobsByNo(changed))];
+  }
+
+  async #updateJobs(changes: readonly Change[]): Promise<void> {
+    const running = changes.map(({ after }) => after).filter((job) => job.state === 'running');
+    if (running.length > 0) {
+      this.#written.push(...running);
+      this.#plain.defer(this.#connection.all(WRITER, []).then(([row]) => (this.#writer = row?.[0] as Writer)));
+    }
+    await this.#plain.updateJobs(changes);
+  }
+}
