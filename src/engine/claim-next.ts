@@ -5,7 +5,7 @@ import { decide } from '../domain/decide.ts';
 import type { Job } from '../domain/job.ts';
 import { serves } from '../domain/lease.ts';
 import { needsSlots } from '../domain/pool.ts';
-import type { Routing, Tx } from '../store/store.ts';
+import type { MaybePromise, Routing, Tx } from '../store/store.ts';
 import type { Ledger } from './ledger.ts';
 import { fullPool, parked, takeSlotsFor } from './slots.ts';
 
@@ -88,7 +88,9 @@ export class ClaimDesk {
       const best = bestOf(lists);
       if (best === null) break;
       best.list.next += 1;
-      const claimed = await this.#take(best.candidate, command, taken.length);
+      const mayTake = this.#mayTake(best.candidate);
+      if (!(mayTake instanceof Promise ? await mayTake : mayTake)) continue;
+      const claimed = this.#take(best.candidate, command, taken.length);
       if (claimed !== null) taken.push(claimed);
     }
     if (claimId !== null) this.#byClaimId.set(claimId, taken);
@@ -107,13 +109,18 @@ export class ClaimDesk {
     return false;
   }
 
-  async #take(candidate: ClaimedJob, command: ClaimNext, index: number): Promise<ClaimedJob | null> {
+  #mayTake(candidate: ClaimedJob): MaybePromise<boolean> {
+    const job = this.#ledger.load(candidate.job);
+    if (job.state !== 'queued') return false;
+    // The claim was made before its type was paused; the next look leaves such jobs out from the start.
+    if (this.#routing.pausedTypes.has(job.typeNo)) return false;
+    return needsSlots(job) && job.attempts < job.maxAttempts ? this.#slotFor(job) : true;
+  }
+
+  #take(candidate: ClaimedJob, command: ClaimNext, index: number): ClaimedJob | null {
     const job = this.#ledger.load(candidate.job);
     const offer = command.offers[index];
-    if (job.state !== 'queued' || offer === undefined) return null;
-    // The claim was made before its type was paused; the next look leaves such jobs out from the start.
-    if (this.#routing.pausedTypes.has(job.typeNo)) return null;
-    if (needsSlots(job) && job.attempts < job.maxAttempts && !(await this.#slotFor(job))) return null;
+    if (offer === undefined) return null;
     const claim: Claim = { kind: 'claim', id: job.id, actor: command.actor, offer };
     const decision = decide(job, claim, this.#ledger.now);
     this.#ledger.apply(decision, command.actor);

@@ -13,7 +13,7 @@ import { decide } from '../domain/decide.ts';
 import { type Refusal, refuse } from '../domain/error.ts';
 import { isFinal, type Job } from '../domain/job.ts';
 import { needsSlots } from '../domain/pool.ts';
-import type { Routing, Tx } from '../store/store.ts';
+import type { MaybePromise, Routing, Tx } from '../store/store.ts';
 import { ClaimDesk } from './claim-next.ts';
 import { CreationDesk } from './creation.ts';
 import { type Effects, Ledger, type OutboxPolicy } from './ledger.ts';
@@ -45,9 +45,13 @@ export async function flush(tx: Tx, commands: readonly Command[], settings: Flus
   await read(tx, ledger, desk, commands, settings.routing);
 
   const answers = Array.from<Answer>({ length: commands.length });
-  for (const [i, command] of commands.entries()) {
+  let next = 0;
+  for (const command of commands) {
+    const i = next++;
     if (command.kind === 'create' || command.kind === 'claimNext') continue;
-    answers[i] = await decideOne(tx, ledger, command, settings.routing);
+    const answer = decideOne(tx, ledger, command, settings.routing);
+    // Most commands need nothing but their row: a wait for each of them would cost more than deciding it.
+    answers[i] = answer instanceof Promise ? await answer : answer;
   }
   await answerGroup(commands, answers, isCreate, (group) => new CreationDesk(tx, ledger).create(group));
   const accepted = (command: JobCommand): boolean => answers[commands.indexOf(command)]?.ok === true;
@@ -74,28 +78,45 @@ async function read(
   for (const job of named) ledger.load(job);
 }
 
-async function decideOne(
+function decideOne(
   tx: Tx,
   ledger: Ledger,
   command: JobCommand,
   routing: Routing,
-): Promise<Accepted | Refusal> {
+): MaybePromise<Accepted | Refusal> {
   const job = ledger.find(command.id);
   if (job === null) return refuse('not_found', { id: command.id });
-  if (command.kind === 'claim' && job.state === 'queued') {
-    const refusal = await holdBack(tx, ledger, job, routing);
-    if (refusal !== null) return refusal;
-  }
-  if ((command.kind === 'retry' || command.kind === 'redrive') && job.uniqueKey !== null) {
-    const jobId = await tx.findUnique(job.typeNo, job.uniqueKey);
-    if (isFinal(job.state) && jobId !== null)
-      return refuse('unique_key_taken', { jobId, uniqueKey: job.uniqueKey });
-  }
+  if (command.kind === 'claim' && job.state === 'queued') return claimOne(tx, ledger, command, job, routing);
+  if ((command.kind === 'retry' || command.kind === 'redrive') && job.uniqueKey !== null)
+    return reopenOne(tx, ledger, command, job);
+  return decideNow(ledger, command, job);
+}
+
+function decideNow(ledger: Ledger, command: JobCommand, job: Job): Accepted | Refusal {
   const decision = decide(job, command, ledger.now);
   ledger.apply(decision, command.actor);
-  const started = command.kind === 'claim' && decision.answer.ok && job.state === 'queued';
-  if (started && needsSlots(job) && !ledger.wasRunning(job)) await takeSlotsFor(tx, job);
   return decision.answer;
+}
+
+async function claimOne(
+  tx: Tx,
+  ledger: Ledger,
+  command: JobCommand,
+  job: Job,
+  routing: Routing,
+): Promise<Accepted | Refusal> {
+  const refusal = await holdBack(tx, ledger, job, routing);
+  if (refusal !== null) return refusal;
+  const answer = decideNow(ledger, command, job);
+  if (answer.ok && needsSlots(job) && !ledger.wasRunning(job)) await takeSlotsFor(tx, job);
+  return answer;
+}
+
+async function reopenOne(tx: Tx, ledger: Ledger, command: JobCommand, job: Job): Promise<Accepted | Refusal> {
+  const jobId = job.uniqueKey === null ? null : await tx.findUnique(job.typeNo, job.uniqueKey);
+  if (isFinal(job.state) && jobId !== null)
+    return refuse('unique_key_taken', { jobId, uniqueKey: job.uniqueKey });
+  return decideNow(ledger, command, job);
 }
 
 /** What keeps a ready job from being claimed by its id: a pause, or a full pool. */
@@ -116,9 +137,11 @@ async function answerGroup<C extends Command>(
 ): Promise<void> {
   const group = commands.filter(isOfGroup);
   if (group.length === 0) return;
-  const decided = (await decideGroup(group)).values();
-  for (const [i, command] of commands.entries())
-    if (isOfGroup(command)) answers[i] = decided.next().value as Answer;
+  const decided = await decideGroup(group);
+  let next = 0;
+  commands.forEach((command, i) => {
+    if (isOfGroup(command)) answers[i] = decided[next++] as Answer;
+  });
 }
 
 function isCreate(command: Command): command is Create {

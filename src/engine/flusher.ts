@@ -60,8 +60,7 @@ export class Flusher {
   }
 
   async submit<C extends Command>(command: C): Promise<AnswerTo<C>> {
-    const [answer] = await this.submitTogether([command]);
-    return answer as AnswerTo<C>;
+    return (await this.submitTogether([command]))[0] as AnswerTo<C>;
   }
 
   /** Commands that are decided in one flush, one after another. */

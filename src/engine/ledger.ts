@@ -34,7 +34,7 @@ export class Ledger {
   readonly #outcomes = new Map<number, { jobNo: number; result: string | null; error: string | null }>();
   readonly #comments: { jobNo: number; seq: number; at: number; by: string; text: string }[] = [];
   readonly #logs: { jobNo: number; attempt: number; line: LogLine }[] = [];
-  readonly #counts = new Map<string, { target: string; state: State; by: number }>();
+  readonly #counts = new Map<State, Map<string, number>>();
   readonly #notes: { jobNo: number; note: RunNote }[] = [];
   readonly #outbox: OutboxDraft[] = [];
   /** Runs of schedules that somebody opened again: they are under way once more. */
@@ -208,16 +208,18 @@ export class Ledger {
   }
 
   #count(target: string, state: State, by: number): void {
-    const key = `${target}\n${state}`;
-    const delta = this.#counts.get(key) ?? { target, state, by: 0 };
-    delta.by += by;
-    this.#counts.set(key, delta);
+    let targets = this.#counts.get(state);
+    if (targets === undefined) this.#counts.set(state, (targets = new Map<string, number>()));
+    targets.set(target, (targets.get(target) ?? 0) + by);
   }
 
   /** Always in the same order, so that two servers that share a lane's name never deadlock. */
   #sortedCounts(): { target: string; state: State; by: number }[] {
-    const deltas = [...this.#counts].filter(([, delta]) => delta.by !== 0);
-    return deltas.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, delta]) => delta);
+    const deltas = [...this.#counts].flatMap(([state, targets]) =>
+      [...targets].map(([target, by]) => ({ target, state, by })),
+    );
+    const key = (delta: { target: string; state: State }): string => `${delta.target}\n${delta.state}`;
+    return deltas.filter(({ by }) => by !== 0).toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
   }
 
   #announce({ before, after }: Entry, outbox: OutboxPolicy): void {

@@ -48,8 +48,12 @@ export function flushBatch(at: number, shape: Shape, rows: readonly Row[]): Batc
 
 /** PostgreSQL's array literal, built here because the driver's own way costs a pattern match per element. */
 export function arrayOf(values: readonly Value[], type: ColumnType): string {
-  if (type !== 'text') return `{${values.map((value) => value ?? 'NULL').join(',')}}`;
-  return `{${values.map((value) => (value === null ? 'NULL' : quoted(String(value)))).join(',')}}`;
+  const parts = type === 'text' ? values.map(element) : values.map((value) => value ?? 'NULL');
+  return `{${parts.join(',')}}`;
+}
+
+function element(value: Value): string {
+  return value === null ? 'NULL' : quoted(String(value));
 }
 
 function quoted(text: string): string {
@@ -74,7 +78,8 @@ function patternOf(shape: Shape, rows: readonly Row[], first: number): Pattern {
 
 function differs(rows: readonly Row[], column: number): boolean {
   const value = rows[0]?.[column];
-  return rows.some((row) => row[column] !== value);
+  for (const row of rows) if (row[column] !== value) return true;
+  return false;
 }
 
 /** The known pattern with the fewest arrays that has one wherever these rows differ. */

@@ -90,7 +90,9 @@ export class RememberingTx {
     const running = changes.map(({ after }) => after).filter((job) => job.state === 'running');
     if (running.length > 0) {
       this.#written.push(...running);
-      this.#plain.defer(this.#connection.all(WRITER, []).then(([row]) => (this.#writer = row?.[0] as Writer)));
+      this.#plain.defer(
+        this.#connection.all(WRITER, []).then(([row]) => (this.#writer = row?.[0] as Writer)),
+      );
     }
     await this.#plain.updateJobs(changes);
   }

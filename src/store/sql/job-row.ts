@@ -137,15 +137,38 @@ export function jobFrom(row: Row): Job {
 }
 
 export function insertRow(job: Omit<Job, 'no'>): Row {
-  return [...fixedValues(job), ...oftenValues(job), ...rarelyValues(job)];
+  return [...fixedValues(job), ...oftenRow(0, job).slice(1), ...rarelyValues(job)];
 }
 
 export function rawRow(job: Job): Row {
   return [job.no, ...insertRow(job)];
 }
 
-export function oftenRow(job: Job): Row {
-  return [job.no, ...oftenValues(job)];
+/** Made in one piece: every claim and every completion passes here. */
+export function oftenRow(no: number, job: Omit<Job, 'no'>): Row {
+  return [
+    no,
+    job.state,
+    job.updatedAt,
+    job.attempts,
+    job.fence,
+    job.leaseToken,
+    job.leaseUntil,
+    job.leasePolicy,
+    job.claimedBy,
+    job.claimId,
+    job.tokenUsed ? 1 : 0,
+    job.timeoutAt,
+    job.endedToken,
+    job.endedVerb,
+    job.endedState,
+    job.settled,
+    job.finishedAt,
+    job.reason,
+    job.progress,
+    job.seq,
+    job.leaseSpanMs,
+  ];
 }
 
 export function rarelyRow(job: Job): Row {
@@ -189,31 +212,6 @@ function fixedValues(job: Omit<Job, 'no'>): Value[] {
     job.uniqueKey,
     job.pool,
     job.concurrencyKey,
-  ];
-}
-
-function oftenValues(job: Omit<Job, 'no'>): Value[] {
-  return [
-    job.state,
-    job.updatedAt,
-    job.attempts,
-    job.fence,
-    job.leaseToken,
-    job.leaseUntil,
-    job.leasePolicy,
-    job.claimedBy,
-    job.claimId,
-    job.tokenUsed ? 1 : 0,
-    job.timeoutAt,
-    job.endedToken,
-    job.endedVerb,
-    job.endedState,
-    job.settled,
-    job.finishedAt,
-    job.reason,
-    job.progress,
-    job.seq,
-    job.leaseSpanMs,
   ];
 }
 

@@ -101,7 +101,7 @@ export async function insertJobs(sql: Sql, rows: readonly NewRow[]): Promise<num
 }
 
 export async function updateJobs(sql: Sql, changes: readonly Change[]): Promise<void> {
-  const often = changes.map((change) => oftenRow(change.after));
+  const often = changes.map(({ after }) => oftenRow(after.no, after));
   const rare = changes.filter((change) => rarelyChanged(change.before, change.after));
   const rarely = rare.map((change) => rarelyRow(change.after));
   // Both are sent before either is waited for: on a pipelined connection the commit follows at once.
