@@ -94,12 +94,9 @@ const SESSION = {
  * A flush's statements find their rows by key. Planned anew for a batch of a thousand keys they would read the whole
  * table instead, so the plan is made once, without looking at the batch, and only from indexes.
  */
-const PLANS = [
-  'plan_cache_mode=force_generic_plan',
-  'enable_seqscan=off',
-  'enable_hashjoin=off',
-  'enable_mergejoin=off',
-];
+const PLANS = `
+set plan_cache_mode = force_generic_plan; set jit = off;
+set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off`;
 
 /** The driver's types do not know this option yet. */
 const PIPELINED = { pipeline: true } as object;
@@ -109,13 +106,13 @@ async function connect(url: string, memory: RowMemory, onLost: () => void): Prom
     connectionString: url,
     types,
     application_name: 'spine',
-    options: PLANS.map((setting) => `-c ${setting}`).join(' '),
     ...SESSION,
     ...PIPELINED,
   });
   client.on('error', onLost);
   client.on('end', onLost);
   await client.connect();
+  await client.query(PLANS);
   const connection = new PostgresConnection(client);
   const notify: Tx['notify'] = async (targets) => {
     const payload = JSON.stringify(targets);

@@ -125,6 +125,8 @@ function insertText(shape: Shape): string {
 function updateText(shape: Shape): string {
   return cached(shape, 'update', () => {
     const [key, ...rest] = shape.columns.map(([name]) => name);
-    return `update ${shape.table} set ${rest.map((name, i) => `${name} = $${i + 2}`).join(', ')} where ${key} = $1`;
+    const sets = rest.map((name, i) => `${name} = $${i + 2}`);
+    if (shape.derived !== undefined) sets.push(shape.derived);
+    return `update ${shape.table} set ${sets.join(', ')} where ${key} = $1`;
   });
 }

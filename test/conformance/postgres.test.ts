@@ -105,6 +105,47 @@ onEvery([POSTGRES], (each) => {
       );
   });
 
+  each('sees what another server did to a job it holds itself', async (spine) => {
+    await using other = await another(spine);
+    const [cancelled, lost, deleted, kept] = (await createMany(spine, 4)) as [Job, Job, Job, Job];
+    const holder = worker('holder');
+    const held = await claimNext(spine, { by: holder, max: 4 });
+    await other.engine.leases.heartbeat(HEAD, kept.id, null, 'half');
+    await other.engine.jobs.cancel(HEAD, cancelled.id, 'not needed');
+    await other.engine.leases.release(HEAD, lost.id, null, 'given to another');
+    await claimNext(other, { by: worker('other') });
+    await other.store.transaction(0, async (tx) => tx.deleteJobs([deleted.no]));
+    const end = (job: Job) => {
+      const token = held.find((each) => each.job.id === job.id)?.job.leaseToken ?? null;
+      return spine.engine.leases.complete(holder, job.id, token, null);
+    };
+    // All in one flush: what was written since is read again, the rest stays as it is known.
+    const ends = await Promise.allSettled([cancelled, lost, deleted, kept].map(end));
+    assert.deepEqual(
+      ends.map((each) => (each.status === 'rejected' ? reasonOf(each)?.code : each.status)),
+      ['fulfilled', 'lease_lost', 'not_found', 'fulfilled'],
+    );
+    assert.equal((await read(spine, lost)).claimedBy, 'other');
+    const done = await read(spine, kept);
+    assert.deepEqual([done.state, done.progress, done.seq], ['done', '"half"', 4]);
+    assert.equal((await read(spine, cancelled)).cancelRequested, true);
+  });
+
+  each('does not remember what was rolled back', async (spine) => {
+    const job = await create(spine);
+    const holder = worker('holder');
+    const [held] = await claimNext(spine, { by: holder });
+    const undone = spine.store.transaction(0, async (tx) => {
+      const [before] = (await tx.lockJobs([job.id])) as [Job];
+      await tx.updateJobs([{ before, after: { ...before, progress: '"lost"', seq: 99 } }]);
+      throw new Error('undone');
+    });
+    await assert.rejects(undone, /undone/);
+    await spine.engine.leases.complete(holder, job.id, held?.job.leaseToken ?? null, null);
+    const done = await read(spine, job);
+    assert.deepEqual([done.progress, done.seq], [null, 3]);
+  });
+
   each('does not deadlock when two servers change the same jobs in opposite order', async (spine) => {
     await using other = await another(spine);
     const jobs = await createMany(spine, 30);

@@ -12,6 +12,8 @@ export interface Shape {
   readonly columns: readonly (readonly [name: string, type: ColumnType])[];
   /** What to do when the row is there already, e.g. `on conflict (job_no) do update set …`. */
   readonly onConflict?: string;
+  /** What an update sets besides its values, from the row as it was, e.g. `ended_token = lease_token`. */
+  readonly derived?: string;
 }
 
 /** One connection inside (or outside) a transaction. Parameters are written $1, $2 … in both dialects. */

@@ -75,6 +75,12 @@ const NO: Column = ['no', 'bigint'];
 export const JOB_INSERT: Shape = { table: 'job', columns: [...FIXED, ...OFTEN, ...RARELY] };
 export const JOB_RAW: Shape = { table: 'job', columns: [NO, ...FIXED, ...OFTEN, ...RARELY] };
 export const JOB_OFTEN: Shape = { table: 'job', columns: [NO, ...OFTEN] };
+/** The end of a lease keeps its token, which the row has already: what is left is mostly the same in all rows of a flush. */
+export const JOB_ENDING: Shape = {
+  table: 'job',
+  columns: JOB_OFTEN.columns.filter(([name]) => name !== 'ended_token'),
+  derived: 'ended_token = lease_token',
+};
 export const JOB_RARELY: Shape = { table: 'job', columns: [NO, ...RARELY] };
 
 /** The columns to select, in the order that `jobFrom` reads them. */
@@ -173,6 +179,19 @@ export function oftenRow(no: number, job: Omit<Job, 'no'>): Row {
 
 export function rarelyRow(job: Job): Row {
   return [job.no, ...rarelyValues(job)];
+}
+
+const ENDED_TOKEN = JOB_OFTEN.columns.findIndex(([name]) => name === 'ended_token');
+
+export function endingRow(job: Job): Row {
+  const row = oftenRow(job.no, job);
+  row.splice(ENDED_TOKEN, 1);
+  return row;
+}
+
+/** Whether this change is the end of the lease that the row holds. */
+export function endsLease(before: Job, after: Job): boolean {
+  return before.leaseToken !== null && after.leaseToken === null && after.endedToken === before.leaseToken;
 }
 
 /** Whether the second statement is needed at all. */

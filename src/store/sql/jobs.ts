@@ -5,8 +5,11 @@ import type { Job, JobInput } from '../../domain/job.ts';
 import type { Change, NewRow } from '../store.ts';
 import { type KeyQuery, locking, perDialect, type Row, type Shape, type Sql } from './driver.ts';
 import {
+  endingRow,
+  endsLease,
   insertRow,
   JOB_COLUMNS,
+  JOB_ENDING,
   JOB_INSERT,
   JOB_OFTEN,
   JOB_RARELY,
@@ -101,11 +104,20 @@ export async function insertJobs(sql: Sql, rows: readonly NewRow[]): Promise<num
 }
 
 export async function updateJobs(sql: Sql, changes: readonly Change[]): Promise<void> {
-  const often = changes.map(({ after }) => oftenRow(after.no, after));
-  const rare = changes.filter((change) => rarelyChanged(change.before, change.after));
-  const rarely = rare.map((change) => rarelyRow(change.after));
-  // Both are sent before either is waited for: on a pipelined connection the commit follows at once.
-  await Promise.all([sql.update(JOB_OFTEN, often), rare.length > 0 && sql.update(JOB_RARELY, rarely)]);
+  const often: Row[] = [];
+  const ending: Row[] = [];
+  const rarely: Row[] = [];
+  for (const { before, after } of changes) {
+    if (endsLease(before, after)) ending.push(endingRow(after));
+    else often.push(oftenRow(after.no, after));
+    if (rarelyChanged(before, after)) rarely.push(rarelyRow(after));
+  }
+  // All are sent before any is waited for: on a pipelined connection the commit follows at once.
+  await Promise.all([
+    sql.update(JOB_OFTEN, often),
+    sql.update(JOB_ENDING, ending),
+    sql.update(JOB_RARELY, rarely),
+  ]);
 }
 
 const OUTCOME: Shape = {
