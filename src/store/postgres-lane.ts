@@ -113,6 +113,7 @@ async function connect(url: string, memory: RowMemory, onLost: () => void): Prom
   client.on('end', onLost);
   await client.connect();
   await client.query(PLANS);
+  memory.forget();
   const connection = new PostgresConnection(client);
   const notify: Tx['notify'] = async (targets) => {
     const payload = JSON.stringify(targets);

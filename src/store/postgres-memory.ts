@@ -31,6 +31,11 @@ export class RowMemory {
     return found;
   }
 
+  /** A new connection may lead to another server, e.g. a standby that took over and counts its writers anew. */
+  forget(): void {
+    this.#rows.clear();
+  }
+
   keep(jobs: readonly Job[], writer: Writer): void {
     for (const job of jobs) {
       this.#rows.delete(job.id);
