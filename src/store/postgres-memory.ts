@@ -19,16 +19,15 @@ interface Known {
 export class RowMemory {
   readonly #rows = new Map<string, Known>();
 
-  /** All of these rows, or null when one is not known. They are gone from here: only a commit brings them back. */
+  /** All of these rows, or null when one is not known. They are gone from here: only a commit brings one back. */
   take(ids: readonly string[]): Known[] | null {
     const found: Known[] = [];
     for (const id of ids) {
       const row = this.#rows.get(id);
-      if (row === undefined) return null;
-      found.push(row);
+      if (row !== undefined) found.push(row);
+      this.#rows.delete(id);
     }
-    for (const id of ids) this.#rows.delete(id);
-    return found;
+    return found.length === ids.length ? found : null;
   }
 
   /** A new connection may lead to another server, e.g. a standby that took over and counts its writers anew. */
