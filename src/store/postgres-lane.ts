@@ -1,14 +1,17 @@
 /** A lane: one connection that runs one transaction after another, and is made anew when it breaks. */
 
 import { Client } from 'pg';
-import { PostgresConnection, types } from './postgres-connection.ts';
+import { PostgresConnection, type Queryable, types } from './postgres-connection.ts';
 import { unavailable } from './postgres-errors.ts';
 import { RememberingTx, type RowMemory } from './postgres-memory.ts';
 import { transactionOver } from './sql/tx.ts';
 import type { MaybePromise, Tx } from './store.ts';
 
+type Send = Queryable['query'];
+
 interface Line {
   readonly client: Client;
+  readonly send: Send;
   readonly remembering: RememberingTx;
   /** Writes that were sent and not waited for yet. */
   readonly deferred: MaybePromise<unknown>[];
@@ -34,9 +37,9 @@ export class PostgresLane {
     const { tx } = line.remembering;
     try {
       // The connection is pipelined: nothing here waits for an answer that the next statement does not need.
-      tx.defer(line.client.query('begin'));
+      tx.defer(line.send({ text: 'begin', rowMode: 'array' }));
       const value = await work(tx);
-      const committed = line.client.query('commit');
+      const committed = line.send({ text: 'commit', rowMode: 'array' });
       tx.defer(committed);
       await Promise.all(line.deferred.splice(0));
       if ((await committed).command !== 'COMMIT')
@@ -114,7 +117,8 @@ async function connect(url: string, memory: RowMemory, onLost: () => void): Prom
   await client.connect();
   await client.query(PLANS);
   memory.forget();
-  const connection = new PostgresConnection(client);
+  const send = gathering(client);
+  const connection = new PostgresConnection({ query: send });
   const notify: Tx['notify'] = async (targets) => {
     const payload = JSON.stringify(targets);
     await connection.all('select 1 from pg_notify($1, $2)', [
@@ -129,5 +133,22 @@ async function connect(url: string, memory: RowMemory, onLost: () => void): Prom
     deferred.push(write);
   };
   const tx = transactionOver(connection, { notify, defer });
-  return { client, remembering: new RememberingTx(tx, connection, memory), deferred };
+  return { client, send, remembering: new RememberingTx(tx, connection, memory), deferred };
+}
+
+/** What is sent in one turn leaves in one piece: the database would wake up for each statement by itself. */
+function gathering(client: Client): Send {
+  const { stream } = client.connection;
+  let held = false;
+  return (config) => {
+    if (!held) {
+      held = true;
+      stream.cork();
+      process.nextTick(() => {
+        held = false;
+        stream.uncork();
+      });
+    }
+    return client.query(config);
+  };
 }
