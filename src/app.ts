@@ -26,6 +26,7 @@ import { buildServer } from './http/server.ts';
 import { systemClock } from './runtime/clock.ts';
 import { systemIds } from './runtime/ids.ts';
 import { schemaChecker } from './runtime/schemas.ts';
+import { boundYoungHeap } from './runtime/young-heap.ts';
 import { prepareTokens } from './tokens.ts';
 
 const DAY_MS = 86_400_000;
@@ -203,6 +204,7 @@ function version(): string {
 
 /** Runs a server until a signal ends it. */
 export async function serve(config: Config, out: Out): Promise<void> {
+  boundYoungHeap();
   const app = await openApp(config, { onFatal: () => process.exit(EXIT.disk) }).catch((error: unknown) => {
     throw explained(error, config);
   });

@@ -6,7 +6,7 @@ import { SpineError } from '../../domain/error.ts';
 import { serves } from '../../domain/lease.ts';
 import { FeedEvent as FeedEventAnswer } from '../answers.ts';
 import type { Gate } from '../auth.ts';
-import type { FeedEvent } from '../events/event-stream.ts';
+import type { FeedEvent } from '../events/burst.ts';
 import { type FeedPlace, isAfter, placeFrom, placeText } from '../events/place.ts';
 import { type Call, row, type Row } from '../routes.ts';
 import { SECURITY_HEADERS } from '../security.ts';

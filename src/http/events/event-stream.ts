@@ -1,18 +1,14 @@
-/** One open stream of events: what it wants, how far it has come, and how much it may leave unread. */
+/** One open stream of events: what it wants, how far it has come, and whether its reader keeps up. */
 
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../domain/ports.ts';
-import type { Engine } from '../../engine/engine.ts';
+import type { Burst, FeedEvent } from './burst.ts';
 import { type FeedPlace, isAfter, placeText } from './place.ts';
 
-export type FeedEvent = Awaited<ReturnType<Engine['jobs']['feed']>>[number];
-
-/** What a reader may leave unread before its stream is closed. */
-const UNSENT_LIMIT_BYTES = 1_048_576;
-/** Gathered before it is written, so that many small events cost few writes. */
-const WRITE_CHARS = 65_536;
-/** Above this, a reader of old events is waited for. */
-const PATIENT_BYTES = 262_144;
+/** With this much unsent a stream takes no more. */
+const BEHIND_BYTES = 16_384;
+/** Until the first events tell: few, in case they are large. */
+const FIRST_GUESS_BYTES = 4_096;
 const STALLED_MS = 15_000;
 /** A closed stream whose reader does not read its last words is torn down after this. */
 const LAST_WORDS_MS = 2_000;
@@ -21,22 +17,27 @@ export class EventStream {
   readonly #raw: ServerResponse;
   readonly #wants: (event: FeedEvent) => boolean;
   readonly #clock: Clock;
-  /** All that was written, or passed over because nobody here wants it. */
+  /** All up to here was written, or passed over because nobody here wants it. */
   #place: FeedPlace;
-  #written: FeedPlace;
-  #pending = '';
+  #eventBytes = FIRST_GUESS_BYTES;
   #ended = false;
+  /** Somebody waits for the reader. */
+  #onSent: () => void = () => undefined;
 
   constructor(raw: ServerResponse, place: FeedPlace, wants: (event: FeedEvent) => boolean, clock: Clock) {
     this.#raw = raw;
     this.#place = place;
-    this.#written = place;
     this.#wants = wants;
     this.#clock = clock;
   }
 
   get place(): FeedPlace {
     return this.#place;
+  }
+
+  /** How large the events were that it came to last, wanted or not. */
+  get eventBytes(): number {
+    return this.#eventBytes;
   }
 
   get isOpen(): boolean {
@@ -48,15 +49,18 @@ export class EventStream {
     this.#write(`${note === '' ? '' : `: ${note}\n`}retry: 1000\nid: ${placeText(this.#place)}\n\n`);
   }
 
-  /** Takes the next event of the feed. What it has already is passed over. */
-  take(event: FeedEvent, text: () => string): void {
-    if (this.#ended || !isAfter(event, this.#place)) return;
-    if (this.#wants(event)) {
-      this.#pending += text();
-      this.#place = event;
-      if (this.#pending.length > WRITE_CHARS) this.flush();
-    } else {
-      this.#place = event;
+  /** Takes what is new to it of a burst. Whoever wants all of it sends the same bytes as all others. */
+  take(burst: Burst): void {
+    if (!this.isOpen) return;
+    const { events, last, bytes } = burst;
+    const wanted = events.filter((event) => isAfter(event, this.#place) && this.#wants(event));
+    this.skipTo(last);
+    this.#eventBytes = burst.eventBytes;
+    if (wanted.length === events.length) {
+      burst.hold();
+      this.#write(bytes, () => burst.release());
+    } else if (wanted.length > 0) {
+      this.#write(Buffer.concat(wanted.map((event) => event.bytes)));
     }
   }
 
@@ -65,19 +69,14 @@ export class EventStream {
     if (isAfter(place, this.#place)) this.#place = place;
   }
 
-  flush(): void {
-    const text = this.#pending;
-    this.#pending = '';
-    if (this.isOpen && (text === '' || this.#write(text))) this.#written = this.#place;
-  }
-
   /** A sign of life. It also moves the reader's place past events that it did not ask for. */
   keepAlive(): void {
     if (this.isOpen) this.#write(`: alive\nid: ${placeText(this.#place)}\n\n`);
   }
 
+  /** Its reader does not take what was written: more would only fill this server's memory. */
   get isBehind(): boolean {
-    return this.#raw.writableLength >= PATIENT_BYTES;
+    return this.#raw.writableLength >= BEHIND_BYTES;
   }
 
   /** Waits until the reader has caught up; closes the stream when it does not. */
@@ -86,41 +85,33 @@ export class EventStream {
     const stalled = await new Promise<boolean>((resolve) => {
       const done = (isStalled: boolean): void => {
         cancel();
-        this.#raw.off('drain', onDrain).off('close', onDrain);
+        this.#raw.off('close', onClose);
+        this.#onSent = () => undefined;
         resolve(isStalled);
       };
-      const onDrain = (): void => done(false);
+      const onClose = (): void => done(false);
       const cancel = this.#clock.after(STALLED_MS, () => done(true));
-      this.#raw.once('drain', onDrain).once('close', onDrain);
+      this.#raw.once('close', onClose);
+      this.#onSent = () => {
+        if (!this.isBehind) done(false);
+      };
     });
-    if (stalled) this.#cut();
+    if (stalled) this.close('closed, because its reader stopped reading');
   }
 
   close(why: string): void {
     if (this.#ended) return;
-    this.flush();
-    if (!this.#ended) this.#end(why);
-  }
-
-  #write(text: string): boolean {
-    const bytes = Buffer.from(text);
-    if (this.#raw.writableLength + bytes.length > UNSENT_LIMIT_BYTES) {
-      this.#cut();
-      return false;
-    }
-    this.#raw.write(bytes);
-    return true;
-  }
-
-  #cut(): void {
-    this.#end('closed, because too much was left unread');
-  }
-
-  #end(why: string): void {
     this.#ended = true;
-    this.#pending = '';
-    this.#raw.end(`: ${why}; go on with Last-Event-ID: ${placeText(this.#written)}\n\n`);
+    this.#raw.end(`: ${why}; go on with Last-Event-ID: ${placeText(this.#place)}\n\n`);
     const cancel = this.#clock.after(LAST_WORDS_MS, () => this.#raw.destroy());
     this.#raw.once('close', cancel);
+  }
+
+  /** Node tells of a drain only above a mark of its own; what was sent it tells of every write. */
+  #write(what: Buffer | string, onSent?: () => void): void {
+    this.#raw.write(what, () => {
+      onSent?.();
+      this.#onSent();
+    });
   }
 }

@@ -2,31 +2,27 @@
 
 import type { Clock } from '../../domain/ports.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { eventView } from '../contracts/spine-view.ts';
-import type { EventStream, FeedEvent } from './event-stream.ts';
-import { type FeedPlace, isAfter, placeText } from './place.ts';
+import type { Burst } from './burst.ts';
+import { Bursts } from './bursts.ts';
+import type { EventStream } from './event-stream.ts';
+import { type FeedPlace, isAfter } from './place.ts';
 
-const PAGE = 500;
-/** What a slow reader left of its page is read again, so it gets less at a time. */
-const SMALL_PAGE = 50;
-/** Written at most before the sockets get their turn, or a healthy reader would look like a stalled one. */
-const BURST_CHARS = 131_072;
 const TRY_AGAIN_MS = 1_000;
 
-type Reached = 'end' | 'more' | 'slow';
-
 /**
- * A stream that is far behind reads for itself, at its own pace. Once it has come to the end it joins the others:
- * from then on each page of the feed is read once and handed to all. Joining happens between two reads of the
- * shared reader, so nothing slips through in between.
+ * A stream that is behind goes on at its own pace: it takes more only when its reader has taken what it has. Once it
+ * has come to the end it joins the others, and from then on each event is handed to all at once, until it falls
+ * behind again. Joining happens while the shared place stands still, so nothing slips through in between.
  */
 export class FeedReader {
   readonly #engine: Engine;
   readonly #clock: Clock;
   readonly #onError: (error: unknown) => void;
+  readonly #bursts: Bursts;
   readonly #followers = new Set<EventStream>();
   #joining: EventStream[] = [];
   #place: FeedPlace = { pos: 0, ordinal: 0 };
+  #eventBytes = 1;
   #unwatch: (() => void) | null = null;
   #reading = false;
   #again = false;
@@ -35,6 +31,7 @@ export class FeedReader {
     this.#engine = engine;
     this.#clock = clock;
     this.#onError = onError;
+    this.#bursts = new Bursts(engine.jobs.feed);
   }
 
   follow(stream: EventStream): void {
@@ -46,12 +43,11 @@ export class FeedReader {
   }
 
   async #comeNear(stream: EventStream): Promise<void> {
-    let reached = await this.#catchUp(stream, PAGE);
-    while (reached !== 'end') {
-      if (reached === 'slow') await stream.drained();
+    do {
+      if (stream.isBehind) await stream.drained();
+      // Sockets get to send, and other requests their turn.
       await nextTurn();
-      reached = await this.#catchUp(stream, reached === 'slow' ? SMALL_PAGE : PAGE);
-    }
+    } while (stream.isOpen && ((await this.#advance(stream)) || stream.isBehind));
     if (!stream.isOpen) return;
     this.#joining.push(stream);
     this.#unwatch ??= this.#engine.onNewEvents(() => this.wake());
@@ -82,74 +78,57 @@ export class FeedReader {
       while (this.#again) {
         this.#again = false;
         await this.#admitJoining();
-        while (this.#followers.size > 0 && (await this.#readPage())) await nextTurn();
+        while (this.#followers.size > 0 && (await this.#advanceAll())) await nextTurn();
       }
     } finally {
       this.#reading = false;
     }
   }
 
-  /** Here the shared place stands still, so a stream that has reached it has missed nothing. */
   async #admitJoining(): Promise<void> {
     for (let stream = this.#joining[0]; stream !== undefined; stream = this.#joining[0]) {
       if (this.#followers.size === 0) this.#place = stream.place;
-      let reached: Reached = 'more';
-      while (reached === 'more' && isAfter(this.#place, stream.place)) {
-        reached = await this.#catchUp(stream, PAGE);
-        if (reached === 'end') stream.skipTo(this.#place);
+      while (stream.isOpen && !stream.isBehind && isAfter(this.#place, stream.place)) {
+        if (!(await this.#advance(stream))) stream.skipTo(this.#place);
       }
-      // It may have left while its page was read.
+      // It may have left while its events were read.
       if (this.#joining[0] !== stream) continue;
       this.#joining.shift();
-      // Nobody waits for a slow one here: it goes back to reading for itself.
-      if (reached === 'slow') this.follow(stream);
-      else if (stream.isOpen) this.#followers.add(stream);
+      this.#admit(stream);
     }
   }
 
-  /** One page for one stream, or as much of it as its reader takes at once. */
-  async #catchUp(stream: EventStream, limit: number): Promise<Reached> {
-    const events = await this.#engine.jobs.feed(stream.place, limit);
-    for (const event of events) {
-      stream.take(event, () => eventText(event));
-      if (!stream.isOpen) return 'end';
-      if (stream.isBehind) return 'slow';
-    }
-    stream.flush();
-    return events.length === limit ? 'more' : 'end';
+  /** Nobody waits for a slow one here: it goes back to reading for itself. */
+  #admit(stream: EventStream): void {
+    if (stream.isBehind) this.follow(stream);
+    else if (stream.isOpen) this.#followers.add(stream);
   }
 
-  /** One page for all. */
-  async #readPage(): Promise<boolean> {
-    const events = await this.#engine.jobs.feed(this.#place, PAGE);
-    let burst = 0;
-    for (const event of events) {
-      let text: string | undefined;
-      const textOnce = (): string => (text ??= eventText(event));
-      for (const stream of this.#followers) stream.take(event, textOnce);
-      this.#place = event;
-      burst += text?.length ?? 0;
-      if (burst < BURST_CHARS) continue;
-      burst = 0;
-      this.#flushAll();
-      await nextTurn();
-    }
-    this.#flushAll();
-    return events.length === PAGE;
+  /** One burst for one stream. Answers whether there may be more. */
+  #advance(stream: EventStream): Promise<boolean> {
+    return this.#bursts.next(stream.place, stream.eventBytes, (burst) => stream.take(burst));
   }
 
-  #flushAll(): void {
-    for (const stream of this.#followers) stream.flush();
+  /** One burst for all. */
+  #advanceAll(): Promise<boolean> {
+    return this.#bursts.next(this.#place, this.#eventBytes, (burst) => this.#handToAll(burst));
+  }
+
+  /** Whoever has not sent the last burst by now goes on at its own pace. */
+  #handToAll(burst: Burst): void {
+    this.#place = burst.last;
+    this.#eventBytes = burst.eventBytes;
+    for (const stream of this.#followers) {
+      if (!stream.isBehind) {
+        stream.take(burst);
+      } else {
+        this.#followers.delete(stream);
+        this.follow(stream);
+      }
+    }
   }
 }
 
-/** Sockets get to send, and other requests their turn, between two pages. */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
-}
-
-function eventText(event: FeedEvent): string {
-  const { jobId, jobNo: no, target } = event;
-  const data = { jobId, no, ...eventView(event), target };
-  return `id: ${placeText(event)}\nevent: ${event.kind}\ndata: ${JSON.stringify(data)}\n\n`;
 }

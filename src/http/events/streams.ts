@@ -4,7 +4,8 @@ import type { ServerResponse } from 'node:http';
 import { SpineError } from '../../domain/error.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { EventStream, type FeedEvent } from './event-stream.ts';
+import type { FeedEvent } from './burst.ts';
+import { EventStream } from './event-stream.ts';
 import { FeedReader } from './feed-reader.ts';
 import type { FeedPlace } from './place.ts';
 
