@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startServer, type TestServer } from '../test/support/server.ts';
+import { Killer } from './feed/killer.ts';
 import { FeedReader, type SeenEvent } from './feed/reader.ts';
 import { costOfStalled } from './feed/stalled.ts';
 import { writeJobs } from './feed/writer.ts';
@@ -14,7 +15,7 @@ const CAUGHT_UP_WITHIN_MS = 30_000;
 
 export interface FeedOptions {
   readonly jobs: number;
-  /** How many server processes share the store; more than one needs PostgreSQL. */
+  /** How many server processes share the store; more than one needs PostgreSQL, and then they are killed in turn. */
   readonly servers: number;
   readonly stalled: number;
   /** Of events that stalled readers leave unread. */
@@ -40,11 +41,12 @@ export async function proveFeed(store: ProofStore, options: FeedOptions): Promis
     store: store.kind,
     summary:
       `${followed.events} events of ${options.jobs} jobs by ${WRITERS} writers over ${options.servers} server(s) with seed ${options.seed}, ` +
-      `${READERS} readers cut off ${followed.cuts} times; ` +
+      `${READERS} readers cut off ${followed.cuts} times, servers killed ${followed.kills} times; ` +
       `${options.stalled} stalled readers take ${stalled.newMb} MB of new events and ${stalled.oldMb} MB of old ones`,
     counts: {
       events: followed.events,
       cuts: followed.cuts,
+      kills: followed.kills,
       seed: options.seed,
       stalledOldMb: stalled.oldMb,
       stalledNewMb: stalled.newMb,
@@ -57,7 +59,7 @@ export async function proveFeed(store: ProofStore, options: FeedOptions): Promis
 async function follow(
   store: ProofStore,
   options: FeedOptions,
-): Promise<{ events: number; cuts: number; violations: string[] }> {
+): Promise<{ events: number; cuts: number; kills: number; violations: string[] }> {
   await using stack = new AsyncDisposableStack();
   const starts = Array.from({ length: options.servers }, () => startServer(store.server));
   const servers = (await Promise.all(starts)).map((server) => stack.use(server));
@@ -66,6 +68,8 @@ async function follow(
   const random = seeded(options.seed);
   const readers = Array.from({ length: READERS }, () => new FeedReader(servers, seeded(random.int(2 ** 32))));
   const following = readers.map((reader) => reader.follow());
+  const killer = new Killer(servers, seeded(random.int(2 ** 32)));
+  const haunting = options.servers > 1 ? killer.haunt() : Promise.resolve();
   const violations: string[] = [];
   const written = await Promise.all(
     Array.from({ length: WRITERS }, () =>
@@ -74,6 +78,8 @@ async function follow(
       ),
     ),
   );
+  killer.stop();
+  await haunting;
   const expected = await eventsOf(first, written.flat());
   const endsMs = performance.now() + CAUGHT_UP_WITHIN_MS;
   while (readers.some((reader) => reader.seen < expected.size) && performance.now() < endsMs) await sleep(20);
@@ -81,7 +87,7 @@ async function follow(
   await Promise.all(following);
   for (const reader of readers) violations.push(...reader.violations, ...differences(expected, reader.types));
   const cuts = readers.reduce((sum, reader) => sum + reader.cuts, 0);
-  return { events: expected.size, cuts, violations };
+  return { events: expected.size, cuts, kills: killer.kills, violations };
 }
 
 /** The truth about each job, as its own history tells it. */

@@ -12,7 +12,7 @@ proofTest(
 );
 
 proofTest(
-  'shows every event once and in order over three servers to readers that are cut off',
+  'shows every event once and in order over three servers that are killed to readers that are cut off',
   (store) => proveFeed(store, { ...small, servers: 3, seed: freshSeed() }),
   ['postgres'],
 );
