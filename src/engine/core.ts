@@ -97,6 +97,7 @@ export class Core {
       routing: () => this.routing(),
       forgetRouting: () => this.forgetRouting(),
       onEffects: (effects) => this.#react(effects),
+      handOver: (target, jobs) => this.waiters.handOver(target, jobs),
     });
   }
 

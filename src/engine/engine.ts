@@ -1,6 +1,7 @@
 /** The engine as its callers see it: every door, every loop and the embedded worker use only this. */
 
 import type { Accepted, Actor, ClaimedJob, DependencyOn, LogLine } from '../domain/command.ts';
+import type { Refusal } from '../domain/error.ts';
 import type { JobEvent } from '../domain/event.ts';
 import type { FailureCause, Job, JobDetails, LeasePolicy, RetryMode, State } from '../domain/job.ts';
 import type { ApprovalAuto, RunNote, Schedule } from '../domain/schedule.ts';
@@ -164,7 +165,19 @@ export interface Leases {
     ending: Ending,
     next: Omit<ClaimNextOptions, 'waitMs' | 'signal'>,
   ): Promise<{ ended: Accepted; next: readonly ClaimedJob[] }>;
+  /** Ends many jobs well and claims the next ones, if asked to, in one transaction. Each end is judged by itself. */
+  completeMany(
+    actor: Actor,
+    ends: readonly Completion[],
+    next: Omit<ClaimNextOptions, 'waitMs' | 'signal'> | null,
+  ): Promise<{ ended: readonly (Accepted | Refusal)[]; next: readonly ClaimedJob[] }>;
   log(actor: Actor, id: string, leaseToken: string | null, lines: readonly LogLine[]): Promise<Accepted>;
+}
+
+export interface Completion {
+  readonly id: string;
+  readonly leaseToken: string | null;
+  readonly result: unknown;
 }
 
 export interface TypeDraft {

@@ -42,7 +42,9 @@ export class StaleRouting extends Error {}
 export async function flush(tx: Tx, commands: readonly Command[], settings: FlushSettings): Promise<Flushed> {
   const ledger = new Ledger(settings.now);
   const desk = new ClaimDesk(tx, ledger, settings.routing, settings.parking, settings.shared);
-  await read(tx, ledger, desk, commands, settings.routing);
+  // With one writer nothing is gained by looking for ready jobs early, and those made here can be handed out at once.
+  const readHeads = (): Promise<void> => desk.readHeads(commands.filter(isClaimNext));
+  await read(tx, ledger, commands, settings.routing, settings.shared ? readHeads : async () => undefined);
 
   const answers = Array.from<Answer>({ length: commands.length });
   let next = 0;
@@ -54,6 +56,7 @@ export async function flush(tx: Tx, commands: readonly Command[], settings: Flus
     answers[i] = answer instanceof Promise ? await answer : answer;
   }
   await answerGroup(commands, answers, isCreate, (group) => new CreationDesk(tx, ledger).create(group));
+  if (!settings.shared) await readHeads();
   const accepted = (command: JobCommand): boolean => answers[commands.indexOf(command)]?.ok === true;
   await answerGroup(commands, answers, isClaimNext, (group) => desk.serve(group, accepted));
   await ledger.save(tx, settings.laneKey, settings.outbox);
@@ -64,15 +67,15 @@ export async function flush(tx: Tx, commands: readonly Command[], settings: Flus
 async function read(
   tx: Tx,
   ledger: Ledger,
-  desk: ClaimDesk,
   commands: readonly Command[],
   routing: Routing,
+  readHeads: () => Promise<void>,
 ): Promise<void> {
   const ids = idsOf(commands);
   const [named, revision] = await Promise.all([
     ids.length > 0 ? tx.lockJobs(ids) : [],
     commands.some(claims) ? tx.routingRevision() : routing.revision,
-    desk.readHeads(commands.filter(isClaimNext)),
+    readHeads(),
   ]);
   if (revision !== routing.revision) throw new StaleRouting();
   for (const job of named) ledger.load(job);

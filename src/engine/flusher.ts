@@ -13,11 +13,14 @@ import { LIMITS } from '../domain/limits.ts';
 import type { Routing, Store, Tx } from '../store/store.ts';
 import { type Answer, flush, StaleRouting } from './flush.ts';
 import { type Effects, Ledger, type OutboxPolicy } from './ledger.ts';
+import type { HandedOver } from './waiters.ts';
 
 /** Larger flushes hold locks longer without getting cheaper. */
 const FLUSH_WEIGHT = 1_000;
 /** A lost race over a unique key is decided anew; more than a few in a row is a fault. */
 const TRIES_ALONE = 4;
+/** Further waiters are woken after the commit, as always. */
+const HANDED_OVER = 100;
 
 export type AnswerTo<C extends Command> = C extends Create
   ? CreateAnswer
@@ -41,6 +44,8 @@ export interface FlusherOptions {
   readonly routing: () => Promise<Routing>;
   readonly forgetRouting: () => void;
   readonly onEffects: (effects: Effects) => void;
+  /** Waiting claims for new jobs of a target, to be decided in the flush that makes them. */
+  readonly handOver: (target: string, jobs: number) => readonly HandedOver[];
 }
 
 export class Flusher {
@@ -111,7 +116,7 @@ export class Flusher {
   async #work(lane: number): Promise<void> {
     const alone = this.#alone.shift();
     if (alone !== undefined) await alone(lane);
-    else if (this.#queue.length > 0) await this.#flush(lane, this.#takeBatch());
+    else if (this.#queue.length > 0) await this.#flush(lane, this.#withWaiters(this.#takeBatch()));
     this.#freeLanes.push(lane);
     this.#underWay--;
     if (this.#queue.length > 0 || this.#alone.length > 0) this.#kick();
@@ -126,6 +131,34 @@ export class Flusher {
       for (const command of commands) weight += weightOf(command);
     }
     return this.#queue.splice(0, count);
+  }
+
+  /**
+   * A job for which somebody waits is made and handed out in one commit instead of two. Only where one writer sees all:
+   * elsewhere looking for ready jobs after making them would cost every such flush a round trip.
+   */
+  #withWaiters(batch: Waiting[]): Waiting[] {
+    if (this.#options.store.dialect !== 'sqlite') return batch;
+    const made = new Map<string, number>();
+    for (const { commands } of batch) {
+      for (const command of commands) {
+        if (command.kind !== 'create') continue;
+        for (const { target } of command.jobs) made.set(target, (made.get(target) ?? 0) + 1);
+      }
+    }
+    const room = HANDED_OVER / made.size;
+    const waiting = [...made].flatMap(([target, count]) =>
+      this.#options.handOver(target, Math.min(count, Math.floor(room))),
+    );
+    const claims = waiting.map(
+      ({ claim, done }): Waiting => ({
+        commands: [claim],
+        resolve: ([answer]) => done(answer as ClaimNextAnswer),
+        reject: () => done(null),
+      }),
+    );
+    // They have waited longer than whoever claims only now.
+    return [...claims, ...batch];
   }
 
   async #flush(lane: number, batch: readonly Waiting[]): Promise<void> {

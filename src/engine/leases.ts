@@ -43,6 +43,18 @@ export function leasesOf(core: Core): Leases {
       // The flusher answers in the order of the commands.
       return { ended: accepted(ended as Accepted | Refusal), next: (claimed as ClaimNextAnswer).jobs };
     },
+    completeMany: async (actor, ends, next) => {
+      const commands = ends.map(({ id, leaseToken, result }) =>
+        ending(actor, id, leaseToken, { verb: 'complete', result }),
+      );
+      const claims =
+        next === null ? [] : [command(core, actor, next, await typeNosOf(core, next.types), null)];
+      const answers = await core.flusher.submitTogether([...commands, ...claims]);
+      // The flusher answers in the order of the commands.
+      const ended = answers.slice(0, ends.length) as (Accepted | Refusal)[];
+      const claimed = answers[ends.length] as ClaimNextAnswer | undefined;
+      return { ended, next: claimed?.jobs ?? [] };
+    },
     release: (actor, id, leaseToken, reason) =>
       core.perform({ kind: 'release', actor, id, leaseToken, reason }),
     log: (actor, id, leaseToken, lines) => core.perform({ kind: 'log', actor, id, leaseToken, lines }),
@@ -58,15 +70,19 @@ async function claimNext(
   if (core.waiters.size >= LIMITS.waitingClaims) throw new SpineError('overloaded', { retryAfterS: 1 });
   const endsAt = core.now() + options.waitMs;
   const ticket = core.waiters.enter(options.targets, options.types);
-  let found: readonly ClaimedJob[] = [];
+  let handed: ClaimNextAnswer | null = null;
   try {
     for (;;) {
-      ticket.woken = false;
-      found = await claimNow(core, actor, options);
+      let found: readonly ClaimedJob[] = handed?.jobs ?? [];
+      if (found.length === 0) {
+        ticket.woken = false;
+        found = await claimNow(core, actor, options);
+      }
       const leftMs = endsAt - core.now();
       if (found.length > 0 && options.signal?.aborted) return await giveBack(core, actor, found);
       if (found.length > 0 || leftMs <= 0 || core.stopping || options.signal?.aborted) return found;
-      await core.waiters.wait(ticket, leftMs, options.signal);
+      const claim = command(core, actor, options, await typeNosOf(core, options.types), null);
+      handed = await core.waiters.wait(ticket, leftMs, options.signal, claim);
     }
   } finally {
     // A hint that came while this claimer was already being served belongs to the next one.

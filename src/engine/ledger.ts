@@ -42,6 +42,7 @@ export class Ledger {
   /** Jobs that came to their gate, and jobs that ended before or at it. */
   readonly #toAsk = new Set<Job>();
   readonly #notNeeded = new Map<number, Job>();
+  readonly #madeReady = new Set<number>();
 
   constructor(now: number) {
     this.now = now;
@@ -191,13 +192,16 @@ export class Ledger {
     this.#count(from.target, from.state, -1);
     if (to.approval === 'needed' && isFinal(to.state)) this.#notNeeded.set(to.no, to);
     if (to.scheduleId !== null && isFinal(from.state) && !isFinal(to.state)) this.#reopened.add(to.no);
+    if (this.#madeReady.delete(from.no)) this.#ready(from.target, -1);
     this.#entered(to);
   }
 
   #entered(job: Job): void {
     this.#count(job.target, job.state, 1);
-    if (job.state === 'queued')
-      this.effects.queued.set(job.target, (this.effects.queued.get(job.target) ?? 0) + 1);
+    if (job.state === 'queued') {
+      this.#madeReady.add(job.no);
+      this.#ready(job.target, 1);
+    }
     if (job.state === 'scheduled' || (job.state === 'running' && job.timeoutAt !== null))
       this.effects.timed = true;
     if (job.state === 'awaiting_approval') {
@@ -205,6 +209,13 @@ export class Ledger {
       this.effects.timed = true;
     }
     if (job.settled === UNSETTLED) this.effects.unsettled = true;
+  }
+
+  /** What becomes ready and is taken within one flush is nobody's news. */
+  #ready(target: string, by: number): void {
+    const count = (this.effects.queued.get(target) ?? 0) + by;
+    if (count > 0) this.effects.queued.set(target, count);
+    else this.effects.queued.delete(target);
   }
 
   #count(target: string, state: State, by: number): void {

@@ -1,6 +1,14 @@
 /** Claimers that wait for work. A wake-up is a hint to look again; whoever waited longest looks first. */
 
+import type { ClaimNext, ClaimNextAnswer } from '../domain/command.ts';
 import type { Clock } from '../domain/ports.ts';
+
+/** A waiting claim that a flush decides along with the jobs it makes. */
+export interface HandedOver {
+  readonly claim: ClaimNext;
+  /** Null when nothing came of it: the claimer looks for itself. */
+  readonly done: (answer: ClaimNextAnswer | null) => void;
+}
 
 interface Ticket {
   readonly targets: readonly string[];
@@ -9,6 +17,8 @@ interface Ticket {
   /** Work may have come since the last look. */
   woken: boolean;
   wake: (() => void) | null;
+  /** Set while it waits: ends the wait, and hands its claim over. */
+  handOver: (() => HandedOver) | null;
 }
 
 export class Waiters {
@@ -27,7 +37,7 @@ export class Waiters {
   /** Stand in line before looking for work, so that nothing that comes in between is missed. */
   enter(targets: readonly string[], types?: readonly string[]): Ticket {
     const line = types === undefined ? '' : JSON.stringify(types.toSorted());
-    const ticket: Ticket = { targets, line, woken: false, wake: null };
+    const ticket: Ticket = { targets, line, woken: false, wake: null, handOver: null };
     this.#size++;
     for (const target of targets) {
       const lines = this.#byTarget.get(target) ?? new Map<string, Set<Ticket>>();
@@ -50,19 +60,45 @@ export class Waiters {
     if (unusedHint) for (const target of ticket.targets) this.wake(target, 1);
   }
 
-  /** Resolves when work may have come, the time is over, or the caller has gone. */
-  wait(ticket: Ticket, waitMs: number, signal?: AbortSignal): Promise<void> {
-    if (ticket.woken || signal?.aborted) return Promise.resolve();
+  /**
+   * Resolves with null when work may have come, the time is over, or the caller has gone; with the answer to the
+   * claim when a flush has taken it over.
+   */
+  wait(
+    ticket: Ticket,
+    waitMs: number,
+    signal?: AbortSignal,
+    claim?: ClaimNext,
+  ): Promise<ClaimNextAnswer | null> {
+    if (ticket.woken || signal?.aborted) return Promise.resolve(null);
     return new Promise((resolve) => {
-      const done = (): void => {
+      const stop = (): void => {
         cancel();
-        signal?.removeEventListener('abort', done);
+        signal?.removeEventListener('abort', lookAgain);
         ticket.wake = null;
-        resolve();
+        ticket.handOver = null;
       };
-      const cancel = this.#clock.after(waitMs, done);
-      signal?.addEventListener('abort', done);
-      ticket.wake = done;
+      const lookAgain = (): void => {
+        stop();
+        resolve(null);
+      };
+      const cancel = this.#clock.after(waitMs, lookAgain);
+      signal?.addEventListener('abort', lookAgain);
+      ticket.wake = lookAgain;
+      if (claim !== undefined)
+        ticket.handOver = () => {
+          stop();
+          return { claim, done: resolve };
+        };
+    });
+  }
+
+  /** Takes over the claims of those who would be woken by so many jobs. */
+  handOver(target: string, count: number): HandedOver[] {
+    const lines = [...(this.#byTarget.get(target)?.values() ?? [])];
+    return lines.flatMap((waiting) => {
+      const claims = [...waiting].filter((ticket) => ticket.handOver !== null);
+      return claims.slice(0, count).flatMap((ticket) => ticket.handOver?.() ?? []);
     });
   }
 

@@ -7,10 +7,13 @@ import {
   create,
   createMany,
   DIALECTS,
+  eventKinds,
   HEAD,
   onEvery,
   type Opened,
   read,
+  SQLITE_FILE,
+  SQLITE_MEMORY,
   worker,
 } from '../support/engines.ts';
 
@@ -94,6 +97,18 @@ onEvery(DIALECTS, (each) => {
     const job = await create(spine, { target: 'b' });
     assert.deepEqual(ids(await waiting), [job.id]);
     assert.equal(spine.engine.core.waiters.size, 0);
+  });
+
+  each('wakes no further claimer for a job that was handed out as it came', async (spine) => {
+    const waiting = ['first', 'second'].map((name) =>
+      claimNext(spine, { by: worker(name), waitMs: 60_000, max: 5 }),
+    );
+    await standing(spine, 2);
+    const [job] = await createMany(spine, 1);
+    assert.deepEqual(ids((await waiting[0]) ?? []), [job?.id]);
+    assert.equal(spine.engine.core.waiters.size, 1);
+    const [next] = await createMany(spine, 1);
+    assert.deepEqual(ids((await waiting[1]) ?? []), [next?.id]);
   });
 
   each('serves those who wait in the order in which they came, one job each', async (spine) => {
@@ -284,6 +299,21 @@ async function soon(claim: Promise<readonly ClaimedJob[]>): Promise<readonly Cla
   asleep.abort();
   return got;
 }
+
+// Where there are several writers, a waiter looks for itself after the commit.
+onEvery([SQLITE_MEMORY, SQLITE_FILE], (each) => {
+  each('hands a new job to whoever waits for it in the commit that makes it', async (spine) => {
+    const waiting = claimNext(spine, { by: worker('first'), waitMs: 60_000 });
+    await standing(spine, 1);
+    const made = create(spine);
+    const late = claimNext(spine, { by: worker('late') });
+    assert.deepEqual([ids(await waiting), await late], [[(await made).id], []]);
+    assert.deepEqual(await eventKinds(spine, await made), ['job.created', 'job.claimed']);
+    const [created, claim] = await spine.engine.jobs.feed({ pos: 0, ordinal: -1 }, 10);
+    // Events of one commit share their position.
+    assert.equal(created?.pos, claim?.pos);
+  });
+});
 
 function ids(held: readonly ClaimedJob[]): string[] {
   return held.map(({ job }) => job.id);
