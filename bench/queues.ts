@@ -7,7 +7,7 @@ import { openPlainjob } from './peers/plainjob.ts';
 import { openRawPg } from './peers/raw-pg.ts';
 import type { Place, Queue } from './queue.ts';
 import { IN_BATCHES, ONE_BY_ONE, openSpineQueue } from './spine.ts';
-import { FUSED, HUNDREDS, openSpineHttp, SINGLES } from './spine-http.ts';
+import { FUSED, FUSED_HUNDREDS, HUNDREDS, openSpineHttp, SINGLES } from './spine-http.ts';
 
 export const QUEUES = {
   Spine: (place: Place) => openSpineQueue(place, ONE_BY_ONE),
@@ -15,6 +15,7 @@ export const QUEUES = {
   'Spine over HTTP': (place: Place) => openSpineHttp(place, SINGLES),
   'Spine over HTTP, fused': (place: Place) => openSpineHttp(place, FUSED),
   'Spine over HTTP, in hundreds': (place: Place) => openSpineHttp(place, HUNDREDS),
+  'Spine over HTTP, in hundreds, fused': (place: Place) => openSpineHttp(place, FUSED_HUNDREDS),
   'bare Fastify': () => openFastify(SINGLES.connections),
   'plainjob FULL': (place: Place) => openPlainjob(place, 'FULL'),
   'plainjob NORMAL': (place: Place) => openPlainjob(place, 'NORMAL'),

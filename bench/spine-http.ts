@@ -1,6 +1,6 @@
 /** Spine as users meet it: the server in a process of its own, over HTTP, on SQLite with `synchronous=FULL`. */
 
-import { type HttpClient, httpClient, type JobBody } from '../test/support/http.ts';
+import { type HttpClient, httpClient, type JobBody, type RequestOptions } from '../test/support/http.ts';
 import { startServer, type TestServer } from '../test/support/server.ts';
 import type { Payload } from './measure.ts';
 import type { Place, Queue } from './queue.ts';
@@ -26,6 +26,10 @@ export interface Speaking {
 export const SINGLES: Speaking = { connections: 32, max: 1, fused: false };
 export const FUSED: Speaking = { connections: 32, max: 1, fused: true };
 export const HUNDREDS: Speaking = { connections: 4, max: 100, fused: false };
+export const FUSED_HUNDREDS: Speaking = { connections: 4, max: 100, fused: true };
+
+/** What the client library sends for a worker: it has no use for the job that it has just ended. */
+const BRIEFLY = { headers: { prefer: 'return=minimal' } };
 
 /** Both roles, each with connections of its own. */
 export interface Callers {
@@ -77,7 +81,7 @@ export async function claim({ worker }: Callers, max: number, waitMs = 0): Promi
 }
 
 export async function complete({ worker }: Callers, { id, leaseToken }: JobBody): Promise<void> {
-  await posted(worker, `/jobs/${id}/complete`, { leaseToken });
+  await posted(worker, `/jobs/${id}/complete`, { leaseToken }, BRIEFLY);
 }
 
 export async function states({ head }: Callers): Promise<{ queued: number; running: number; done: number }> {
@@ -106,30 +110,42 @@ async function finish(
 ): Promise<readonly ClaimedBody[] | null> {
   const [first] = jobs;
   if (first === undefined) return NO_JOBS;
+  if (max > 1) return finishMany(callers, fused ? { max } : null, jobs);
   if (fused) {
     const { next } = await posted<{ next: readonly ClaimedBody[] }>(
       callers.worker,
       `/jobs/${first.id}/complete`,
       { leaseToken: first.leaseToken, next: { max } },
+      BRIEFLY,
     );
     return next;
   }
-  if (max === 1) {
-    await complete(callers, first);
-    return null;
-  }
-  const { results } = await posted<{ results: readonly { ok: boolean }[] }>(
-    callers.worker,
-    '/jobs/complete-batch',
-    { jobs: jobs.map(({ id, leaseToken }) => ({ id, leaseToken })) },
-  );
-  if (results.length !== jobs.length || !results.every(({ ok }) => ok))
-    throw new Error('a job of a batch could not be completed');
+  await complete(callers, first);
   return null;
 }
 
-async function posted<T>(client: HttpClient, path: string, body: unknown): Promise<T> {
-  const answer = await client.post<T>(path, body);
+async function finishMany(
+  { worker }: Callers,
+  next: { readonly max: number } | null,
+  jobs: readonly ClaimedBody[],
+): Promise<readonly ClaimedBody[] | null> {
+  const ends = jobs.map(({ id, leaseToken }) => ({ id, leaseToken }));
+  const { results, next: claimed } = await posted<{
+    results: readonly { ok: boolean }[];
+    next?: readonly ClaimedBody[];
+  }>(worker, '/jobs/complete-batch', { jobs: ends, ...(next && { next }) }, BRIEFLY);
+  if (results.length !== jobs.length || !results.every(({ ok }) => ok))
+    throw new Error('a job of a batch could not be completed');
+  return claimed ?? null;
+}
+
+async function posted<T>(
+  client: HttpClient,
+  path: string,
+  body: unknown,
+  options?: RequestOptions,
+): Promise<T> {
+  const answer = await client.post<T>(path, body, options);
   if (answer.status >= 300) throw new Error(`POST ${path} answered ${answer.status}: ${answer.text}`);
   return answer.body;
 }

@@ -7,11 +7,16 @@ export function httpBatches(size: Size): Bench {
     phase: { phase: 'drain', queue, jobs: size.jobs(60_000) } as const,
   });
   const ours = 'Spine over HTTP, in hundreds';
+  const fused = 'Spine over HTTP, in hundreds, fused';
   return {
     name: 'http-batches',
-    title: 'HTTP on SQLite: claim 100, complete 100, 4 connections',
+    title:
+      'HTTP on SQLite: claim 100, complete 100, 4 connections; fused, the call that completes asks for the next 100',
     store: 'postgres',
-    entrants: [entrant(ours), entrant('graphile')],
-    bars: [{ ours, theirs: 'graphile', measure: 'drain', atLeast: 1, goal: 2 }],
+    entrants: [entrant(ours), entrant(fused), entrant('graphile')],
+    bars: [
+      { ours: fused, theirs: 'graphile', measure: 'drain', atLeast: 1, goal: 2 },
+      { ours: fused, theirs: ours, measure: 'drain', atLeast: 0 },
+    ],
   };
 }

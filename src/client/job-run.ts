@@ -35,7 +35,7 @@ export interface Claims {
 
 export interface RunHost {
   readonly platform: Platform;
-  readonly jobs: Pick<Jobs, 'heartbeat' | 'complete' | 'fail' | 'release' | 'snooze' | 'log'>;
+  readonly jobs: Pick<Jobs, 'heartbeat' | 'finish' | 'release' | 'snooze' | 'log'>;
   readonly handler: Handler;
   readonly report: (error: unknown, job: ClaimedJob) => void;
   /** The claim to send along with a job's end; null when nothing new is wanted. */
@@ -156,18 +156,16 @@ export class JobRun {
     const { jobs } = this.#host;
     const { job } = this;
     const options = { signal: this.#lease.over, retries: 0 };
-    if (ending.verb === 'release') await jobs.release(job, { reason: ending.reason }, options);
-    else if (ending.verb === 'snooze') await jobs.snooze(job, ending.untilAt, options);
-    else if (ending.verb === 'complete') {
-      const { result } = ending;
-      if (next) return (await jobs.complete(job, { result, next }, options)).next;
-      await jobs.complete(job, { result }, options);
-    } else {
-      const { verb: _, ...end } = ending;
-      if (next) return (await jobs.fail(job, { ...end, next }, options)).next;
-      await jobs.fail(job, end, options);
+    if (ending.verb === 'release') {
+      await jobs.release(job, { reason: ending.reason }, options);
+      return [];
     }
-    return [];
+    if (ending.verb === 'snooze') {
+      await jobs.snooze(job, ending.untilAt, options);
+      return [];
+    }
+    const { verb, ...end } = ending;
+    return await jobs.finish(job, verb, next ? { ...end, next } : end, options);
   }
 
   /** This end will never be taken. A result that does not fit is the job's failure; a lost lease is nobody's. */

@@ -12,6 +12,7 @@ import type {
   ClaimOptions,
   EndedAndNext,
   EndedJob,
+  FinishedBatch,
   Held,
   Job,
   JobEvent,
@@ -121,12 +122,55 @@ export class Jobs {
     return this.#holder(held, 'complete', this.#named(end), options);
   }
 
+  /** Ends a job without having it sent back, and answers the next ones, if it asked for any: what a worker needs. */
+  async finish(
+    held: Held,
+    verb: 'complete' | 'fail',
+    end: {
+      readonly result?: unknown;
+      readonly error?: unknown;
+      readonly requeue?: boolean;
+      readonly next?: NextClaim;
+    },
+    options?: CallOptions,
+  ): Promise<readonly ClaimedJob[]> {
+    const { id, leaseToken } = held;
+    const answer = await this.#caller.json<{ next?: readonly ClaimedJob[] }>({
+      ...post(
+        id,
+        verb,
+        { ...this.#named(end), leaseToken },
+        { repeatable: leaseToken !== undefined, options },
+      ),
+      headers: BRIEFLY,
+    });
+    return answer.next ?? [];
+  }
+
+  /** As `finish`, for many jobs at once: how each of them ended, and the next ones. */
+  async finishBatch(
+    items: readonly BatchItem[],
+    end: { readonly next?: NextClaim } = {},
+    options?: CallOptions,
+  ): Promise<FinishedBatch> {
+    const { next } = this.#named(end);
+    const answer = await this.#caller.json<Partial<FinishedBatch> & Pick<FinishedBatch, 'results'>>({
+      method: 'POST',
+      path: '/jobs/complete-batch',
+      json: { jobs: ends(items), ...(next && { next }) },
+      headers: BRIEFLY,
+      repeatable: items.every(({ leaseToken }) => leaseToken !== undefined),
+      options,
+    });
+    return { results: answer.results, next: answer.next ?? [] };
+  }
+
   /** Each item is judged by itself, and the answer says how. */
   async completeBatch(items: readonly BatchItem[], options?: CallOptions): Promise<readonly BatchOutcome[]> {
     const answer = await this.#caller.json<{ results: BatchOutcome[] }>({
       method: 'POST',
       path: '/jobs/complete-batch',
-      json: { jobs: items },
+      json: { jobs: ends(items) },
       repeatable: items.every(({ leaseToken }) => leaseToken !== undefined),
       options,
     });
@@ -248,6 +292,18 @@ export class Jobs {
       options,
     });
   }
+}
+
+/** The caller knows the job already. A server that does not know this header answers with all of it. */
+const BRIEFLY = { prefer: 'return=minimal' };
+
+/** Whoever passes whole jobs means these fields of them. */
+function ends(items: readonly BatchItem[]): BatchItem[] {
+  return items.map(({ id, leaseToken, result }) => ({
+    id,
+    result,
+    ...(leaseToken !== undefined && { leaseToken }),
+  }));
 }
 
 function pathOf(id: string): string {

@@ -186,13 +186,18 @@ export interface EndedAndNext {
   readonly next: readonly ClaimedJob[];
 }
 
+export interface FinishedBatch {
+  readonly results: readonly BatchOutcome<Pick<EndedJob, 'id' | 'no' | 'status' | 'state' | 'outcome'>>[];
+  readonly next: readonly ClaimedJob[];
+}
+
 export interface BatchItem extends Held {
   readonly result?: unknown;
 }
 
 /** What became of one item of a batch: the job, or why not. */
-export type BatchOutcome =
-  | { readonly id: string; readonly ok: true; readonly job: EndedJob }
+export type BatchOutcome<J = EndedJob> =
+  | { readonly id: string; readonly ok: true; readonly job: J }
   | {
       readonly id: string;
       readonly ok: false;

@@ -82,6 +82,8 @@ export const ClaimedJob = Type.Object({
 });
 /** A repeated call says how the first one ended. */
 export const EndedJob = Type.Object({ ...jobFields, outcome });
+/** For a caller that prefers `return=minimal`. */
+const EndedBrief = Type.Object({ id: text, no: whole, status, state, outcome });
 /** The answer to a heartbeat is how a worker hears from the others. */
 export const Beat = Type.Object({ ...jobFields, cancelRequested: flag, messages: listOf(json) });
 
@@ -92,18 +94,20 @@ export const JobList = Type.Object({
   truncated: optional(flag),
 });
 export const Claimed = Type.Object({ jobs: listOf(ClaimedJob) });
-const EndedAndNext = Type.Object({ job: EndedJob, next: listOf(ClaimedJob) });
-export const EndedMaybeNext = Type.Union([EndedJob, EndedAndNext]);
+const Ended = Type.Union([EndedJob, EndedBrief]);
+const EndedAndNext = Type.Object({ job: Ended, next: listOf(ClaimedJob) });
+export const EndedMaybeNext = Type.Union([EndedJob, EndedBrief, EndedAndNext]);
 
 const refusal = { error: text, message: text, retryable: flag, hint: text };
 export const Refusal = Type.Object(refusal, open);
 export const BatchResults = Type.Object({
   results: listOf(
     Type.Union([
-      Type.Object({ id: text, ok: Type.Literal(true), job: EndedJob }),
+      Type.Object({ id: text, ok: Type.Literal(true), job: Ended }),
       Type.Object({ id: text, ok: Type.Literal(false), ...refusal }, open),
     ]),
   ),
+  next: optional(listOf(ClaimedJob)),
 });
 
 const eventFields = { seq: whole, t: time, type: Type.Enum([...EVENT_KINDS]), by: text };
@@ -196,6 +200,7 @@ export const NAMED_ANSWERS: Readonly<Record<string, TSchema>> = {
   Job,
   ClaimedJob,
   EndedJob,
+  EndedBrief,
   Comment,
   JobEvent,
   FeedEvent,

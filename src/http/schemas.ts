@@ -146,6 +146,7 @@ export const FailBody = fields({
 });
 export const CompleteBatchBody = fields({
   jobs: list(fields({ id, leaseToken, result: optional(json) }), LIMITS.batchJobs, 1),
+  next: optional(Next),
 });
 export const ReleaseBody = fields({ reason: optional(textOrNull(LIMITS.reasonChars)), leaseToken });
 export const SnoozeBody = fields({ untilAt: Time, leaseToken });
@@ -212,6 +213,10 @@ export const EventsQuery = fields({
 export const LeaseHeaders = Type.Object({
   'X-Lease-Token': optional(text(200)),
 });
+/** `return=minimal` asks for the names and states of ended jobs only. */
+const prefer = { Prefer: optional(text(200)) };
+export const EndHeaders = Type.Object({ ...LeaseHeaders.properties, ...prefer });
+export const BatchHeaders = Type.Object(prefer);
 export const CreateHeaders = Type.Object({
   'Idempotency-Key': optional(Type.String({ pattern: '^[\\x21-\\x7e]{1,200}$' })),
 });

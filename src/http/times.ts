@@ -5,16 +5,19 @@ import { SpineError } from '../domain/error.ts';
 const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/;
 
-let lastMs = 0;
-let lastIso = new Date(lastMs).toISOString();
+/** A power of two. */
+const REMEMBERED = 16;
+const knownMs = new Float64Array(REMEMBERED);
+const knownIso = Array.from(knownMs, (ms) => new Date(ms).toISOString());
 
-/** Remembers its last answer: what happens together carries the same time. */
+/** Remembers some answers: what happens together carries the same few times. */
 export function iso(ms: number): string {
-  if (ms !== lastMs) {
-    lastIso = new Date(ms).toISOString();
-    lastMs = ms;
+  const place = ms & (REMEMBERED - 1);
+  if (knownMs[place] !== ms) {
+    knownIso[place] = new Date(ms).toISOString();
+    knownMs[place] = ms;
   }
-  return lastIso;
+  return knownIso[place] ?? '';
 }
 
 /** Reads what the `Time` schema let through: epoch milliseconds, or an ISO time that names its zone. */

@@ -164,6 +164,25 @@ suite('the client and a real server', () => {
     );
   });
 
+  test('jobs are finished without being sent back, and the next ones come with the answer', async () => {
+    await head.jobs.createBatch([1, 2, 3, 4].map((spec) => ({ target: 'any', type: 'brief', spec })));
+    const next = { targets: ['any'], types: ['brief'], max: 1 };
+    const [one] = await left.jobs.claimNext(next);
+    ok(one);
+    const [two] = await left.jobs.finish(one, 'complete', { result: 1, next });
+    ok(two);
+    const { results, next: more } = await left.jobs.finishBatch([two, { id: 'nothing' }], { next });
+    deepStrictEqual(results[0], {
+      id: two.id,
+      ok: true,
+      job: { id: two.id, no: two.no, status: 'done', state: 'done' },
+    });
+    deepStrictEqual([results[1]?.ok, more.map(({ spec }) => spec)], [false, [3]]);
+    ok(more[0]);
+    deepStrictEqual(await left.jobs.finish(more[0], 'fail', { error: 'x', requeue: false }), []);
+    strictEqual((await head.jobs.get(more[0].id)).status, 'failed');
+  });
+
   test('a file can belong to a job', async () => {
     const { id } = await head.jobs.create({ target: 'any', type: 'artist' });
     const [job] = await left.jobs.claimNext({ targets: ['any'], types: ['artist'] });

@@ -34,12 +34,6 @@ export class FakeJobs {
 
   /** The part of Jobs that workers use, with all its overloads. */
   get asJobs(): Jobs {
-    const ended = (verb: 'complete' | 'fail') => (held: Held, fields: Fields, options: CallOptions) =>
-      this.#do({ verb, id: held.id, fields }, options, () => {
-        const job = claimedJob({ id: held.id });
-        const next = fields['next'] as NextClaim | undefined;
-        return next ? { job, next: this.#take(next) } : job;
-      });
     const plain = (verb: Verb) => (held: Held, fields: Fields, options: CallOptions) =>
       this.#do({ verb, id: held.id, fields }, options, () =>
         claimedJob({ id: held.id, ...(verb === 'heartbeat' && this.beat) }),
@@ -52,8 +46,11 @@ export class FakeJobs {
         );
       },
       heartbeat: plain('heartbeat'),
-      complete: ended('complete'),
-      fail: ended('fail'),
+      finish: (held: Held, verb: 'complete' | 'fail', fields: Fields, options: CallOptions) =>
+        this.#do({ verb, id: held.id, fields }, options, () => {
+          const next = fields['next'] as NextClaim | undefined;
+          return next ? this.#take(next) : [];
+        }),
       release: plain('release'),
       log: plain('log'),
     } as unknown as Jobs;

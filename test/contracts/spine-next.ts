@@ -1,6 +1,6 @@
 import { deepStrictEqual, match, ok, strictEqual } from 'node:assert';
 import { suite, test } from 'node:test';
-import type { JobBody } from '../support/http.ts';
+import type { Answer, JobBody } from '../support/http.ts';
 import {
   claimJob,
   createJob,
@@ -18,6 +18,7 @@ interface EndedAndNext {
 }
 interface BatchResults {
   readonly results: readonly (Record<string, unknown> & { id: string; ok: boolean; job?: JobBody })[];
+  readonly next?: readonly JobBody[];
 }
 interface JobList {
   readonly jobs: readonly JobBody[];
@@ -155,6 +156,57 @@ export function nextCases(start: Start): void {
         200,
       );
       strictEqual(results.filter(({ ok }) => ok).length, 1_000);
+    });
+
+    test('in a batch takes the next ones in the same call, whatever became of each end', async () => {
+      const target = 'left-claw';
+      const jobs = Array.from({ length: 5 }, () => ({ target, type: 'batched' }));
+      expectStatus(await server().head.post('/jobs/batch', { jobs }), 201);
+      const claim = { types: ['batched'], max: 2 };
+      const first = expectStatus(await server().left.post<JobList>('/jobs/claim', claim), 200);
+      const ends = first.jobs.map(({ id, leaseToken }) => ({ id, leaseToken }));
+      const body = { jobs: [...ends, { id: 'nothing' }], next: claim };
+      const done = expectStatus(await server().left.post<BatchResults>('/jobs/complete-batch', body), 200);
+      deepStrictEqual(
+        done.results.map(({ ok }) => ok),
+        [true, true, false],
+      );
+      deepStrictEqual(
+        done.next?.map(({ status, attempt }) => [status, attempt]),
+        [
+          ['running', 1],
+          ['running', 1],
+        ],
+      );
+      strictEqual(typeof done.next?.[0]?.leaseToken, 'string');
+      expectRefusal(await server().head.post('/jobs/complete-batch', body), 401, 'unauthorized');
+    });
+
+    test('says no more than how it ended to whoever prefers that', async () => {
+      const headers = { prefer: 'return=minimal' };
+      const { id, leaseToken } = await runningJob(server(), server().left);
+      const end = (): Promise<Answer<JobBody>> =>
+        server().left.post<JobBody>(`/jobs/${id}/complete`, { leaseToken }, { headers });
+      const { no } = await readJob(server().head, id);
+      const brief = { id, no, status: 'done', state: 'done' };
+      deepStrictEqual(expectStatus(await end(), 200), brief);
+      const outcome = { verb: 'complete', status: 'done' };
+      deepStrictEqual(expectStatus(await end(), 200), { ...brief, outcome });
+      const ends = { jobs: [{ id, leaseToken }, { id: 'nothing' }] };
+      const answer = await server().left.post<BatchResults>('/jobs/complete-batch', ends, { headers });
+      const [result, refused] = expectStatus(answer, 200).results;
+      deepStrictEqual(result, { id, ok: true, job: { ...brief, outcome } });
+      deepStrictEqual([refused?.ok, refused?.error], [false, 'not_found']);
+      const failing = await runningJob(server(), server().left);
+      const failed = await server().left.post(
+        `/jobs/${failing.id}/fail`,
+        { leaseToken: failing.leaseToken, requeue: false, next: { types: ['none'] } },
+        { headers },
+      );
+      deepStrictEqual(expectStatus(failed, 200), {
+        job: { id: failing.id, no: failing['no'], status: 'failed', state: 'failed' },
+        next: [],
+      });
     });
   });
 

@@ -20,7 +20,7 @@ suite('a server that cannot take more', () => {
       engine: {
         ...engine,
         jobs: { ...engine.jobs, create: refuse },
-        leases: { ...engine.leases, claimNext: refuse, complete: refuse, endThenClaim: refuse },
+        leases: { ...engine.leases, claimNext: refuse, completeMany: refuse, endThenClaim: refuse },
       },
     }));
     for (const [code, retryAfterS, header] of BUSY) {

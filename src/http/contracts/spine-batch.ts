@@ -2,60 +2,68 @@
 
 import type { Static } from 'typebox';
 import type { Accepted } from '../../domain/command.ts';
-import { ERRORS, SpineError } from '../../domain/error.ts';
+import { type Refusal, SpineError } from '../../domain/error.ts';
 import type { JobDetails } from '../../domain/job.ts';
+import type { Completion } from '../../engine/engine.ts';
 import { asSpineError, errorAnswer } from '../errors.ts';
 import type { Call } from '../routes.ts';
 import type { CompleteBatchBody } from '../schemas.ts';
-import { fullId } from './spine-jobs.ts';
-import { jobJson, outcomeOf } from './spine-view.ts';
+import { claimedJson, keepIfThere, wanted } from './spine-claims.ts';
+import { fullId, isNumber, mayBeId, wantsLittle } from './spine-jobs.ts';
+import { briefJson, jobJson, outcomeOf } from './spine-view.ts';
 
-type Item = Static<typeof CompleteBatchBody>['jobs'][number];
+type Body = Static<typeof CompleteBatchBody>;
 type Outcome = Accepted | SpineError;
 
-export async function completeBatch(call: Call<Static<typeof CompleteBatchBody>>): Promise<string> {
+export async function completeBatch(call: Call<Body>): Promise<string> {
   const { engine, actor, body } = call;
-  const ids = await Promise.all(body.jobs.map(({ id }) => settled(fullId(engine, actor, id))));
-  // Sent in one turn of the event loop, so that they share a commit.
-  const outcomes = await Promise.all(
-    body.jobs.map(({ leaseToken = null, result }, index): Promise<Outcome> => {
-      const id = ids[index];
-      if (typeof id !== 'string') return Promise.resolve(id ?? new SpineError('not_found'));
-      return settled(engine.leases.complete(actor, id, leaseToken, result));
-    }),
+  const ids = await idsOf(call);
+  const ends = body.jobs.flatMap(({ leaseToken = null, result }, index): Completion[] => {
+    const id = ids[index];
+    return typeof id === 'string' ? [{ id, leaseToken, result }] : [];
+  });
+  const next = body.next === undefined ? null : wanted(actor, body.next);
+  const done = await engine.leases.completeMany(actor, ends, next);
+  await keepIfThere(call, done.next, body.next?.claimId);
+  const ended = done.ended.values();
+  const outcomes = ids.map((id) => (typeof id === 'string' ? outcomeFrom(ended.next().value) : id));
+  const show = wantsLittle(call) ? briefJson : await fullView(call, outcomes);
+  const results = outcomes.map((outcome, index) =>
+    resultJson(body.jobs[index]?.id ?? '', outcome, show, call.request.id),
   );
-  refuseIfNothingGoes(outcomes);
+  if (next === null) return `{"results":[${results.join(',')}]}`;
+  return `{"results":[${results.join(',')}],"next":[${(await claimedJson(engine, done.next)).join(',')}]}`;
+}
+
+/** A short number is looked up; what cannot be the name of any job is refused by itself, not with all others. */
+async function idsOf({ engine, actor, body }: Call<Body>): Promise<(string | SpineError)[]> {
+  return await Promise.all(
+    body.jobs.map(async ({ id }) =>
+      mayBeId(id) && !isNumber(id) ? id : await fullId(engine, actor, id).catch(asSpineError),
+    ),
+  );
+}
+
+function outcomeFrom(answer: Accepted | Refusal | undefined): Outcome {
+  if (answer?.ok) return answer;
+  return answer === undefined ? new SpineError('internal') : new SpineError(answer.code, answer.details);
+}
+
+type Show = (accepted: Accepted) => string | null;
+
+async function fullView({ engine }: Call<Body>, outcomes: readonly Outcome[]): Promise<Show> {
   const accepted = outcomes.filter((outcome): outcome is Accepted => !(outcome instanceof SpineError));
-  const details = await engine.jobs.details(accepted.map(({ job }) => job));
-  const results = body.jobs.map((item, index) =>
-    resultOf(item, outcomes[index] as Outcome, details, call.request.id),
-  );
-  return `{"results":[${results.join(',')}]}`;
+  const details: ReadonlyMap<number, JobDetails> = await engine.jobs.details(accepted.map(({ job }) => job));
+  return (outcome) => {
+    const known = details.get(outcome.job.no);
+    // Retention may remove a finished job between two reads.
+    return known === undefined ? null : jobJson(outcome.job, known, outcomeOf(outcome));
+  };
 }
 
-/** A refusal is an outcome of its item; it must not end the others. */
-function settled<T>(work: Promise<T>): Promise<T | SpineError> {
-  return work.catch(asSpineError);
-}
-
-/** A server that is full or stopping says so for the whole call, with its Retry-After. */
-function refuseIfNothingGoes(outcomes: readonly Outcome[]): void {
-  const [first] = outcomes;
-  const isBusy = (outcome: Outcome): boolean =>
-    outcome instanceof SpineError && [429, 503, 507].includes(ERRORS[outcome.code].status);
-  if (first instanceof SpineError && outcomes.every(isBusy)) throw first;
-}
-
-function resultOf(
-  { id }: Item,
-  outcome: Outcome,
-  details: ReadonlyMap<number, JobDetails>,
-  requestId: string,
-): string {
-  const known = outcome instanceof SpineError ? undefined : details.get(outcome.job.no);
-  if (outcome instanceof SpineError || known === undefined) {
-    const refusal = outcome instanceof SpineError ? outcome : new SpineError('not_found');
-    return JSON.stringify({ ...errorAnswer(refusal, requestId).body, id, ok: false });
-  }
-  return `{"id":${JSON.stringify(id)},"ok":true,"job":${jobJson(outcome.job, known, outcomeOf(outcome))}}`;
+function resultJson(id: string, outcome: Outcome, show: Show, requestId: string): string {
+  const job = outcome instanceof SpineError ? null : show(outcome);
+  if (job !== null) return `{"id":${JSON.stringify(id)},"ok":true,"job":${job}}`;
+  const refusal = outcome instanceof SpineError ? outcome : new SpineError('not_found');
+  return JSON.stringify({ ...errorAnswer(refusal, requestId).body, id, ok: false });
 }

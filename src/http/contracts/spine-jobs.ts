@@ -19,7 +19,7 @@ import {
 } from '../schemas.ts';
 import { timeOf } from '../times.ts';
 import { listJobs } from './spine-list.ts';
-import { eventView, jobJson, onlyInput, outcomeOf } from './spine-view.ts';
+import { briefJson, eventView, jobJson, onlyInput, outcomeOf } from './spine-view.ts';
 
 const EVERYONE = ['head', 'worker', 'viewer'] as const;
 const MAKERS = ['head', 'worker'] as const;
@@ -155,8 +155,27 @@ export function jobId({ engine, actor, params }: Call): Promise<string> {
 }
 
 export async function fullId(engine: Engine, actor: Actor, id: string): Promise<string> {
-  if (!/^[\w.:~-]{1,100}$/.test(id)) throw new SpineError('not_found', { id });
-  return /^\d{1,15}$/.test(id) ? (await engine.jobs.get(actor, id)).id : id;
+  if (!mayBeId(id)) throw new SpineError('not_found', { id });
+  return isNumber(id) ? (await engine.jobs.get(actor, id)).id : id;
+}
+
+export function mayBeId(id: string): boolean {
+  return /^[\w.:~-]{1,100}$/.test(id);
+}
+
+export function isNumber(id: string): boolean {
+  return /^\d{1,15}$/.test(id);
+}
+
+/** Whoever knows the job already may say so (RFC 7240), and is spared reading it again. */
+export function wantsLittle({ request }: Pick<Call, 'request'>): boolean {
+  const { prefer } = request.headers;
+  return typeof prefer === 'string' && /(^|[,;\s])return=minimal($|[,;\s])/i.test(prefer);
+}
+
+/** The end of a job, as little or as much of it as the caller wants. */
+export async function endAnswer(call: Call, accepted: Accepted): Promise<string> {
+  return wantsLittle(call) ? briefJson(accepted) : await answer(call, accepted);
 }
 
 /** The whole job after a verb, as v0 answers every one of them. */

@@ -7,8 +7,10 @@ import type { Ending } from '../../engine/engine.ts';
 import { BatchResults, Beat, EndedJob, EndedMaybeNext, Logs, LogsAccepted } from '../answers.ts';
 import { type Call, row, type Row } from '../routes.ts';
 import {
+  BatchHeaders,
   CompleteBatchBody,
   CompleteBody,
+  EndHeaders,
   FailBody,
   HeartbeatBody,
   LeaseHeaders,
@@ -21,7 +23,7 @@ import {
 import { iso, timeOf } from '../times.ts';
 import { completeBatch } from './spine-batch.ts';
 import { claimedJson, keepIfThere, wanted } from './spine-claims.ts';
-import { answer, jobId } from './spine-jobs.ts';
+import { answer, endAnswer, jobId } from './spine-jobs.ts';
 
 const HOLDERS = ['head', 'worker', 'run'] as const;
 const PAGE = 1_000;
@@ -55,7 +57,7 @@ export const leaseRows: readonly Row[] = [
     about: 'End a job well; with next, take further ones in the same call.',
     who: HOLDERS,
     admits: mayClaimNext,
-    headers: LeaseHeaders,
+    headers: EndHeaders,
     body: CompleteBody,
     answer: EndedMaybeNext,
     errors: HELD,
@@ -63,15 +65,18 @@ export const leaseRows: readonly Row[] = [
       const { next, result } = call.body;
       const id = await jobId(call);
       if (next !== undefined) return endThenClaim(call, id, { verb: 'complete', result }, next);
-      return answer(call, await call.engine.leases.complete(call.actor, id, tokenOf(call), result));
+      return endAnswer(call, await call.engine.leases.complete(call.actor, id, tokenOf(call), result));
     },
   }),
   row({
     method: 'POST',
     path: '/jobs/complete-batch',
     name: 'completeJobs',
-    about: 'End up to 1,000 jobs well; each is judged by itself, and the answer says how.',
+    about:
+      'End up to 1,000 jobs well; each is judged by itself, and the answer says how. With next, take further ones.',
     who: ['head', 'worker'],
+    admits: mayClaimNext,
+    headers: BatchHeaders,
     body: CompleteBatchBody,
     answer: BatchResults,
     handle: completeBatch,
@@ -83,7 +88,7 @@ export const leaseRows: readonly Row[] = [
     about: 'End an attempt badly; the job is queued again while attempts are left, unless requeue is false.',
     who: HOLDERS,
     admits: mayClaimNext,
-    headers: LeaseHeaders,
+    headers: EndHeaders,
     body: FailBody,
     answer: EndedMaybeNext,
     errors: HELD,
@@ -93,7 +98,7 @@ export const leaseRows: readonly Row[] = [
       const id = await jobId(call);
       if (next !== undefined) return endThenClaim(call, id, { verb: 'fail', error, requeue, cause }, next);
       const { leases } = call.engine;
-      return answer(call, await leases.fail(call.actor, id, tokenOf(call), error, requeue, cause));
+      return endAnswer(call, await leases.fail(call.actor, id, tokenOf(call), error, requeue, cause));
     },
   }),
   row({
@@ -212,6 +217,6 @@ async function endThenClaim(
   const { leases } = engine;
   const done = await leases.endThenClaim(actor, id, tokenOf(call), ending, wanted(actor, next));
   await keepIfThere(call, done.next, next.claimId);
-  const [job, claimed] = await Promise.all([answer(call, done.ended), claimedJson(engine, done.next)]);
+  const [job, claimed] = await Promise.all([endAnswer(call, done.ended), claimedJson(engine, done.next)]);
   return `{"job":${job},"next":[${claimed.join(',')}]}`;
 }

@@ -99,6 +99,12 @@ export function outcomeOf({ repeated }: Accepted): object | undefined {
   return repeated && { outcome: { verb: repeated.verb, status: WORDS[repeated.state].spine } };
 }
 
+/** For whoever has the job already: which one it is, and what became of it. */
+export function briefJson(accepted: Accepted): string {
+  const { id, no, state } = accepted.job;
+  return JSON.stringify({ id, no, status: WORDS[state].spine, state, ...outcomeOf(accepted) });
+}
+
 export function eventView({ seq, at, kind, by, facts }: JobEvent): object {
   const fixed = { seq, t: iso(at), type: kind, by };
   return { ...fixed, ...withIsoTimes(facts ?? {}), ...fixed };
