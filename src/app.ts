@@ -24,9 +24,9 @@ import { type OpenEngine, openEngine } from './engine/open.ts';
 import { credentialsOf } from './http/auth.ts';
 import { buildServer } from './http/server.ts';
 import { systemClock } from './runtime/clock.ts';
+import { boundHeap } from './runtime/heap.ts';
 import { systemIds } from './runtime/ids.ts';
 import { schemaChecker } from './runtime/schemas.ts';
-import { boundYoungHeap } from './runtime/young-heap.ts';
 import { prepareTokens } from './tokens.ts';
 
 const DAY_MS = 86_400_000;
@@ -204,7 +204,7 @@ function version(): string {
 
 /** Runs a server until a signal ends it. */
 export async function serve(config: Config, out: Out): Promise<void> {
-  boundYoungHeap();
+  boundHeap();
   const app = await openApp(config, { onFatal: () => process.exit(EXIT.disk) }).catch((error: unknown) => {
     throw explained(error, config);
   });

@@ -4,9 +4,9 @@ import { test } from 'node:test';
 
 /** Much is made, and much of it lives for a while: what makes V8 enlarge the space for new objects. */
 const CHURN = `
-  import { boundYoungHeap } from './src/runtime/young-heap.ts';
+  import { boundHeap } from './src/runtime/heap.ts';
   import { getHeapSpaceStatistics } from 'node:v8';
-  if (process.argv[1] === 'bounded') boundYoungHeap();
+  if (process.argv[1] === 'bounded') boundHeap();
   const kept = [];
   let largest = 0;
   for (let round = 0; round < 120; round++) {
