@@ -1,6 +1,7 @@
 /** One measurement in a process of its own, so that nothing of the one before lives on. Prints one line of JSON. */
 
 import { Client } from 'pg';
+import { Missing } from './peers/missing.ts';
 import { backlog, type BacklogOptions } from './phases/backlog.ts';
 import { drain, type DrainOptions } from './phases/drain.ts';
 import { enqueue, type EnqueueOptions } from './phases/enqueue.ts';
@@ -27,6 +28,8 @@ export interface Measured {
   readonly rates: Readonly<Record<string, number>>;
   /** What was wrong with the work that was done; such a rate means nothing. */
   readonly problem: string | null;
+  /** Why nothing was measured. */
+  readonly skipped?: string;
 }
 
 async function measure(phase: Phase, place: Place): Promise<Measured> {
@@ -64,7 +67,10 @@ async function settled({ url }: Place): Promise<void> {
 
 if (import.meta.main) {
   const { phase, place } = JSON.parse(process.argv[2] ?? '') as { phase: Phase; place: Place };
-  const measured = await measure(phase, place);
+  const measured = await measure(phase, place).catch((error: unknown): Measured => {
+    if (error instanceof Missing) return { rates: {}, problem: null, skipped: error.message };
+    throw error;
+  });
   // Some peers take seconds to let go; what was measured is complete, and the place is thrown away.
   process.stdout.write(`${JSON.stringify(measured)}\n`, () => process.exit(0));
 }

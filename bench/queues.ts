@@ -1,5 +1,7 @@
 /** Every queue that is measured, by the name it has in the tables. */
 
+import { openBeanstalkd } from './peers/beanstalkd.ts';
+import { openBullOnPostgres, openBullOnRedis } from './peers/bullmq.ts';
 import { openFastify } from './peers/fastify.ts';
 import { openGraphile } from './peers/graphile.ts';
 import { openPgBoss } from './peers/pg-boss.ts';
@@ -23,6 +25,9 @@ export const QUEUES = {
   graphile: (place: Place) => openGraphile(place, true),
   'graphile unbatched': (place: Place) => openGraphile(place, false),
   'raw pg': openRawPg,
+  'BullMQ on Redis': openBullOnRedis,
+  'BullMQ on PostgreSQL': openBullOnPostgres,
+  'beanstalkd, in memory': openBeanstalkd,
 } satisfies Record<string, (place: Place) => Promise<Queue>>;
 
 export type QueueName = keyof typeof QUEUES;

@@ -31,13 +31,21 @@ export interface Report {
   readonly bars: readonly Judged[];
   readonly limits: readonly JudgedLimit[];
   readonly problems: readonly string[];
+  /** Entrants that could not be measured here, with the reason. */
+  readonly skipped: Readonly<Record<string, string>>;
 }
 
 export function reportOn(bench: Bench, runs: Runs): Report {
   const rates: Record<string, Record<string, Rate>> = {};
   const problems: string[] = [];
+  const skipped: Record<string, string> = {};
   for (const { name } of bench.entrants) {
     const all = runs.get(name) ?? [];
+    const reason = all.find((run) => run.skipped !== undefined)?.skipped;
+    if (reason !== undefined) {
+      skipped[name] = reason;
+      continue;
+    }
     const measured = all.filter((run) => run.problem === null);
     for (const { problem } of all) if (problem !== null) problems.push(`${name}: ${problem}`);
     const measures = new Set(measured.flatMap((run) => Object.keys(run.rates)));
@@ -51,7 +59,7 @@ export function reportOn(bench: Bench, runs: Runs): Report {
       ]),
     );
   }
-  const bars = bench.bars.map((bar) => judge(bar, rates));
+  const bars = bench.bars.filter(({ theirs }) => !(theirs in skipped)).map((bar) => judge(bar, rates));
   const limits = (bench.limits ?? []).map((limit) => judgeLimit(limit, rates));
   return {
     bench: bench.name,
@@ -61,6 +69,7 @@ export function reportOn(bench: Bench, runs: Runs): Report {
     bars,
     limits,
     problems,
+    skipped,
   };
 }
 
@@ -110,6 +119,8 @@ export function printed(report: Report): string {
       );
     }
   }
+  for (const [name, reason] of Object.entries(report.skipped))
+    lines.push('', `${name} was skipped: ${reason}.`);
   for (const problem of report.problems) lines.push('', `**This does not count.** ${problem}`);
   return `${lines.join('\n')}\n`;
 }

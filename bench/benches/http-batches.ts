@@ -13,9 +13,17 @@ export function httpBatches(size: Size): Bench {
     title:
       'HTTP on SQLite: claim 100, complete 100, 4 connections; fused, the call that completes asks for the next 100',
     store: 'postgres',
-    entrants: [entrant(ours), entrant(fused), entrant('graphile')],
+    entrants: [
+      entrant(ours),
+      entrant(fused),
+      entrant('graphile'),
+      entrant('BullMQ on Redis'),
+      entrant('beanstalkd, in memory'),
+    ],
     bars: [
       { ours: fused, theirs: 'graphile', measure: 'drain', atLeast: 1, goal: 2 },
+      { ours: fused, theirs: 'BullMQ on Redis', measure: 'drain', atLeast: 2 },
+      { ours: fused, theirs: 'beanstalkd, in memory', measure: 'drain', atLeast: 0 },
       { ours: fused, theirs: ours, measure: 'drain', atLeast: 0 },
     ],
   };

@@ -12,9 +12,15 @@ export function httpSingles(size: Size): Bench {
     name: 'http-singles',
     title: 'HTTP on SQLite: claim one, complete one, 32 connections; fused, each complete asks for the next',
     store: 'postgres',
-    entrants: [entrant(ours, 20_000), entrant(fused, 20_000), entrant('graphile unbatched', 6_000)],
+    entrants: [
+      entrant(ours, 20_000),
+      entrant(fused, 20_000),
+      entrant('graphile unbatched', 6_000),
+      entrant('BullMQ on PostgreSQL', 5_000),
+    ],
     bars: [
       { ours, theirs: 'graphile unbatched', measure: 'drain', atLeast: 1.5, goal: 3 },
+      { ours, theirs: 'BullMQ on PostgreSQL', measure: 'drain', atLeast: 1.5, goal: 3 },
       { ours: fused, theirs: ours, measure: 'drain', atLeast: 0 },
     ],
   };
