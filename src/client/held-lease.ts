@@ -7,7 +7,7 @@ import { JobInterrupted, type Interruption, SpineApiError } from './errors.ts';
 import type { Jobs } from './jobs.ts';
 import { type Platform, sleep } from './platform.ts';
 import { backoffMs } from './retry.ts';
-import type { ClaimedJob, Job } from './types.ts';
+import type { Beat, ClaimedJob, Job } from './types.ts';
 
 export interface LeaseHost {
   readonly platform: Platform;
@@ -33,6 +33,9 @@ export class HeldLease {
   #renewedThere: number;
   #failures = 0;
   #progress: unknown;
+  /** Those that came before anybody listened. */
+  readonly #messages: unknown[] = [];
+  #onMessage: ((message: unknown) => void) | null = null;
   #sending = false;
   #settling = false;
   #stopped = false;
@@ -105,6 +108,12 @@ export class HeldLease {
     if (!this.#sending && this.#failures === 0) this.#planBeat();
   }
 
+  /** Hears what was sent to the holder of the job, also what came before. */
+  listen(onMessage: (message: unknown) => void): void {
+    this.#onMessage = onMessage;
+    for (const message of this.#messages.splice(0)) onMessage(message);
+  }
+
   /** From here on the answer to the ending call decides, not what a heartbeat hears after it. */
   settle(): void {
     this.#settling = true;
@@ -155,13 +164,15 @@ export class HeldLease {
     }
   }
 
-  #renewed(job: Job, sentAt: number): void {
+  #renewed(job: Beat, sentAt: number): void {
     this.#failures = 0;
     if (this.#stopped) return;
     this.#renewedAt = sentAt;
     this.#renewedThere = Date.parse(job.updatedAt);
     this.#grantedMs = grantedMs(job);
     this.#armFence();
+    this.#messages.push(...(job.messages ?? []));
+    if (this.#onMessage !== null) this.listen(this.#onMessage);
     if (job.cancelRequested) this.interrupt('cancelled');
   }
 

@@ -23,6 +23,8 @@ export interface JobContext {
   readonly progress: (value: unknown) => void;
   /** Adds to the job's log. */
   readonly log: (text: string, level?: LogLevel) => void;
+  /** Calls back with every message that was sent to the holder of the job. They come with its heartbeats. */
+  readonly onMessage: (listener: (message: unknown) => void) => void;
 }
 
 export type Handler = (job: ClaimedJob, context: JobContext) => unknown;
@@ -109,6 +111,7 @@ export class JobRun {
       signal: this.#lease.signal,
       progress: (value) => this.#lease.progress(value),
       log: (text, level = 'info') => this.#log.add(text, level),
+      onMessage: (listener) => this.#lease.listen(listener),
     };
     try {
       return { verb: 'complete', result: await this.#host.handler(this.job, context) };

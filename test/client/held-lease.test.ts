@@ -5,7 +5,7 @@ import { HeldLease } from '../../src/client/held-lease.ts';
 import type { ClaimedJob, Job } from '../../src/client/types.ts';
 import { claimedJob, FakePlatform, iso } from './support.ts';
 
-type Beat = (sent: { progress?: unknown }, now: number) => Partial<Job> | Error;
+type Beat = (sent: { progress?: unknown }, now: number) => Partial<Job & { messages: readonly unknown[] }> | Error;
 
 function setUp(options: { beat?: Beat; job?: Partial<ClaimedJob>; askedAgoMs?: number } = {}) {
   const platform = new FakePlatform();
@@ -122,6 +122,21 @@ test('tells the handler that somebody cancelled the job, and holds the lease mea
   await lease.begin();
   await platform.advance(1_000);
   deepStrictEqual([why(), lease.isHeld()], ['cancelled', true]);
+  lease.stop();
+});
+
+test('hands on the messages that come with heartbeats, also those that came before anybody listened', async () => {
+  const { platform, lease } = setUp({
+    beat: (_sent, at) => ({ messages: at < 2_000 ? ['early', 1] : [at] }),
+    job: { leaseMs: 3_000 },
+  });
+  const heard: unknown[] = [];
+  await lease.begin();
+  await platform.advance(1_500);
+  lease.listen((message) => heard.push(message));
+  deepStrictEqual(heard, ['early', 1]);
+  await platform.advance(1_000);
+  deepStrictEqual(heard, ['early', 1, 2_000]);
   lease.stop();
 });
 
