@@ -5,7 +5,10 @@ import { HeldLease } from '../../src/client/held-lease.ts';
 import type { ClaimedJob, Job } from '../../src/client/types.ts';
 import { claimedJob, FakePlatform, iso } from './support.ts';
 
-type Beat = (sent: { progress?: unknown }, now: number) => Partial<Job & { messages: readonly unknown[] }> | Error;
+type Beat = (
+  sent: { progress?: unknown },
+  now: number,
+) => Partial<Job & { messages: readonly unknown[] }> | Error;
 
 function setUp(options: { beat?: Beat; job?: Partial<ClaimedJob>; askedAgoMs?: number } = {}) {
   const platform = new FakePlatform();
