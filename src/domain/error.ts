@@ -30,8 +30,8 @@ export const ERRORS = {
   not_found: {
     status: 404,
     retryable: false,
-    message: 'There is nothing under that id.',
-    hint: 'Check the id; finished jobs are removed after the retention time.',
+    message: 'There is nothing under that id or name.',
+    hint: 'Check it; finished jobs are removed after the retention time.',
   },
   method_not_allowed: {
     status: 405,
@@ -138,8 +138,8 @@ export const ERRORS = {
   conflict: {
     status: 409,
     retryable: false,
-    message: "The job's state does not allow this.",
-    hint: 'Read the job again and decide anew.',
+    message: 'The state of what you named does not allow this.',
+    hint: 'Read it again and decide anew.',
   },
   unique_key_taken: {
     status: 409,
