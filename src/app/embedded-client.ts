@@ -7,7 +7,6 @@ import type {
   BadEnd,
   Beat,
   ClaimNextOptions,
-  EndedAndNext,
   EndedJob,
   Held,
   NewLogLine,
@@ -64,26 +63,23 @@ class EmbeddedJobs implements WorkerJobs {
     });
   }
 
-  complete(
-    held: Held,
-    end: { readonly result?: unknown; readonly next: NextClaim },
-    options?: CallOptions,
-  ): Promise<EndedAndNext>;
-  complete(held: Held, end?: { readonly result?: unknown }, options?: CallOptions): Promise<EndedJob>;
-  complete(
-    held: Held,
-    { result, next }: { readonly result?: unknown; readonly next?: NextClaim } = {},
-  ): Promise<EndedJob | EndedAndNext> {
-    return this.#end(held, { verb: 'complete', result }, next);
-  }
-
-  fail(held: Held, end: BadEnd & { readonly next: NextClaim }, options?: CallOptions): Promise<EndedAndNext>;
-  fail(held: Held, end?: BadEnd, options?: CallOptions): Promise<EndedJob>;
-  fail(
-    held: Held,
-    { error, requeue = true, cause, next }: BadEnd & { readonly next?: NextClaim } = {},
-  ): Promise<EndedJob | EndedAndNext> {
-    return this.#end(held, { verb: 'fail', error, requeue, cause: cause ?? null }, next);
+  finish(
+    { id, leaseToken = null }: { readonly id: string; readonly leaseToken?: string | null },
+    verb: 'complete' | 'fail',
+    end: BadEnd & { readonly result?: unknown; readonly next?: NextClaim },
+  ): Promise<readonly ClaimedJob[]> {
+    const { leases } = this.#engine;
+    const { result, error, requeue = true, cause = null, next } = end;
+    const ending: Ending = verb === 'complete' ? { verb, result } : { verb, error, requeue, cause };
+    return answered(async () => {
+      if (next !== undefined) {
+        const done = await leases.endThenClaim(this.#actor, id, leaseToken, ending, this.#wanted(next));
+        return this.#shown(done.next);
+      }
+      if (ending.verb === 'complete') await leases.complete(this.#actor, id, leaseToken, ending.result);
+      else await leases.fail(this.#actor, id, leaseToken, error, requeue, cause);
+      return [];
+    });
   }
 
   release({ id, leaseToken }: Held, { reason }: { readonly reason?: string } = {}): Promise<EndedJob> {
@@ -106,26 +102,6 @@ class EmbeddedJobs implements WorkerJobs {
       const stamped = lines.map(({ text, level = 'info' }) => ({ text, level, at: now }));
       const { job } = await this.#engine.leases.log(this.#actor, id, leaseToken ?? null, stamped);
       return { accepted: lines.length, cancelRequested: job.cancelRequested };
-    });
-  }
-
-  #end(
-    { id, leaseToken = null }: { readonly id: string; readonly leaseToken?: string | null },
-    ending: Ending,
-    next: NextClaim | undefined,
-  ): Promise<EndedJob | EndedAndNext> {
-    const { leases } = this.#engine;
-    return answered(async () => {
-      if (next !== undefined) {
-        const wanted = this.#wanted(next);
-        const done = await leases.endThenClaim(this.#actor, id, leaseToken, ending, wanted);
-        return { job: shown(done.ended.job), next: await this.#shown(done.next) };
-      }
-      const { job } =
-        ending.verb === 'complete'
-          ? await leases.complete(this.#actor, id, leaseToken, ending.result)
-          : await leases.fail(this.#actor, id, leaseToken, ending.error, ending.requeue, ending.cause);
-      return shown(job);
     });
   }
 

@@ -126,12 +126,7 @@ export class Jobs {
   async finish(
     held: Held,
     verb: 'complete' | 'fail',
-    end: {
-      readonly result?: unknown;
-      readonly error?: unknown;
-      readonly requeue?: boolean;
-      readonly next?: NextClaim;
-    },
+    end: BadEnd & { readonly result?: unknown; readonly next?: NextClaim },
     options?: CallOptions,
   ): Promise<readonly ClaimedJob[]> {
     const { id, leaseToken } = held;

@@ -8,10 +8,7 @@ import { delayMs } from './retry.ts';
 import type { ClaimedJob, NextClaim } from './types.ts';
 
 /** The calls that a worker makes. */
-export type WorkerJobs = Pick<
-  Jobs,
-  'claimNext' | 'heartbeat' | 'complete' | 'fail' | 'release' | 'snooze' | 'log'
->;
+export type WorkerJobs = Pick<Jobs, 'claimNext' | 'heartbeat' | 'finish' | 'release' | 'snooze' | 'log'>;
 
 /** What a worker needs of a SpineClient. */
 export interface WorkerClient {

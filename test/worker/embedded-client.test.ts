@@ -62,7 +62,7 @@ suite('a client without HTTP', () => {
       await create(spine);
       const job = await claimOne(spine);
       const { jobs } = clientOf(spine);
-      await jobs.complete(job, { result: 1 });
+      await jobs.finish(job, 'complete', { result: 1 });
       const refusal = await jobs.heartbeat(job).catch((error: unknown) => error);
       assert.ok(refusal instanceof SpineApiError);
       assert.deepEqual([refusal.code, refusal.status, refusal.retryable], ['lease_lost', 409, false]);
@@ -74,7 +74,7 @@ suite('a client without HTTP', () => {
       const second = await create(spine);
       const { jobs } = clientOf(spine);
       const job = await claimOne(spine);
-      const { next } = await jobs.complete(job, { result: 1, next: { targets: ['any'] } });
+      const next = await jobs.finish(job, 'complete', { result: 1, next: { targets: ['any'] } });
       assert.deepEqual([job.id, next[0]?.id], [first.id, second.id]);
       assert.equal((await read(spine, second)).leasePolicy, 'adopt');
     });

@@ -94,7 +94,12 @@ export function platformOf(clock: FakeClock): Platform {
 /** The handler's side of a lease, interrupted by hand. */
 export function heldLease() {
   const controller = new AbortController();
-  const context: JobContext = { signal: controller.signal, progress: () => undefined, log: () => undefined };
+  const context: JobContext = {
+    signal: controller.signal,
+    progress: () => undefined,
+    log: () => undefined,
+    onMessage: () => undefined,
+  };
   return { context, interrupt: (why: Interruption) => controller.abort(new JobInterrupted(why)) };
 }
 
