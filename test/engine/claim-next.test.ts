@@ -105,10 +105,12 @@ onEvery(DIALECTS, (each) => {
     );
     await standing(spine, 2);
     const [job] = await createMany(spine, 1);
-    assert.deepEqual(ids((await waiting[0]) ?? []), [job?.id]);
+    // Where several look at once, the one who still looks may find it before the one who is woken for it.
+    const served = await Promise.race(waiting.map(async (claim, at) => ({ at, held: await claim })));
+    assert.deepEqual(ids(served.held), [job?.id]);
     assert.equal(spine.engine.core.waiters.size, 1);
     const [next] = await createMany(spine, 1);
-    assert.deepEqual(ids((await waiting[1]) ?? []), [next?.id]);
+    assert.deepEqual(ids((await waiting[1 - served.at]) ?? []), [next?.id]);
   });
 
   each('serves those who wait in the order in which they came, one job each', async (spine) => {
