@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { startDuties } from '../src/app/duties.ts';
 import type { Actor, ClaimedJob } from '../src/domain/command.ts';
 import { isFinal } from '../src/domain/job.ts';
+import { LIMITS } from '../src/domain/limits.ts';
 import { type OpenEngine, openEngine } from '../src/engine/open.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { systemIds } from '../src/runtime/ids.ts';
@@ -64,7 +65,8 @@ export interface Claiming {
 }
 
 export const ONE_BY_ONE: Claiming = { claimers: 50, max: 1 };
-export const IN_BATCHES: Claiming = { claimers: 4, max: 500 };
+/** As many at once as a claim may take. */
+export const IN_BATCHES: Claiming = { claimers: 4, max: LIMITS.claimJobs };
 
 export async function openSpineQueue(place: Place, claiming: Claiming): Promise<Queue> {
   const { engine, close } = await openSpine(place);
@@ -96,25 +98,38 @@ export async function drain(
   handle: (payload: Payload) => void,
 ): Promise<number> {
   let done = 0;
+  const wanted = { targets: ['left-claw'], max: claiming.max };
   const claimer = async (): Promise<void> => {
-    for (;;) {
-      const claimed = await engine.leases.claimNext(CLAW, {
-        targets: ['left-claw'],
-        max: claiming.max,
-        waitMs: 0,
-      });
-      if (claimed.length === 0) return;
-      await Promise.all(claimed.map((each) => finish(engine, each, handle)));
+    let claimed = await engine.leases.claimNext(CLAW, { ...wanted, waitMs: 0 });
+    while (claimed.length > 0) {
       done += claimed.length;
+      claimed = await (claiming.max > 1 ? finishAll(claimed) : finishOne(claimed));
     }
+  };
+  /** As whoever takes many at once ends them: all together, and each judged by itself. */
+  const finishAll = async (claimed: readonly ClaimedJob[]): Promise<readonly ClaimedJob[]> => {
+    const ends = claimed.map(({ job, input }) => {
+      handle(payloadOf(input.params));
+      return { id: job.id, leaseToken: job.leaseToken, result: null };
+    });
+    const { ended } = await engine.leases.completeMany(CLAW, ends, null);
+    const refused = ended.find((answer) => !answer.ok);
+    if (refused) throw new Error(`a job could not be ended: ${JSON.stringify(refused)}`);
+    return engine.leases.claimNext(CLAW, { ...wanted, waitMs: 0 });
+  };
+  const finishOne = async (claimed: readonly ClaimedJob[]): Promise<readonly ClaimedJob[]> => {
+    for (const { job, input } of claimed) {
+      handle(payloadOf(input.params));
+      await engine.leases.complete(CLAW, job.id, job.leaseToken, null);
+    }
+    return engine.leases.claimNext(CLAW, { ...wanted, waitMs: 0 });
   };
   await Promise.all(Array.from({ length: claiming.claimers }, claimer));
   return done;
 }
 
-function finish(engine: OpenEngine, { job, input }: ClaimedJob, handle: (payload: Payload) => void) {
-  handle(JSON.parse(input.params ?? 'null') as Payload);
-  return engine.leases.complete(CLAW, job.id, job.leaseToken, null);
+function payloadOf(params: string | null): Payload {
+  return JSON.parse(params ?? 'null') as Payload;
 }
 
 /** Enough work to have the code compiled before the clock starts. */

@@ -4,7 +4,7 @@ import type { QueueName } from '../queues.ts';
 export function postgresDrainBatches(size: Size): Bench {
   const entrant = (queue: QueueName) => ({
     name: queue,
-    phase: { phase: 'drain', queue, jobs: size.jobs(60_000) } as const,
+    phase: { phase: 'drain', queue, jobs: size.jobs(120_000) } as const,
   });
   return {
     name: 'postgres-drain-batches',

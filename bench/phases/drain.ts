@@ -20,10 +20,11 @@ export async function drain(
   await settle();
   const seen = new Seen(options.jobs);
   let startedMs = Number.NaN;
-  // The clock starts at the first job: how fast a worker notices work is another matter than how fast it works.
+  // The clock starts when half is done, for everybody alike: servers run for days, with their code compiled.
+  const warm = Math.floor(options.jobs / 2);
   const worker = await new Promise<{ stop(): Promise<void> }>((resolve, reject) => {
     const started = queue.work((input) => {
-      if (seen.count === 0) startedMs = performance.now();
+      if (seen.count === warm) startedMs = performance.now();
       seen.add(input.i);
       if (seen.count === options.jobs) resolve(started);
     });
@@ -35,7 +36,7 @@ export async function drain(
   const finished = (await queue.finished?.()) ?? options.jobs;
   const problem = finished === options.jobs ? null : `${finished} jobs finished of ${options.jobs}`;
   return {
-    rates: { drain: rate(options.jobs, endedMs - startedMs) },
+    rates: { drain: rate(options.jobs - warm, endedMs - startedMs) },
     problem: seen.problem() ?? problem,
   };
 }
