@@ -9,6 +9,7 @@ var path = require('node:path');
 var EXIT_CONFIG = 78;
 var LAUNCHED = 'OPENCLAW_LAUNCHED';
 var STOP_LIMIT_MS = 30000;
+var COMPILE_LIMIT_MS = 20000;
 
 /** Runs the program behind a bin file, on this Node if it is new enough, else on the Node installed with the package. */
 module.exports = function launch(entry) {
@@ -17,11 +18,35 @@ module.exports = function launch(entry) {
   // A symlinked bin has another path. The program reads its own name from here.
   process.argv[1] = entry;
   // Compiled code is kept beside the package: the next start takes half the time. Where that cannot be written, nothing is lost.
-  require('node:module').enableCompileCache(path.join(__dirname, '../.cache/compile'));
+  var cache = path.join(__dirname, '../.cache/compile');
   var built = path.join(__dirname, '../dist/main.js');
   var program = fs.existsSync(built) ? built : path.join(__dirname, '../src/main.ts');
-  return import(require('node:url').pathToFileURL(program).href);
+  if (program !== built && process.argv[2] === 'serve' && !fs.existsSync(cache)) compileAhead(cache, entry);
+  require('node:module').enableCompileCache(cache);
+  return import(urlOf(program));
 };
+
+/**
+ * Whoever reads the sources for the first time keeps 30 MB that it needs for nothing else. A server runs for days, so
+ * another process reads them, and the server finds them compiled. Should that fail, it reads them itself.
+ */
+function compileAhead(cache, entry) {
+  var code =
+    "require('node:module').enableCompileCache(" +
+    JSON.stringify(cache) +
+    ');process.argv=[process.execPath,' +
+    JSON.stringify(entry) +
+    ",'serve','--help'];import(" +
+    JSON.stringify(urlOf(path.join(__dirname, '../src/app.ts'))) +
+    ').then(function(){return import(' +
+    JSON.stringify(urlOf(path.join(__dirname, '../src/main.ts'))) +
+    ')})';
+  childProcess.spawnSync(process.execPath, ['-e', code], { stdio: 'ignore', timeout: COMPILE_LIMIT_MS });
+}
+
+function urlOf(file) {
+  return require('node:url').pathToFileURL(file).href;
+}
 
 /** node:sqlite is fit for production from 24.15 and, in the next line, from 26.1. */
 function isUsable(version) {
