@@ -4,7 +4,7 @@
  */
 
 import { execFile, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -67,7 +67,11 @@ function wholeRuns(text: string): number {
 /** The peers are needed here only, so they have a folder of their own. */
 function install(): void {
   const folder = import.meta.dirname;
-  if (existsSync(join(folder, 'node_modules'))) return;
+  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    dependencies: Record<string, string>;
+  };
+  if (Object.keys(manifest.dependencies).every((name) => existsSync(join(folder, 'node_modules', name))))
+    return;
   process.stderr.write('Installing the peers into bench/node_modules (npm ci, once)\n');
   const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund'], {
     cwd: folder,
