@@ -1,9 +1,8 @@
 /** What the end of a run means for its schedule: backoff, children, the next in line, one-shots that are done. */
 
-import { dependencyMet } from '../domain/admit.ts';
+import { admit, dependencyMet } from '../domain/admit.ts';
 import { conditionMet } from '../domain/condition.ts';
 import { ticksBetween } from '../domain/cron.ts';
-import { admit } from '../domain/admit.ts';
 import type { Job } from '../domain/job.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { rawOutput } from '../domain/output.ts';

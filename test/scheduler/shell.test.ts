@@ -185,3 +185,20 @@ test('a job that was merely posted never reaches the shell', async () => {
     rmSync(folder, { recursive: true, force: true });
   }
 });
+
+test('a gated run starts within a second of the word that lets it go [SC-55]', async () => {
+  await using scene = await openScene({ env: { SCHEDULER_TICK_MS: '10000' } });
+  const made = await scene.plan({
+    name: 'gated',
+    session_target: 'shell',
+    payload_message: 'true',
+    approval_required: true,
+  });
+  const id = await scene.run(made);
+  const approvedAt = Date.now();
+  const { status } = await scene.server.head.post(`/approvals/${id}/approve`, {});
+  assert.equal(status, 200);
+  const run = await scene.ended(id);
+  assert.equal(run.status, 'ok');
+  assert.ok(Date.parse(run.started_at ?? '') - approvedAt < 1_000);
+});
