@@ -125,7 +125,8 @@ export interface NewJob {
   readonly typeNo: number;
   readonly target: string;
   readonly priority: number;
-  readonly runAt: number;
+  /** Null is at once: by the clock of the decision, which may stand behind that of the draft. */
+  readonly runAt: number | null;
   readonly maxAttempts: number;
   readonly leaseMs: number;
   readonly timeoutMs: number | null;

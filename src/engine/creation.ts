@@ -205,7 +205,8 @@ function newRow(
   now: number,
 ): Omit<Job, 'no'> {
   const approval = job.gate === null ? 'none' : 'needed';
-  const state = skipped ? 'skipped' : admit({ waitingFor, runAt: job.runAt, approval }, now);
+  const runAt = job.runAt ?? now;
+  const state = skipped ? 'skipped' : admit({ waitingFor, runAt, approval }, now);
   return {
     ...UNTOUCHED,
     id: job.id,
@@ -234,7 +235,7 @@ function newRow(
     // The row is inserted with the sequence of its first event.
     seq: 1,
     priority: job.priority,
-    runAt: job.runAt,
+    runAt,
     maxAttempts: job.maxAttempts,
     waitingFor,
     watched: false,

@@ -40,7 +40,7 @@ export class Drafting {
       typeNo,
       target: draft.target,
       priority: draft.priority ?? 0,
-      runAt: draft.runAt ?? now,
+      runAt: draft.runAt ?? null,
       maxAttempts: draft.maxAttempts ?? attempts,
       leaseMs: draft.leaseMs ?? settings.leaseMs,
       timeoutMs: draft.timeoutMs ?? null,

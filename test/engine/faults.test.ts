@@ -42,6 +42,21 @@ test('one failed look at the pauses does not end all work', async () => {
   assert.equal((await create(spine)).state, 'queued');
 });
 
+test('a job that names no time is ready at once, even when the clock is put back while it is created', async () => {
+  let offsetMs = 0;
+  const wrap = (store: Store): Store =>
+    new Proxy(store, {
+      get: (target, name: keyof Store) => {
+        if (name === 'clockOffsetMs') return () => (offsetMs -= 50);
+        const value = target[name];
+        return typeof value === 'function' ? (value as () => unknown).bind(target) : value;
+      },
+    });
+  await using spine = await SQLITE_MEMORY.open({ wrap });
+  assert.equal((await create(spine)).state, 'queued');
+  assert.equal((await claimNext(spine)).length, 1);
+});
+
 test('one failed look at the types does not end all claims', async () => {
   await using spine = await SQLITE_MEMORY.open({ wrap: failingReads({ types: 1 }) });
   await create(spine);
