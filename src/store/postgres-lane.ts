@@ -3,7 +3,8 @@
 import { Client } from 'pg';
 import { PostgresConnection, type Queryable, types } from './postgres-connection.ts';
 import { unavailable } from './postgres-errors.ts';
-import { RememberingTx, type RowMemory } from './postgres-memory.ts';
+import { type KnownRow, RememberingTx } from './postgres-memory.ts';
+import type { RowMemory } from './row-memory.ts';
 import { transactionOver } from './sql/tx.ts';
 import type { MaybePromise, Tx } from './store.ts';
 
@@ -24,10 +25,10 @@ const WAKE_BYTES = 7_000;
 
 export class PostgresLane {
   readonly #url: string;
-  readonly #memory: RowMemory;
+  readonly #memory: RowMemory<KnownRow>;
   #line: Promise<Line> | null = null;
 
-  constructor(url: string, memory: RowMemory) {
+  constructor(url: string, memory: RowMemory<KnownRow>) {
     this.#url = url;
     this.#memory = memory;
   }
@@ -104,7 +105,7 @@ set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off`
 /** The driver's types do not know this option yet. */
 const PIPELINED = { pipeline: true } as object;
 
-async function connect(url: string, memory: RowMemory, onLost: () => void): Promise<Line> {
+async function connect(url: string, memory: RowMemory<KnownRow>, onLost: () => void): Promise<Line> {
   const client = new Client({
     connectionString: url,
     types,
@@ -116,6 +117,7 @@ async function connect(url: string, memory: RowMemory, onLost: () => void): Prom
   client.on('end', onLost);
   await client.connect();
   await client.query(PLANS);
+  // It may lead to another server than before, e.g. a standby that took over and counts its writers anew.
   memory.forget();
   const send = gathering(client);
   const connection = new PostgresConnection({ query: send });

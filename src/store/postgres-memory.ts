@@ -1,50 +1,17 @@
-/** Rows that this server wrote last: whoever holds a job comes back with it, and need not read again what is known. */
+/** Rows of running jobs are locked without being read, where this server wrote them last. */
 
 import type { Job } from '../domain/job.ts';
 import type { PostgresConnection } from './postgres-connection.ts';
 import { arrayOf } from './postgres-batch.ts';
+import type { RowMemory } from './row-memory.ts';
 import type { Change, Tx } from './store.ts';
-
-/** More running jobs than one server commonly holds; what is forgotten is read. */
-const CAPACITY = 10_000;
 
 /** PostgreSQL's own mark of who wrote a row: any write since then, by anybody, changed it. */
 type Writer = string;
 
-interface Known {
+export interface KnownRow {
   readonly job: Job;
   readonly writer: Writer;
-}
-
-export class RowMemory {
-  readonly #rows = new Map<string, Known>();
-
-  /** All of these rows, or null when one is not known. They are gone from here: only a commit brings one back. */
-  take(ids: readonly string[]): Known[] | null {
-    const found: Known[] = [];
-    for (const id of ids) {
-      const row = this.#rows.get(id);
-      if (row !== undefined) found.push(row);
-      this.#rows.delete(id);
-    }
-    return found.length === ids.length ? found : null;
-  }
-
-  /** A new connection may lead to another server, e.g. a standby that took over and counts its writers anew. */
-  forget(): void {
-    this.#rows.clear();
-  }
-
-  keep(jobs: readonly Job[], writer: Writer): void {
-    for (const job of jobs) {
-      this.#rows.delete(job.id);
-      this.#rows.set(job.id, { job, writer });
-    }
-    for (const id of this.#rows.keys()) {
-      if (this.#rows.size <= CAPACITY) return;
-      this.#rows.delete(id);
-    }
-  }
 }
 
 // The same order as everywhere: two flushes never deadlock.
@@ -54,13 +21,13 @@ const WRITER = 'select pg_current_xact_id()::xid::text';
 /** A transaction's verbs that remember the running jobs they wrote, once that is durable. */
 export class RememberingTx {
   readonly tx: Tx;
-  readonly #memory: RowMemory;
+  readonly #memory: RowMemory<KnownRow>;
   readonly #plain: Tx;
   readonly #connection: PostgresConnection;
   #written: Job[] = [];
   #writer: Writer | null = null;
 
-  constructor(plain: Tx, connection: PostgresConnection, memory: RowMemory) {
+  constructor(plain: Tx, connection: PostgresConnection, memory: RowMemory<KnownRow>) {
     this.#plain = plain;
     this.#connection = connection;
     this.#memory = memory;
@@ -73,15 +40,16 @@ export class RememberingTx {
 
   /** The transaction ended; what it wrote is worth remembering only if it is there to stay. */
   ended(durable: boolean): void {
-    if (durable && this.#writer !== null) this.#memory.keep(this.#written, this.#writer);
+    if (durable && this.#writer !== null)
+      for (const job of this.#written) this.#memory.keep(job.id, { job, writer: this.#writer });
     this.#written = [];
     this.#writer = null;
   }
 
   /** Known rows are locked without being read; those that somebody wrote since are read under the lock. */
   async #lockJobs(ids: readonly string[]): Promise<Job[]> {
-    const known = this.#memory.take(ids);
-    if (known === null) return this.#plain.lockJobs(ids);
+    const known = ids.flatMap((id) => this.#memory.take(id) ?? []);
+    if (known.length < ids.length) return this.#plain.lockJobs(ids);
     const nos = known.map(({ job }) => job.no);
     const rows = await this.#connection.all(LOCK, [arrayOf(nos, 'bigint')]);
     const writers = new Map(rows.map(([no, writer]) => [no, writer]));

@@ -6,7 +6,8 @@ import { migratePostgres } from './migrate.ts';
 import { PostgresConnection, types } from './postgres-connection.ts';
 import { translate } from './postgres-errors.ts';
 import { PostgresLane, WAKE_CHANNEL } from './postgres-lane.ts';
-import { RowMemory } from './postgres-memory.ts';
+import type { KnownRow } from './postgres-memory.ts';
+import { RowMemory } from './row-memory.ts';
 import { readsOver } from './sql/reads.ts';
 import type { Reads, Store, Tx } from './store.ts';
 
@@ -55,7 +56,7 @@ class PostgresStore implements Store {
     this.#options = options;
     this.identity = identity;
     this.lanes = options.lanes;
-    const memory = new RowMemory();
+    const memory = new RowMemory<KnownRow>();
     this.#lanes = Array.from({ length: options.lanes }, () => new PostgresLane(options.url, memory));
     this.#pool = new Pool({
       connectionString: options.url,

@@ -6,6 +6,7 @@ import type { Row, Sql, Value } from './sql/driver.ts';
 import { readsOver } from './sql/reads.ts';
 import { transactionOver } from './sql/tx.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
+import { RememberingTx } from './sqlite-memory.ts';
 import type { Reads, Store, Tx } from './store.ts';
 
 export interface SqliteOptions {
@@ -45,7 +46,7 @@ class SqliteStore implements Store {
   readonly read: Reads;
   readonly #writer: SqliteConnection;
   readonly #reader: SqliteConnection | null;
-  readonly #tx: Tx;
+  readonly #remembering: RememberingTx;
   readonly #turn = new Turn();
   readonly #deferred: unknown[] = [];
   readonly #options: SqliteOptions;
@@ -59,11 +60,12 @@ class SqliteStore implements Store {
     this.#reader = inMemory ? null : new SqliteConnection(options.file, { readOnly: true });
     this.#reader?.database.exec('pragma cache_size = -16384; pragma trusted_schema = off;');
     this.read = readsOver(this.#reader ?? new TakingTurns(writer, this.#turn));
-    this.#tx = transactionOver(writer, {
+    const tx = transactionOver(writer, {
       // Waiters live in this very process: there is nobody else to tell.
       notify: () => undefined,
       defer: (write) => void this.#deferred.push(write),
     });
+    this.#remembering = new RememberingTx(tx);
   }
 
   clockOffsetMs(): number {
@@ -77,12 +79,14 @@ class SqliteStore implements Store {
       const database = this.#writer.database;
       try {
         database.exec('begin immediate');
-        const value = await work(this.#tx);
+        const value = await work(this.#remembering.tx);
         await Promise.all(this.#deferred.splice(0));
         database.exec('commit');
+        this.#remembering.ended(true);
         return value;
       } catch (error) {
         this.#deferred.length = 0;
+        this.#remembering.ended(false);
         // On a full disk SQLite has rolled back by itself; a second rollback would hide the cause.
         if (database.isTransaction) database.exec('rollback');
         throw this.#translate(error);

@@ -50,6 +50,45 @@ export function jobTopics(each: Each): void {
     await change(there, first);
   });
 
+  each(
+    'writes what a claim or the end of a lease changes, and whatever changes beside it',
+    async ({ store }) => {
+      const [made] = (await insert(store, [row()])) as [Job];
+      const held: Job = {
+        ...made,
+        state: 'running',
+        fence: 1,
+        leaseToken: 'token',
+        leaseUntil: 9,
+        claimId: 'c',
+      };
+      const left = { leaseToken: null, leaseUntil: null, claimId: null };
+      const ended: Job = { ...held, ...left, state: 'done', endedToken: 'token', endedVerb: 'complete' };
+      let before = made;
+      const write = async (after: Job): Promise<void> => {
+        await store.transaction(0, async (tx) => tx.updateJobs([{ before, after }]));
+        assert.deepEqual(await store.read.jobByNo(made.no), after);
+        before = after;
+      };
+      const fixed = fixedPart(made);
+      const changeable = (Object.keys(EXTREME) as (keyof typeof EXTREME)[]).filter(
+        (field) => !(field in fixed),
+      );
+      for (const field of changeable) {
+        const also = { [field]: EXTREME[field] };
+        for (const [from, to] of [
+          [made, held],
+          [held, ended],
+        ] as const) {
+          await write(from);
+          await write({ ...to, ...also });
+          await write({ ...from, ...also });
+          await write(to);
+        }
+      }
+    },
+  );
+
   each('changes the rows it was given and no others', async ({ store }) => {
     const [a, b] = (await insert(store, [row(), row()])) as [Job, Job];
     await store.transaction(0, async (tx) =>

@@ -75,11 +75,44 @@ const NO: Column = ['no', 'bigint'];
 export const JOB_INSERT: Shape = { table: 'job', columns: [...FIXED, ...OFTEN, ...RARELY] };
 export const JOB_RAW: Shape = { table: 'job', columns: [NO, ...FIXED, ...OFTEN, ...RARELY] };
 export const JOB_OFTEN: Shape = { table: 'job', columns: [NO, ...OFTEN] };
-/** The end of a lease keeps its token, which the row has already: what is left is mostly the same in all rows of a flush. */
+
+/** A claim and the end of a lease are most of all work: each writes only what it changes. */
+export const JOB_CLAIM: Shape = {
+  table: 'job',
+  columns: [
+    NO,
+    ['state', 'text'],
+    ['updated_at', 'bigint'],
+    ['attempts', 'bigint'],
+    ['fence', 'bigint'],
+    ['lease_token', 'text'],
+    ['lease_until', 'bigint'],
+    ['lease_policy', 'text'],
+    ['claimed_by', 'text'],
+    ['claim_id', 'text'],
+    ['timeout_at', 'bigint'],
+    ['seq', 'bigint'],
+    ['lease_span_ms', 'bigint'],
+  ],
+  derived: 'token_used = 0, progress = null',
+};
+/** The end of a lease keeps its token, which the row has already. */
 export const JOB_ENDING: Shape = {
   table: 'job',
-  columns: JOB_OFTEN.columns.filter(([name]) => name !== 'ended_token'),
-  derived: 'ended_token = lease_token',
+  columns: [
+    NO,
+    ['state', 'text'],
+    ['updated_at', 'bigint'],
+    ['attempts', 'bigint'],
+    ['ended_verb', 'text'],
+    ['ended_state', 'text'],
+    ['settled', 'smallint'],
+    ['finished_at', 'bigint'],
+    ['reason', 'text'],
+    ['seq', 'bigint'],
+  ],
+  derived:
+    'ended_token = lease_token, lease_token = null, lease_until = null, lease_span_ms = null, claim_id = null, token_used = 0, timeout_at = null',
 };
 export const JOB_RARELY: Shape = { table: 'job', columns: [NO, ...RARELY] };
 
@@ -181,17 +214,71 @@ export function rarelyRow(job: Job): Row {
   return [job.no, ...rarelyValues(job)];
 }
 
-const ENDED_TOKEN = JOB_OFTEN.columns.findIndex(([name]) => name === 'ended_token');
-
-export function endingRow(job: Job): Row {
-  const row = oftenRow(job.no, job);
-  row.splice(ENDED_TOKEN, 1);
-  return row;
+export function claimRow(job: Job): Row {
+  return [
+    job.no,
+    job.state,
+    job.updatedAt,
+    job.attempts,
+    job.fence,
+    job.leaseToken,
+    job.leaseUntil,
+    job.leasePolicy,
+    job.claimedBy,
+    job.claimId,
+    job.timeoutAt,
+    job.seq,
+    job.leaseSpanMs,
+  ];
 }
 
-/** Whether this change is the end of the lease that the row holds. */
+/** Whether this change is a claim and nothing else. */
+export function isClaim(before: Job, after: Job): boolean {
+  return (
+    before.leaseToken === null &&
+    after.leaseToken !== null &&
+    !after.tokenUsed &&
+    after.progress === null &&
+    before.endedToken === after.endedToken &&
+    before.endedVerb === after.endedVerb &&
+    before.endedState === after.endedState &&
+    before.settled === after.settled &&
+    before.finishedAt === after.finishedAt &&
+    before.reason === after.reason
+  );
+}
+
+export function endingRow(job: Job): Row {
+  return [
+    job.no,
+    job.state,
+    job.updatedAt,
+    job.attempts,
+    job.endedVerb,
+    job.endedState,
+    job.settled,
+    job.finishedAt,
+    job.reason,
+    job.seq,
+  ];
+}
+
+/** Whether this change is the end of the lease that the row holds, and nothing else. */
 export function endsLease(before: Job, after: Job): boolean {
-  return before.leaseToken !== null && after.leaseToken === null && after.endedToken === before.leaseToken;
+  return (
+    before.leaseToken !== null &&
+    after.leaseToken === null &&
+    after.endedToken === before.leaseToken &&
+    after.leaseUntil === null &&
+    after.leaseSpanMs === null &&
+    after.claimId === null &&
+    !after.tokenUsed &&
+    after.timeoutAt === null &&
+    before.fence === after.fence &&
+    before.leasePolicy === after.leasePolicy &&
+    before.claimedBy === after.claimedBy &&
+    before.progress === after.progress
+  );
 }
 
 /** Whether the second statement is needed at all. */

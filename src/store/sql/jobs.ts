@@ -5,9 +5,12 @@ import type { Job, JobInput } from '../../domain/job.ts';
 import type { Change, NewRow } from '../store.ts';
 import { type KeyQuery, locking, perDialect, type Row, type Shape, type Sql } from './driver.ts';
 import {
+  claimRow,
   endingRow,
   endsLease,
   insertRow,
+  isClaim,
+  JOB_CLAIM,
   JOB_COLUMNS,
   JOB_ENDING,
   JOB_INSERT,
@@ -105,16 +108,19 @@ export async function insertJobs(sql: Sql, rows: readonly NewRow[]): Promise<num
 
 export async function updateJobs(sql: Sql, changes: readonly Change[]): Promise<void> {
   const often: Row[] = [];
+  const claims: Row[] = [];
   const ending: Row[] = [];
   const rarely: Row[] = [];
   for (const { before, after } of changes) {
     if (endsLease(before, after)) ending.push(endingRow(after));
+    else if (isClaim(before, after)) claims.push(claimRow(after));
     else often.push(oftenRow(after.no, after));
     if (rarelyChanged(before, after)) rarely.push(rarelyRow(after));
   }
   // All are sent before any is waited for: on a pipelined connection the commit follows at once.
   await Promise.all([
     sql.update(JOB_OFTEN, often),
+    sql.update(JOB_CLAIM, claims),
     sql.update(JOB_ENDING, ending),
     sql.update(JOB_RARELY, rarely),
   ]);

@@ -172,7 +172,8 @@ async function list(sql: Sql, filter: ListFilter): Promise<Job[]> {
 type Put = (value: Value) => string;
 
 function page(sql: Sql, filter: ListFilter, state: State, newest: boolean, put: Put): string {
-  const where = [place(sql, put(state), newest, filter.from === null ? null : put(filter.from))];
+  const from = filter.from === null ? null : put(filter.from);
+  const where = [state === 'running' ? whileRunning(newest, from) : place(sql, put(state), newest, from)];
   if (filter.targets !== null) where.push(`target in (${filter.targets.map(put).join(', ')})`);
   if (filter.retries) where.push('retry_count > 0');
   if (filter.words) where.push(wordsCondition(sql, put(wordsQuery(sql, filter.words))));
@@ -181,8 +182,14 @@ function page(sql: Sql, filter: ListFilter, state: State, newest: boolean, put: 
     where.push(
       `exists (select 1 from job_tag where job_tag.tag = ${put(filter.tag)} and job_tag.job_no = job.no)`,
     );
-  const order = newest ? 'state desc, no desc' : 'state, no';
+  const direction = newest ? 'desc' : 'asc';
+  const order = state === 'running' ? `no + 0 ${direction}` : `state ${direction}, no ${direction}`;
   return `select ${JOB_COLUMNS} from job where ${where.join(' and ')} order by ${order} limit ${put(filter.limit)}`;
+}
+
+/** Those who run are few, and found by job_lease. The sum keeps the databases from walking along all numbers instead. */
+function whileRunning(newest: boolean, from: string | null): string {
+  return `state = 'running'${from === null ? '' : ` and no + 0 ${newest ? '<' : '>'} ${from}`}`;
 }
 
 /**
@@ -191,9 +198,12 @@ function page(sql: Sql, filter: ListFilter, state: State, newest: boolean, put: 
  */
 function place(sql: Sql, state: string, newest: boolean, from: string | null): string {
   const after = newest ? '<' : '>';
-  if (sql.dialect === 'sqlite') return `state = ${state}${from === null ? '' : ` and no ${after} ${from}`}`;
+  // Said in so many words: only then do the databases see that job_by_state has all of these rows.
+  const listed = "state <> 'running'";
+  if (sql.dialect === 'sqlite')
+    return `state = ${state} and ${listed}${from === null ? '' : ` and no ${after} ${from}`}`;
   const start = from ?? (newest ? Number.MAX_SAFE_INTEGER : 0);
-  return `(state, no) ${after} (${state}, ${start}) and state ${newest ? '>=' : '<='} ${state}`;
+  return `(state, no) ${after} (${state}, ${start}) and state ${newest ? '>=' : '<='} ${state} and ${listed}`;
 }
 
 // The cross joins hold SQLite to this order: it would scan every event and sort them.
@@ -246,7 +256,7 @@ async function prunable(
       and not exists (select 1 from job later where later.root_no = job.no)
       and not exists (select 1 from dependency where dependency.parent_no = job.no)
       and no < (select max(no) from job) then 1 else 0 end
-    from job where state = $1 and no > $2 order by no limit $4 + 0`;
+    from job where state = $1 and state <> 'running' and no > $2 order by no limit $4 + 0`;
   const rows = await sql.all(text, [state, afterNo, before, limit]);
   const old = rows.filter((row) => (row[2] as number) < before);
   const jobs = old
