@@ -68,7 +68,14 @@ export class SqliteConnection implements Sql {
   }
 
   update(shape: Shape, rows: readonly Row[]): void {
-    const prepared = this.#prepare(updateText(shape));
+    const [first] = rows;
+    if (first !== undefined && rows.length > 1 && differOnlyInKey(rows, first)) {
+      // As the end of a batch of jobs mostly is: one call for all of them takes a third less.
+      const keys = JSON.stringify(rows.map(([key]) => key));
+      this.run(updateText(shape, 'many'), [keys, ...first.slice(1)]);
+      return;
+    }
+    const prepared = this.#prepare(updateText(shape, 'one'));
     for (const row of rows) prepared.statement.run(...bind(prepared, row));
   }
 
@@ -106,12 +113,20 @@ function bind(prepared: Prepared, params: readonly Value[]): readonly Value[] {
   return prepared.inOrder ? params : prepared.places.map((place) => params[place] ?? null);
 }
 
-const texts = new WeakMap<Shape, { insert?: string; update?: string }>();
+function differOnlyInKey(rows: readonly Row[], first: Row): boolean {
+  return rows.every((row) => row.every((value, column) => column === 0 || value === first[column]));
+}
 
-function cached(shape: Shape, kind: 'insert' | 'update', build: () => string): string {
+type Statement = 'insert' | 'update one' | 'update many';
+
+const texts = new WeakMap<Shape, Map<Statement, string>>();
+
+function cached(shape: Shape, statement: Statement, build: () => string): string {
   let made = texts.get(shape);
-  if (made === undefined) texts.set(shape, (made = {}));
-  return (made[kind] ??= build());
+  if (made === undefined) texts.set(shape, (made = new Map<Statement, string>()));
+  let text = made.get(statement);
+  if (text === undefined) made.set(statement, (text = build()));
+  return text;
 }
 
 function insertText(shape: Shape): string {
@@ -122,11 +137,12 @@ function insertText(shape: Shape): string {
   });
 }
 
-function updateText(shape: Shape): string {
-  return cached(shape, 'update', () => {
+function updateText(shape: Shape, rows: 'one' | 'many'): string {
+  return cached(shape, `update ${rows}`, () => {
     const [key, ...rest] = shape.columns.map(([name]) => name);
     const sets = rest.map((name, i) => `${name} = $${i + 2}`);
     if (shape.derived !== undefined) sets.push(shape.derived);
-    return `update ${shape.table} set ${sets.join(', ')} where ${key} = $1`;
+    const which = rows === 'one' ? '= $1' : 'in (select value from json_each($1))';
+    return `update ${shape.table} set ${sets.join(', ')} where ${key} ${which}`;
   });
 }
