@@ -1,12 +1,17 @@
-/** The files beside an embedded database: v0's are taken over once, then the journal and the readable files follow the events. */
+/** The files beside a database: v0's are taken over once, then a thread has the journal and the readable files follow the events. */
 
-import { join } from 'node:path';
+import { extname } from 'node:path';
+import type { ResourceLimits, Worker } from 'node:worker_threads';
 import type { Config } from '../config.ts';
 import type { Clock } from '../domain/ports.ts';
-import { openJournal } from '../files/journal.ts';
-import { openProjection } from '../files/projection.ts';
+import { News } from '../files/news.ts';
+import { compareFiles } from '../files/outset.ts';
 import { importSummary, importV0 } from '../import/v0.ts';
 import type { Duty } from '../loops/loop.ts';
+import { busyMeter } from '../runtime/busy.ts';
+import { startThread } from '../runtime/thread.ts';
+import type { FilesData } from './files-thread.ts';
+import { FilesWriter } from './files-writer.ts';
 import type { Log } from './log.ts';
 import type { Storage } from './storage.ts';
 
@@ -27,8 +32,11 @@ const NONE: Files = {
   close: async () => undefined,
 };
 
-/** Passes at the end: what is left after them follows at the next start. */
-const CLOSING_PASSES = 20;
+/** It lives beside this file, as a source or compiled as this one is. */
+const ENTRY = new URL(`files-thread${extname(import.meta.url)}`, import.meta.url);
+
+/** New objects die young here. The rest is for a batch of jobs whose inputs and results are a megabyte each. */
+const LIMITS = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 512 };
 
 export async function openFiles(config: Config, storage: Storage, clock: Clock, log: Log): Promise<Files> {
   const { store, dataDir } = storage;
@@ -39,36 +47,23 @@ export async function openFiles(config: Config, storage: Storage, clock: Clock, 
       log.info(`Spine v0: ${importSummary(report)}`);
   }
   if (!config.files) return NONE;
-  const journal = await openJournal({ dir: join(config.dataDir, 'journal'), store, clock });
-  if (journal.setAside !== null)
-    log.warn('The journal belonged to another database and was put aside', { folder: journal.setAside });
-  const projection = await openProjection({ dir: config.dataDir, store, clock });
-  return {
-    duties: [journal, projection],
-    forget: async (ids) => {
-      journal.prune(ids);
-      await projection.removeFiles(ids);
-    },
-    status: () => ({
-      on: true,
-      journal: { ...journal.watermark(), lagMs: journal.lagMs() },
-      files: { ...projection.watermark(), lagMs: projection.lagMs() },
-    }),
-    close: async () => {
-      await catchUp(journal);
-      // What settled with the last events gets its line after theirs.
-      journal.hurry();
-      await catchUp(journal);
-      projection.hurry();
-      await catchUp(projection);
-      await journal.close();
-    },
-  };
+  const outset = await compareFiles(config.dataDir, store);
+  if (outset.setAside !== null)
+    log.warn('The journal belonged to another database and was put aside', { folder: outset.setAside });
+  // Whoever was killed may have left changes unwritten of which the feed knows nothing.
+  const isComplete = dataDir !== null && dataDir.closedInOrder && outset.setAside === null;
+  const news = isComplete ? await News.since(store.read, outset) : null;
+  const { dataDir: dir } = config;
+  const data: FilesData = { dir, identity: store.identity, database: storage.database };
+  return new FilesWriter({
+    outset,
+    news,
+    clock,
+    busy: busyMeter(),
+    startThread: () => filesThread(data),
+  });
 }
 
-async function catchUp(duty: Duty): Promise<void> {
-  for (let pass = 0; pass < CLOSING_PASSES; pass++) {
-    const { more, nextInMs } = await duty.runOnce();
-    if (!more && (nextInMs ?? null) === null) return;
-  }
+export function filesThread(data: FilesData, limits: ResourceLimits = LIMITS): Worker {
+  return startThread({ name: 'files', entry: ENTRY, data, limits });
 }

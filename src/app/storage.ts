@@ -8,8 +8,12 @@ import { openPostgres } from '../store/postgres.ts';
 import { openSqlite } from '../store/sqlite.ts';
 import type { Store } from '../store/store.ts';
 
+/** Where another thread finds the same database. */
+export type DatabasePlace = { readonly sqliteFile: string } | { readonly postgresUrl: string };
+
 export interface Storage {
   readonly store: Store;
+  readonly database: DatabasePlace;
   /** Only an embedded installation owns its data dir alone. */
   readonly dataDir: DataDir | null;
   readonly blobFolder: string;
@@ -32,7 +36,8 @@ export async function openStorage(
       pool: config.pgPool,
       clock,
     });
-    return { store, dataDir: null, blobFolder, close: once(() => store.close()) };
+    const database = { postgresUrl: config.databaseUrl };
+    return { store, database, dataDir: null, blobFolder, close: once(() => store.close()) };
   }
   const dataDir = openDataDir(config.dataDir, { random: () => ids.jobId(clock.now()) });
   try {
@@ -43,7 +48,7 @@ export async function openStorage(
       await store.close();
       dataDir.release();
     });
-    return { store, dataDir, blobFolder, close };
+    return { store, database: { sqliteFile: dataDir.dbFile }, dataDir, blobFolder, close };
   } catch (error) {
     dataDir.release();
     throw error;

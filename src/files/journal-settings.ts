@@ -23,6 +23,10 @@ export class Settings {
     this.#clock = clock;
   }
 
+  hurry(): void {
+    this.#lookedAt = Number.NEGATIVE_INFINITY;
+  }
+
   /** The lines that say what changed. A new job may be the first of a new type, so new jobs look at once. */
   async changes(events: readonly FeedEvent[]): Promise<string> {
     const now = this.#clock.now();

@@ -1,6 +1,5 @@
 /** The append-only journal: what `spine rebuild` makes a database from. */
 
-import { rename } from 'node:fs/promises';
 import type { Clock } from '../domain/ports.ts';
 import type { Schedule } from '../domain/schedule.ts';
 import type { FeedEvent, FeedPlace, Store } from '../store/store.ts';
@@ -10,7 +9,8 @@ import { printLine } from './journal-line.ts';
 import { type JournalEnd, readEnd, Segments } from './journal-segments.ts';
 import { Settlements } from './journal-settled.ts';
 import { scheduleLine, scheduleLines, Settings } from './journal-settings.ts';
-import { continues, type Mark, markOf, type Pass, START } from './place.ts';
+import { compareJournal } from './outset.ts';
+import { type Mark, markOf, type Pass, placeOf } from './place.ts';
 import { ScheduleRounds } from './schedule-rounds.ts';
 
 export interface JournalOptions {
@@ -18,12 +18,13 @@ export interface JournalOptions {
   readonly dir: string;
   readonly store: Pick<Store, 'identity' | 'read'>;
   readonly clock: Pick<Clock, 'now'>;
+  /** Whether compareFiles() has looked at it since the server's start. */
+  readonly compared?: boolean;
   readonly segmentBytes?: number;
   /** The journal is rewritten when it is larger than this and than four times what is alive in it. */
   readonly compactAboveBytes?: number;
 }
 
-const POLL_MS = 200;
 const SEGMENT_BYTES = 64 * 1024 * 1024;
 const COMPACT_ABOVE_BYTES = 256 * 1024 * 1024;
 const COMPACT_FACTOR = 4;
@@ -33,14 +34,12 @@ const PASS_EVENTS = 1_000;
 const PASS_SCHEDULES = 250;
 
 export interface Journal {
-  readonly name: 'journal';
-  readonly everyMs: number;
   /** Where an older journal went that does not belong to this database, if there was one. */
   readonly setAside: string | null;
   runOnce(): Promise<Pass>;
   /** Jobs that were deleted: they get their line with the next pass. */
   prune(ids: readonly string[]): void;
-  /** The next pass looks at the schedules, however short ago they were looked at. */
+  /** The next pass looks at all that has no events, however short ago it was looked at. */
   hurry(): void;
   watermark(): FeedPlace;
   /** How old the newest written event is while there are others to write; 0 when all are written. */
@@ -48,28 +47,14 @@ export interface Journal {
   close(): Promise<void>;
 }
 
-/** To be opened before the first command runs: it compares the journal's end with the database. */
+/** Unless it was compared with the database before: to be opened before the first command runs. */
 export async function openJournal(options: JournalOptions): Promise<Journal> {
-  const { dir, store } = options;
-  const end = await readEnd(dir);
-  const belongs =
-    (end.identity === null || end.identity === store.identity) && (await continues(store.read, end.mark));
-  const setAside = belongs ? null : await putAside(dir);
+  const { dir, store, compared = false } = options;
+  const { end, setAside } = compared
+    ? { end: await readEnd(dir), setAside: null }
+    : await compareJournal(dir, store);
   const segments = await Segments.open(dir, store.identity);
-  return new FeedJournal(options, segments, belongs ? end : NOTHING, setAside);
-}
-
-async function putAside(dir: string): Promise<string> {
-  for (let n = 1; ; n++) {
-    const aside = `${dir}.before-${n}`;
-    try {
-      await rename(dir, aside);
-      return aside;
-    } catch (error) {
-      const taken = ['ENOTEMPTY', 'EEXIST', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '');
-      if (!taken || n > 1_000) throw error;
-    }
-  }
+  return new FeedJournal(options, segments, end, setAside);
 }
 
 /** A run with a new event may have been opened again since it was looked at; the next look knows. */
@@ -78,11 +63,7 @@ function withoutNews(settled: readonly number[], events: readonly FeedEvent[]): 
   return settled.filter((no) => !news.has(no));
 }
 
-const NOTHING: JournalEnd = { identity: null, mark: null, bytes: 0, baseBytes: 0 };
-
 class FeedJournal implements Journal {
-  readonly name = 'journal';
-  readonly everyMs = POLL_MS;
   readonly setAside: string | null;
   readonly #options: JournalOptions;
   readonly #segments: Segments;
@@ -119,6 +100,7 @@ class FeedJournal implements Journal {
   }
 
   hurry(): void {
+    this.#settings.hurry();
     this.#schedules.hurry();
   }
 
@@ -127,8 +109,7 @@ class FeedJournal implements Journal {
   }
 
   watermark(): FeedPlace {
-    const { pos, ordinal } = this.#mark ?? START;
-    return { pos, ordinal };
+    return placeOf(this.#mark);
   }
 
   lagMs(): number {

@@ -15,6 +15,10 @@ export function markOf(event: FeedEvent): Mark {
   return { pos: event.pos, ordinal: event.ordinal, jobNo: event.jobNo, seq: event.seq, at: event.at };
 }
 
+export function placeOf(mark: Mark | null): FeedPlace {
+  return mark === null ? START : { pos: mark.pos, ordinal: mark.ordinal };
+}
+
 export function isAfter(a: FeedPlace, b: FeedPlace): boolean {
   return a.pos > b.pos || (a.pos === b.pos && a.ordinal > b.ordinal);
 }

@@ -10,50 +10,53 @@ import { appendEvents, rewriteEvents } from './event-file.ts';
 import { fileNameOf } from './file-name.ts';
 import { jobDocument, typeDocument } from './job-document.ts';
 import { relationsOf } from './job-relations.ts';
-import { isAfter, markOf, type Pass, START } from './place.ts';
+import { isAfter, markOf, type Pass, placeOf } from './place.ts';
 import { ScheduleFiles } from './schedule-files.ts';
-import { openWatermark, type Watermark, writeWatermark } from './watermark.ts';
+import { openWatermark, readWatermark, type Watermark, writeWatermark } from './watermark.ts';
 
 export interface ProjectionOptions {
   /** The data dir, in which jobs/, events/, types/ and schedules/ lie. */
   readonly dir: string;
   readonly store: Pick<Store, 'identity' | 'read'>;
   readonly clock: Pick<Clock, 'now'>;
+  /** Whether compareFiles() has looked at them since the server's start. */
+  readonly compared?: boolean;
   /** Jobs written in one pass at most. */
   readonly jobsPerPass?: number;
   /** A pass ends early after this time. */
   readonly budgetMs?: number;
+  /** How much the engine has to do, from 0 to 1. */
+  readonly busy?: () => number;
 }
 
-const PASS_EVENTS = 1_000;
+const PASS_EVENTS = 500;
 const JOBS_PER_PASS = 200;
-const BUDGET_MS = 250;
+const BUDGET_MS = 60;
 /** Jobs whose files are written side by side. */
 const AT_ONCE = 8;
-const POLL_MS = 500;
-/** After a pass of some time the engine gets this many times as much to itself. */
-const REST_FACTOR = 3;
+/** After a pass of some time a busy engine gets this many times as much to itself: both wait for the same disk. */
+const REST_FACTOR = 9;
 const REMEMBERED_ENDS = 20_000;
 const LOOK_AT_TYPES_EVERY_MS = 5_000;
 
 export interface Projection {
-  readonly name: 'files';
-  readonly everyMs: number;
   runOnce(): Promise<Pass>;
   /** Deletes the files of jobs that are being pruned. */
   removeFiles(ids: readonly string[]): Promise<void>;
-  /** The next pass looks at the schedules, however short ago they were looked at. */
+  /** The next pass looks at types and schedules, however short ago they were looked at. */
   hurry(): void;
   watermark(): FeedPlace;
   /** How old the newest written event is while there are others to write; 0 when all are written. */
   lagMs(): number;
 }
 
-/** To be opened before the first command runs: it compares the watermark with the database. */
+/** Unless they were compared with the database before: to be opened before the first command runs. */
 export async function openProjection(options: ProjectionOptions): Promise<Projection> {
+  const { dir, store, compared = false } = options;
   for (const folder of ['jobs', 'events', 'types', 'schedules'])
-    await mkdir(path.join(options.dir, folder), { recursive: true, mode: 0o700 });
-  return new FileProjection(options, await openWatermark(options.dir, options.store));
+    await mkdir(path.join(dir, folder), { recursive: true, mode: 0o700 });
+  const watermark = compared ? await readWatermark(dir) : await openWatermark(dir, store);
+  return new FileProjection(options, watermark);
 }
 
 interface Batch {
@@ -62,8 +65,6 @@ interface Batch {
 }
 
 class FileProjection implements Projection {
-  readonly name = 'files';
-  readonly everyMs = POLL_MS;
   readonly #options: ProjectionOptions;
   readonly #ends = new Map<number, number>();
   readonly #types = new Map<string, string>();
@@ -84,6 +85,7 @@ class FileProjection implements Projection {
   }
 
   hurry(): void {
+    this.#typesAt = Number.NEGATIVE_INFINITY;
     this.#schedules.hurry();
   }
 
@@ -105,8 +107,7 @@ class FileProjection implements Projection {
   }
 
   watermark(): FeedPlace {
-    const { pos, ordinal } = this.#watermark.mark ?? START;
-    return { pos, ordinal };
+    return placeOf(this.#watermark.mark);
   }
 
   lagMs(): number {
@@ -121,7 +122,7 @@ class FileProjection implements Projection {
   }
 
   async #pass(): Promise<Pass> {
-    const { store, dir, clock, jobsPerPass = JOBS_PER_PASS } = this.#options;
+    const { store, dir, clock, jobsPerPass = JOBS_PER_PASS, busy = () => 1 } = this.#options;
     const startedAt = clock.now();
     const found = await store.read.feed(this.watermark(), PASS_EVENTS);
     const events = upToJobs(found, jobsPerPass);
@@ -139,8 +140,8 @@ class FileProjection implements Projection {
     const done = written.length + settings;
     if (!more && !this.#schedules.underWay) return { done, more };
     // Always a while later, never at once: however much there is to write, the engine comes first.
-    const now = clock.now();
-    return { done, more: false, nextInMs: Math.max(1, REST_FACTOR * (now - startedAt)) };
+    const restMs = REST_FACTOR * busy() * (clock.now() - startedAt);
+    return { done, more: false, nextInMs: Math.max(1, restMs) };
   }
 
   /** Answers the events that are on the disk now: all, or as many as the time allowed. */

@@ -12,15 +12,22 @@ export interface Watermark {
   readonly rewriteTo: FeedPlace | null;
 }
 
+const NOTHING: Watermark = { mark: null, rewriteTo: null };
+
 /** Everything the database holds at the moment of the look is older than this. */
 const END: FeedPlace = { pos: Number.MAX_SAFE_INTEGER, ordinal: 0 };
 
+export async function readWatermark(dir: string): Promise<Watermark> {
+  return (await readSaved(dir)) ?? NOTHING;
+}
+
+/** Compares it with the database: one that tells of another past starts anew. */
 export async function openWatermark(
   dir: string,
   store: Pick<Store, 'identity' | 'read'>,
 ): Promise<Watermark> {
-  const saved = parse(await readFile(fileIn(dir), 'utf8').catch(() => ''));
-  if (saved === null) return { mark: null, rewriteTo: null };
+  const saved = await readSaved(dir);
+  if (saved === null) return NOTHING;
   if (saved.identity === store.identity && (await continues(store.read, saved.mark))) return saved;
   const again: Watermark = { mark: null, rewriteTo: END };
   await writeWatermark(dir, store.identity, again);
@@ -36,9 +43,11 @@ export async function writeWatermark(
   await replaceFile(fileIn(dir), `${JSON.stringify({ identity, mark, rewriteTo })}\n`);
 }
 
-function parse(text: string): (Watermark & { identity: string }) | null {
+type Saved = Watermark & { readonly identity: string };
+
+async function readSaved(dir: string): Promise<Saved | null> {
   try {
-    return text === '' ? null : (JSON.parse(text) as Watermark & { identity: string });
+    return JSON.parse(await readFile(fileIn(dir), 'utf8')) as Saved;
   } catch {
     return null;
   }

@@ -27,6 +27,8 @@ export interface DataDir {
   readonly identity: string;
   /** Nothing was here before: the store is about to make its tables. */
   readonly isNew: boolean;
+  /** The server before, if there was one, ended by itself and not by a kill. */
+  readonly closedInOrder: boolean;
   /** To be called when the store has been opened: from now on a missing database or log is noticed. */
   opened(): void;
   /** To be called before the store is closed in good order. */
@@ -58,6 +60,7 @@ export function openDataDir(dir: string, options: DataDirOptions): DataDir {
       dbFile: names.db,
       identity,
       isNew: found === null,
+      closedInOrder: !existsSync(names.open),
       ...marks(names, identity),
       release: lock.release,
     };

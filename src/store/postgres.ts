@@ -1,14 +1,14 @@
 /** The store for more than one machine. Any number of servers share it; no leader is needed. */
 
-import { Client, Pool, type QueryArrayConfig, type QueryArrayResult } from 'pg';
+import { Client } from 'pg';
 import type { Clock } from '../domain/ports.ts';
 import { migratePostgres } from './migrate.ts';
-import { PostgresConnection, types } from './postgres-connection.ts';
+import { types } from './postgres-connection.ts';
 import { translate } from './postgres-errors.ts';
 import { PostgresLane, WAKE_CHANNEL } from './postgres-lane.ts';
 import type { KnownRow } from './postgres-memory.ts';
+import { openPostgresReader, type PostgresReader } from './postgres-reader.ts';
 import { RowMemory } from './row-memory.ts';
-import { readsOver } from './sql/reads.ts';
 import type { Reads, Store, Tx } from './store.ts';
 
 export interface PostgresOptions {
@@ -47,7 +47,7 @@ class PostgresStore implements Store {
   readonly read: Reads;
   readonly #options: PostgresOptions;
   readonly #lanes: PostgresLane[];
-  readonly #pool: Pool;
+  readonly #reader: PostgresReader;
   #listener: Client | null = null;
   #offsetMs = 0;
   #closed = false;
@@ -58,17 +58,8 @@ class PostgresStore implements Store {
     this.lanes = options.lanes;
     const memory = new RowMemory<KnownRow>();
     this.#lanes = Array.from({ length: options.lanes }, () => new PostgresLane(options.url, memory));
-    this.#pool = new Pool({
-      connectionString: options.url,
-      types,
-      max: options.pool,
-      statement_timeout: 30_000,
-      connectionTimeoutMillis: 5_000,
-      application_name: 'spine read',
-    });
-    // A connection that breaks while idle is replaced by the pool; the next reader hears of a lasting fault.
-    this.#pool.on('error', () => undefined);
-    this.read = readsOver(new PostgresConnection({ query: (config) => this.#query(config) }));
+    this.#reader = openPostgresReader(options.url, options.pool);
+    this.read = this.#reader.read;
   }
 
   clockOffsetMs(): number {
@@ -84,7 +75,7 @@ class PostgresStore implements Store {
     let offsetMs = this.#offsetMs;
     for (let look = 0; look < CLOCK_LOOKS; look++) {
       const before = this.#options.clock.now();
-      const result = await this.#pool.query<{ now: number }>(
+      const result = await this.#reader.pool.query<{ now: number }>(
         'select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now',
       );
       const tookMs = this.#options.clock.now() - before;
@@ -133,16 +124,8 @@ class PostgresStore implements Store {
     this.#closed = true;
     await Promise.allSettled([
       this.#listener?.end(),
-      this.#pool.end(),
+      this.#reader.close(),
       ...this.#lanes.map((lane) => lane.close()),
     ]);
-  }
-
-  async #query(config: QueryArrayConfig): Promise<QueryArrayResult> {
-    try {
-      return await this.#pool.query(config);
-    } catch (error) {
-      throw translate(error);
-    }
   }
 }

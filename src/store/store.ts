@@ -26,6 +26,12 @@ export interface Store {
   close(): Promise<void>;
 }
 
+/** A way to look at the store from beside it. */
+export interface Reader {
+  readonly read: Reads;
+  close(): Promise<void>;
+}
+
 /** A row before and after its commands. */
 export interface Change {
   readonly before: Job;
