@@ -31,16 +31,30 @@ module.exports = function launch(entry) {
  * another process reads them, and the server finds them compiled. Should that fail, it reads them itself.
  */
 function compileAhead(cache, entry) {
+  compile(cache, entry, [], ['app.ts', 'main.ts']);
+  // Compiled code is kept by V8's flags. When its thread starts a server has set these, the last or not (runtime/heap.ts).
+  var flags = ['--heap-growing-percent=100', '--semi-space-growth-factor=1'];
+  var thread = ['app/files-thread.ts', 'store/sqlite-reader.ts'];
+  compile(cache, entry, flags.slice(0, 1), thread);
+  compile(cache, entry, flags, thread);
+}
+
+function compile(cache, entry, flags, sources) {
+  var settings = flags.map(function (flag) {
+    return "require('node:v8').setFlagsFromString(" + JSON.stringify(flag) + ');';
+  });
+  var imports = sources.map(function (file) {
+    var url = urlOf(path.join(__dirname, '../src', file));
+    return '.then(function(){return import(' + JSON.stringify(url) + ')})';
+  });
   var code =
+    settings.join('') +
     "require('node:module').enableCompileCache(" +
     JSON.stringify(cache) +
     ');process.argv=[process.execPath,' +
     JSON.stringify(entry) +
-    ",'serve','--help'];import(" +
-    JSON.stringify(urlOf(path.join(__dirname, '../src/app.ts'))) +
-    ').then(function(){return import(' +
-    JSON.stringify(urlOf(path.join(__dirname, '../src/main.ts'))) +
-    ')})';
+    ",'serve','--help'];Promise.resolve()" +
+    imports.join('');
   childProcess.spawnSync(process.execPath, ['-e', code], { stdio: 'ignore', timeout: COMPILE_LIMIT_MS });
 }
 
