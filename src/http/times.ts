@@ -6,18 +6,20 @@ const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/;
 
 /** A power of two. */
-const REMEMBERED = 16;
-const knownMs = new Float64Array(REMEMBERED);
-const knownIso = Array.from(knownMs, (ms) => new Date(ms).toISOString());
+const REMEMBERED = 64;
+const MS_TEXTS = Array.from({ length: 1000 }, (_, ms) => `${String(ms).padStart(3, '0')}Z`);
+const knownS = new Float64Array(REMEMBERED).fill(Number.NaN);
+const knownTexts = Array.from(knownS, () => '');
 
-/** Remembers some answers: what happens together carries the same few times. */
+/** Remembers some seconds as text: what is shown together happened within few of them. */
 export function iso(ms: number): string {
-  const place = ms & (REMEMBERED - 1);
-  if (knownMs[place] !== ms) {
-    knownIso[place] = new Date(ms).toISOString();
-    knownMs[place] = ms;
+  const second = Math.floor(ms / 1000);
+  const place = second & (REMEMBERED - 1);
+  if (knownS[place] !== second) {
+    knownTexts[place] = new Date(second * 1000).toISOString().slice(0, -'000Z'.length);
+    knownS[place] = second;
   }
-  return knownIso[place] ?? '';
+  return `${knownTexts[place]}${MS_TEXTS[ms - second * 1000]}`;
 }
 
 /** Reads what the `Time` schema let through: epoch milliseconds, or an ISO time that names its zone. */

@@ -6,10 +6,11 @@ import { type Refusal, SpineError } from '../../domain/error.ts';
 import type { JobDetails } from '../../domain/job.ts';
 import type { Completion } from '../../engine/engine.ts';
 import { asSpineError, errorAnswer } from '../errors.ts';
+import { quoted } from '../json-text.ts';
 import type { Call } from '../routes.ts';
 import type { CompleteBatchBody } from '../schemas.ts';
-import { claimedJson, keepIfThere, wanted } from './spine-claims.ts';
-import { fullId, isNumber, mayBeId, wantsLittle } from './spine-jobs.ts';
+import { claimedJson, giveBack, isGone, wanted } from './spine-claims.ts';
+import { fullId, isFullId, wantsLittle } from './spine-jobs.ts';
 import { briefJson, jobJson, outcomeOf } from './spine-view.ts';
 
 type Body = Static<typeof CompleteBatchBody>;
@@ -24,7 +25,7 @@ export async function completeBatch(call: Call<Body>): Promise<string> {
   });
   const next = body.next === undefined ? null : wanted(actor, body.next);
   const done = await engine.leases.completeMany(actor, ends, next);
-  await keepIfThere(call, done.next, body.next?.claimId);
+  if (isGone(call, body.next?.claimId)) await giveBack(call, done.next);
   const ended = done.ended.values();
   const outcomes = ids.map((id) => (typeof id === 'string' ? outcomeFrom(ended.next().value) : id));
   const show = wantsLittle(call) ? briefJson : await fullView(call, outcomes);
@@ -37,11 +38,8 @@ export async function completeBatch(call: Call<Body>): Promise<string> {
 
 /** A short number is looked up; what cannot be the name of any job is refused by itself, not with all others. */
 async function idsOf({ engine, actor, body }: Call<Body>): Promise<(string | SpineError)[]> {
-  return await Promise.all(
-    body.jobs.map(async ({ id }) =>
-      mayBeId(id) && !isNumber(id) ? id : await fullId(engine, actor, id).catch(asSpineError),
-    ),
-  );
+  if (body.jobs.every(({ id }) => isFullId(id))) return body.jobs.map(({ id }) => id);
+  return await Promise.all(body.jobs.map(({ id }) => fullId(engine, actor, id).catch(asSpineError)));
 }
 
 function outcomeFrom(answer: Accepted | Refusal | undefined): Outcome {
@@ -63,7 +61,7 @@ async function fullView({ engine }: Call<Body>, outcomes: readonly Outcome[]): P
 
 function resultJson(id: string, outcome: Outcome, show: Show, requestId: string): string {
   const job = outcome instanceof SpineError ? null : show(outcome);
-  if (job !== null) return `{"id":${JSON.stringify(id)},"ok":true,"job":${job}}`;
+  if (job !== null) return `{"id":${quoted(id)},"ok":true,"job":${job}}`;
   const refusal = outcome instanceof SpineError ? outcome : new SpineError('not_found');
   return JSON.stringify({ ...errorAnswer(refusal, requestId).body, id, ok: false });
 }

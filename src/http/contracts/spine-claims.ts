@@ -6,6 +6,7 @@ import type { JobDetails } from '../../domain/job.ts';
 import { serves } from '../../domain/lease.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { Claimed, ClaimedJob as ClaimedJobAnswer } from '../answers.ts';
+import { fieldsOf } from '../json-text.ts';
 import { type Call, row, type Row } from '../routes.ts';
 import { ClaimBody, ClaimNextBody, type NextClaim } from '../schemas.ts';
 import { answer, jobId } from './spine-jobs.ts';
@@ -58,17 +59,13 @@ async function claimNext(call: Call<ClaimNext>): Promise<string> {
     waitMs,
     ...(waitMs > 0 && { signal: goneSignal(reply) }),
   });
-  await keepIfThere(call, claimed, body.claimId);
+  if (isGone(call, body.claimId)) await giveBack(call, claimed);
   return `{"jobs":[${(await claimedJson(engine, claimed)).join(',')}]}`;
 }
 
 /** Whoever named the claim can ask for it again; anybody else's jobs would wait for their lease to end. */
-export async function keepIfThere(
-  call: Call,
-  claimed: readonly ClaimedJob[],
-  claimId: string | undefined,
-): Promise<void> {
-  if (call.reply.raw.destroyed && claimId === undefined) await giveBack(call, claimed);
+export function isGone({ reply }: Pick<Call, 'reply'>, claimId: string | undefined): boolean {
+  return reply.raw.destroyed && claimId === undefined;
 }
 
 /** The request's own "close" comes as soon as its body was read; the reply's comes with the connection's end. */
@@ -107,24 +104,41 @@ function targetsOf(actor: Actor, { target, targets }: ClaimNext): readonly strin
   return named;
 }
 
-async function giveBack({ engine, actor }: Call, claimed: readonly ClaimedJob[]): Promise<void> {
+export async function giveBack({ engine, actor }: Call, claimed: readonly ClaimedJob[]): Promise<void> {
   const reason = 'The claimer was gone before it could be answered.';
   await Promise.all(claimed.map(({ job }) => engine.leases.release(actor, job.id, job.leaseToken, reason)));
 }
 
 export async function claimedJson(engine: Engine, claimed: readonly ClaimedJob[]): Promise<string[]> {
-  const old = claimed.filter(({ job }) => hasHistory(job)).map(({ job }) => job);
-  const typed = claimed.some(({ job }) => job.typeNo !== 0);
-  const [details, types] = await Promise.all([
-    old.length > 0 ? engine.jobs.details(old) : new Map<number, JobDetails>(),
-    typed ? engine.types.list() : [],
-  ]);
+  const { details, types } = isKnown(claimed) ? NOTHING_MORE : await moreAbout(engine, claimed);
   return claimed.map(({ job, input }) => {
     const type = types.find(({ no }) => no === job.typeNo);
     const instructions = type && { sop: type.sop, schema: parsed(type.paramsSchema) };
     const known = details.get(job.no) ?? onlyInput(input, type?.name ?? null);
-    return jobJson(job, known, { ...forHolder(job), ...instructions });
+    return jobJson(job, known, forHolder(job) + fieldsOf(instructions));
   });
+}
+
+interface More {
+  readonly details: ReadonlyMap<number, JobDetails>;
+  readonly types: Awaited<ReturnType<Engine['types']['list']>>;
+}
+
+const NOTHING_MORE: More = { details: new Map(), types: [] };
+
+/** Most jobs have no type and no past: all there is to know came with the claim. */
+function isKnown(claimed: readonly ClaimedJob[]): boolean {
+  return claimed.every(({ job }) => job.typeNo === 0 && !hasHistory(job));
+}
+
+async function moreAbout(engine: Engine, claimed: readonly ClaimedJob[]): Promise<More> {
+  const old = claimed.filter(({ job }) => hasHistory(job)).map(({ job }) => job);
+  const typed = claimed.some(({ job }) => job.typeNo !== 0);
+  const [details, types] = await Promise.all([
+    old.length > 0 ? engine.jobs.details(old) : NOTHING_MORE.details,
+    typed ? engine.types.list() : [],
+  ]);
+  return { details, types };
 }
 
 /** Whether there is more to know about a claimed job than its input. */

@@ -159,11 +159,16 @@ export async function fullId(engine: Engine, actor: Actor, id: string): Promise<
   return isNumber(id) ? (await engine.jobs.get(actor, id)).id : id;
 }
 
-export function mayBeId(id: string): boolean {
+/** Whether a caller's word can be the name of a job, and is not its short number. */
+export function isFullId(id: string): boolean {
+  return mayBeId(id) && !isNumber(id);
+}
+
+function mayBeId(id: string): boolean {
   return /^[\w.:~-]{1,100}$/.test(id);
 }
 
-export function isNumber(id: string): boolean {
+function isNumber(id: string): boolean {
   return /^\d{1,15}$/.test(id);
 }
 
@@ -182,12 +187,12 @@ export async function endAnswer(call: Call, accepted: Accepted): Promise<string>
 export async function answer(
   { engine }: Pick<Call, 'engine'>,
   accepted: Accepted,
-  extra?: object,
+  extra = '',
 ): Promise<string> {
-  return await fullJson(engine, accepted.job, { ...outcomeOf(accepted), ...extra });
+  return await fullJson(engine, accepted.job, outcomeOf(accepted) + extra);
 }
 
-async function fullJson(engine: Engine, job: Job, extra?: object): Promise<string> {
+async function fullJson(engine: Engine, job: Job, extra = ''): Promise<string> {
   const details = (await engine.jobs.details([job])).get(job.no);
   // Retention may remove a finished job between two reads.
   if (!details) throw new SpineError('not_found');

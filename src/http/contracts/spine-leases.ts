@@ -22,7 +22,7 @@ import {
 } from '../schemas.ts';
 import { iso, timeOf } from '../times.ts';
 import { completeBatch } from './spine-batch.ts';
-import { claimedJson, keepIfThere, wanted } from './spine-claims.ts';
+import { claimedJson, giveBack, isGone, wanted } from './spine-claims.ts';
 import { answer, endAnswer, jobId } from './spine-jobs.ts';
 
 const HOLDERS = ['head', 'worker', 'run'] as const;
@@ -178,8 +178,8 @@ export const leaseRows: readonly Row[] = [
 ];
 
 /** The job itself shows `cancelRequested` when it is true. */
-const NO_NEWS = { messages: [] };
-const GO_ON = { cancelRequested: false, ...NO_NEWS };
+const NO_NEWS = ',"messages":[]';
+const GO_ON = `,"cancelRequested":false${NO_NEWS}`;
 
 /** v0 clients send no lease token, and are judged by who they are; a run is its lease. */
 function tokenOf({ actor, body, request }: Call<{ leaseToken?: string | null }>): string | null {
@@ -216,7 +216,7 @@ async function endThenClaim(
   const { engine, actor } = call;
   const { leases } = engine;
   const done = await leases.endThenClaim(actor, id, tokenOf(call), ending, wanted(actor, next));
-  await keepIfThere(call, done.next, next.claimId);
+  if (isGone(call, next.claimId)) await giveBack(call, done.next);
   const [job, claimed] = await Promise.all([endAnswer(call, done.ended), claimedJson(engine, done.next)]);
   return `{"job":${job},"next":[${claimed.join(',')}]}`;
 }

@@ -4,6 +4,15 @@ import type { Accepted } from '../../domain/command.ts';
 import type { JobEvent } from '../../domain/event.ts';
 import type { Job, JobDetails, JobInput } from '../../domain/job.ts';
 import { WORDS } from '../../domain/words.ts';
+import {
+  jsonField,
+  numberField,
+  quoted,
+  quotedOrNull,
+  textField,
+  timeField,
+  timeOrNull,
+} from '../json-text.ts';
 import { iso, withIsoTimes } from '../times.ts';
 
 /** Details of a job that has nothing but its input: new, or claimed for the first time. */
@@ -11,98 +20,86 @@ export function onlyInput(input: JobInput, typeName: string | null): JobDetails 
   return { input, result: null, error: null, comments: [], typeName, retryOfId: null, parentId: null };
 }
 
-/** Stored JSON is pasted in as it is: a large spec is neither parsed nor printed again. */
-export function jobJson(job: Job, details: JobDetails, extra?: object): string {
-  const always = JSON.stringify(shownAlways(job, details));
-  const sometimes = JSON.stringify(shownWhenSet(job, details));
-  return `${always.slice(0, -1)}${fieldsOf(sometimes)}${extra ? fieldsOf(JSON.stringify(extra)) : ''}${storedJson(job, details)}}`;
+/** Stored JSON is pasted in as it is: a large spec is neither parsed nor printed again. `extra` are further fields. */
+export function jobJson(job: Job, details: JobDetails, extra = ''): string {
+  return `{${shownAlways(job, details)}${shownWhenSet(job, details)}${extra}${storedJson(job, details)}}`;
 }
 
-/** `{"a":1}` becomes `,"a":1`. */
-function fieldsOf(object: string): string {
-  return object === '{}' ? '' : `,${object.slice(1, -1)}`;
+function shownAlways(job: Job, { input, comments }: JobDetails): string {
+  return (
+    `"id":${quoted(job.id)},"no":${job.no},"target":${quoted(job.target)}` +
+    `,"status":"${WORDS[job.state].spine}","state":"${job.state}"` +
+    `,"createdAt":"${iso(job.createdAt)}","updatedAt":"${iso(job.updatedAt)}"` +
+    `,"createdBy":${quoted(job.createdBy)},"claimedBy":${quotedOrNull(job.claimedBy)}` +
+    `,"leaseUntil":${timeOrNull(job.leaseUntil)},"attempts":${job.attempts},"maxAttempts":${job.maxAttempts}` +
+    `,"comments":${commentsJson(comments)},"priority":${job.priority},"leaseMs":${job.leaseMs}` +
+    `,"tags":${input.tags.length === 0 ? '[]' : JSON.stringify(input.tags)}`
+  );
 }
 
-function shownAlways(job: Job, { input, comments }: JobDetails): object {
-  return {
-    id: job.id,
-    no: job.no,
-    target: job.target,
-    status: WORDS[job.state].spine,
-    state: job.state,
-    createdAt: iso(job.createdAt),
-    updatedAt: iso(job.updatedAt),
-    createdBy: job.createdBy,
-    claimedBy: job.claimedBy,
-    leaseUntil: isoOrNull(job.leaseUntil),
-    attempts: job.attempts,
-    maxAttempts: job.maxAttempts,
-    comments: comments.map(({ at, by, text }) => ({ t: iso(at), by, text })),
-    priority: job.priority,
-    leaseMs: job.leaseMs,
-    tags: input.tags,
-  };
+function commentsJson(comments: JobDetails['comments']): string {
+  if (comments.length === 0) return '[]';
+  return JSON.stringify(comments.map(({ at, by, text }) => ({ t: iso(at), by, text })));
 }
 
-/** What most jobs do not have; `undefined` is left out when printed. */
-function shownWhenSet(job: Job, { input, typeName, retryOfId, parentId }: JobDetails): object {
-  return {
-    type: typeName ?? undefined,
-    title: input.title ?? undefined,
-    description: input.description ?? undefined,
-    runAt: job.runAt > job.createdAt ? iso(job.runAt) : undefined,
-    finishedAt: job.finishedAt === null ? undefined : iso(job.finishedAt),
-    timeoutMs: job.timeoutMs ?? undefined,
-    retry: retryOf(job),
-    retryOf: retryOfId ?? undefined,
-    retryAt: job.retryAt === null ? undefined : iso(job.retryAt),
-    uniqueKey: job.uniqueKey ?? undefined,
-    pool: job.pool ?? undefined,
-    concurrencyKey: job.concurrencyKey ?? undefined,
-    blockedOn: job.blockedOn ?? undefined,
-    waitingFor: job.waitingFor || undefined,
-    parentId: parentId ?? undefined,
-    scheduleId: job.scheduleId ?? undefined,
-    approval: job.approval === 'none' ? undefined : job.approval,
-    cause: job.cause ?? undefined,
-    cancelRequested: job.cancelRequested || undefined,
-    reason: job.reason ?? undefined,
-    releaseReason: job.state === 'cancelled' || job.cancelRequested ? undefined : (job.reason ?? undefined),
-  };
+/** What most jobs do not have. */
+function shownWhenSet(job: Job, { input, typeName, retryOfId, parentId }: JobDetails): string {
+  return (
+    textField('type', typeName) +
+    textField('title', input.title) +
+    textField('description', input.description) +
+    timeField('runAt', job.runAt > job.createdAt ? job.runAt : null) +
+    timeField('finishedAt', job.finishedAt) +
+    numberField('timeoutMs', job.timeoutMs) +
+    retryField(job) +
+    textField('retryOf', retryOfId) +
+    timeField('retryAt', job.retryAt) +
+    textField('uniqueKey', job.uniqueKey) +
+    textField('pool', job.pool) +
+    textField('concurrencyKey', job.concurrencyKey) +
+    textField('blockedOn', job.blockedOn) +
+    numberField('waitingFor', job.waitingFor === 0 ? null : job.waitingFor) +
+    textField('parentId', parentId) +
+    textField('scheduleId', job.scheduleId) +
+    textField('approval', job.approval === 'none' ? null : job.approval) +
+    textField('cause', job.cause) +
+    (job.cancelRequested ? ',"cancelRequested":true' : '') +
+    textField('reason', job.reason) +
+    textField('releaseReason', job.state === 'cancelled' || job.cancelRequested ? null : job.reason)
+  );
 }
 
-function retryOf(job: Job): object | undefined {
-  if (job.retryMode === 'requeue' && job.backoffMs === 0) return undefined;
-  return { mode: job.retryMode, max: job.retryMax, backoffMs: job.backoffMs, count: job.retryCount };
+function retryField(job: Job): string {
+  if (job.retryMode === 'requeue' && job.backoffMs === 0) return '';
+  return `,"retry":{"mode":"${job.retryMode}","max":${job.retryMax},"backoffMs":${job.backoffMs},"count":${job.retryCount}}`;
 }
 
 /** v0 shows a job without a spec as an empty text, and one without meta as an empty object. */
 function storedJson(job: Job, { input, result, error }: JobDetails): string {
-  let text = `,"spec":${input.spec ?? '""'},"meta":${input.meta ?? '{}'},"result":${result ?? 'null'},"error":${error ?? 'null'}`;
-  if (input.params !== null) text += `,"params":${input.params}`;
-  if (input.budget !== null) text += `,"budget":${input.budget}`;
-  if (job.progress !== null) text += `,"progress":${job.progress}`;
-  return text;
-}
-
-function isoOrNull(ms: number | null): string | null {
-  return ms === null ? null : iso(ms);
+  return (
+    `,"spec":${input.spec ?? '""'},"meta":${input.meta ?? '{}'},"result":${result ?? 'null'},"error":${error ?? 'null'}` +
+    jsonField('params', input.params) +
+    jsonField('budget', input.budget) +
+    jsonField('progress', job.progress)
+  );
 }
 
 /** What only the holder of the lease may see. */
-export function forHolder(job: Job): object {
-  return { leaseToken: job.leaseToken, attempt: job.attempts };
+export function forHolder(job: Job): string {
+  return `,"leaseToken":${quotedOrNull(job.leaseToken)},"attempt":${job.attempts}`;
 }
 
 /** A repeated call says how the first one ended. */
-export function outcomeOf({ repeated }: Accepted): object | undefined {
-  return repeated && { outcome: { verb: repeated.verb, status: WORDS[repeated.state].spine } };
+export function outcomeOf({ repeated }: Accepted): string {
+  return repeated === undefined
+    ? ''
+    : `,"outcome":{"verb":"${repeated.verb}","status":"${WORDS[repeated.state].spine}"}`;
 }
 
 /** For whoever has the job already: which one it is, and what became of it. */
 export function briefJson(accepted: Accepted): string {
   const { id, no, state } = accepted.job;
-  return JSON.stringify({ id, no, status: WORDS[state].spine, state, ...outcomeOf(accepted) });
+  return `{"id":${quoted(id)},"no":${no},"status":"${WORDS[state].spine}","state":"${state}"${outcomeOf(accepted)}}`;
 }
 
 export function eventView({ seq, at, kind, by, facts }: JobEvent): object {

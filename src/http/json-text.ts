@@ -1,0 +1,45 @@
+/** JSON put together as text, for answers that are given so often that building an object first would show. */
+
+import { iso } from './times.ts';
+
+/** What JSON has to escape: quotes, backslashes, control characters, and characters of which only half is there. */
+// oxlint-disable-next-line no-control-regex -- these are the characters that are looked for
+const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/;
+
+/** Names and ids rarely need escaping, and looking is cheaper than printing. */
+export function quoted(text: string): string {
+  return ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`;
+}
+
+export function quotedOrNull(text: string | null): string {
+  return text === null ? 'null' : quoted(text);
+}
+
+export function timeOrNull(ms: number | null): string {
+  return ms === null ? 'null' : `"${iso(ms)}"`;
+}
+
+/** One more field of an object, or nothing when there is no value. */
+export function textField(name: string, value: string | null): string {
+  return value === null ? '' : `,"${name}":${quoted(value)}`;
+}
+
+export function numberField(name: string, value: number | null): string {
+  return value === null ? '' : `,"${name}":${value}`;
+}
+
+export function timeField(name: string, ms: number | null): string {
+  return ms === null ? '' : `,"${name}":"${iso(ms)}"`;
+}
+
+/** A value that is JSON already. */
+export function jsonField(name: string, json: string | null): string {
+  return json === null ? '' : `,"${name}":${json}`;
+}
+
+/** All fields of an object, to follow those of another: `{"a":1}` becomes `,"a":1`. */
+export function fieldsOf(object: object | undefined): string {
+  if (object === undefined) return '';
+  const json = JSON.stringify(object);
+  return json === '{}' ? '' : `,${json.slice(1, -1)}`;
+}

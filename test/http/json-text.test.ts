@@ -1,0 +1,36 @@
+import { strictEqual } from 'node:assert';
+import { suite, test } from 'node:test';
+import fc from 'fast-check';
+import { fieldsOf, quoted } from '../../src/http/json-text.ts';
+import { iso } from '../../src/http/times.ts';
+
+suite('JSON put together as text', () => {
+  test('quotes every text as JSON does', () => {
+    const anything = fc.oneof(fc.string({ unit: 'binary' }), fc.string(), halfCharacters);
+    fc.assert(fc.property(anything, (text) => strictEqual(quoted(text), JSON.stringify(text))));
+  });
+
+  test('shows every time as Date does', () => {
+    const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+    const anyTime = fc.integer({ min: -1_000, max: lastMs });
+    fc.assert(
+      fc.property(anyTime, (ms) => strictEqual(iso(ms), new Date(ms).toISOString())),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('keeps times apart that share a place in its memory', () => {
+    const seconds = [0, 64, 128, 64, 0];
+    for (const s of seconds) strictEqual(iso(s * 1_000 + 7), new Date(s * 1_000 + 7).toISOString());
+  });
+
+  test('puts the fields of one object behind those of another', () => {
+    strictEqual(fieldsOf({ a: 1, b: undefined, c: { d: '"' } }), ',"a":1,"c":{"d":"\\""}');
+    strictEqual(fieldsOf({}), '');
+    strictEqual(fieldsOf(undefined), '');
+  });
+});
+
+const halfCharacters = fc.string({
+  unit: fc.constantFrom('a', '"', '\\', '\n', '\ud83d', '\ude00', '\u2028'),
+});
