@@ -1,14 +1,17 @@
 /** Spine as users meet it: the server in a process of its own, over HTTP, on SQLite with `synchronous=FULL`. */
 
-import { type HttpClient, httpClient, type JobBody, type RequestOptions } from '../test/support/http.ts';
 import { startServer, type TestServer } from '../test/support/server.ts';
+import { type HttpCaller, httpCaller } from './http-caller.ts';
 import type { Payload } from './measure.ts';
 import type { Place, Queue } from './queue.ts';
 
 const TARGET = 'left-claw';
 const NO_JOBS: readonly ClaimedBody[] = [];
 
-interface ClaimedBody extends JobBody {
+/** What a worker needs of a job. */
+interface ClaimedBody {
+  readonly id: string;
+  readonly leaseToken: string;
   readonly params: Payload;
 }
 
@@ -29,18 +32,18 @@ export const HUNDREDS: Speaking = { connections: 4, max: 100, fused: false };
 export const FUSED_HUNDREDS: Speaking = { connections: 4, max: 100, fused: true };
 
 /** What the client library sends for a worker: it has no use for the job that it has just ended. */
-const BRIEFLY = { headers: { prefer: 'return=minimal' } };
+const BRIEFLY = 'prefer: return=minimal\r\n';
 
 /** Both roles, each with connections of its own. */
 export interface Callers {
-  readonly head: HttpClient;
-  readonly worker: HttpClient;
+  readonly head: HttpCaller;
+  readonly worker: HttpCaller;
 }
 
-export function callersOf({ url, tokens }: TestServer, sockets: number): Callers {
+export function callersOf({ url, tokens }: TestServer, connections: number): Callers {
   return {
-    head: httpClient(url, { token: tokens.head, sockets }),
-    worker: httpClient(url, { token: tokens.left, sockets }),
+    head: httpCaller(url, connections, tokens.head),
+    worker: httpCaller(url, connections, tokens.left),
   };
 }
 
@@ -66,30 +69,33 @@ export async function openSpineHttp(place: Place, speaking: Speaking): Promise<Q
 }
 
 export async function create({ head }: Callers, input: Payload): Promise<string> {
-  const { id } = await posted<JobBody>(head, '/jobs', { target: TARGET, params: input });
+  const { id } = await head.post<{ id: string }>('/jobs', { target: TARGET, params: input });
   return id;
 }
 
 export async function createMany({ head }: Callers, inputs: readonly Payload[]): Promise<void> {
   const jobs = inputs.map((params) => ({ target: TARGET, params }));
-  await posted(head, '/jobs/batch', { jobs });
+  await head.post('/jobs/batch', { jobs });
 }
 
 export async function claim({ worker }: Callers, max: number, waitMs = 0): Promise<readonly ClaimedBody[]> {
-  const { jobs } = await posted<Claimed>(worker, '/jobs/claim', waitMs === 0 ? { max } : { max, waitMs });
+  const { jobs } = await worker.post<Claimed>('/jobs/claim', waitMs === 0 ? { max } : { max, waitMs });
   return jobs;
 }
 
-export async function complete({ worker }: Callers, { id, leaseToken }: JobBody): Promise<void> {
-  await posted(worker, `/jobs/${id}/complete`, { leaseToken }, BRIEFLY);
+export async function complete({ worker }: Callers, { id, leaseToken }: ClaimedBody): Promise<void> {
+  await worker.post(`/jobs/${id}/complete`, { leaseToken }, BRIEFLY);
 }
 
-export async function states({ head }: Callers): Promise<{ queued: number; running: number; done: number }> {
-  const { status, body, text } = await head.get<{
-    states: { queued: number; running: number; done: number };
-  }>('/stats');
-  if (status !== 200) throw new Error(`GET /stats answered ${status}: ${text}`);
-  return body.states;
+interface States {
+  readonly queued: number;
+  readonly running: number;
+  readonly done: number;
+}
+
+export async function states({ head }: Callers): Promise<States> {
+  const { states } = await head.get<{ states: States }>('/stats');
+  return states;
 }
 
 /** Works until nothing is left to claim. */
@@ -112,8 +118,7 @@ async function finish(
   if (first === undefined) return NO_JOBS;
   if (max > 1) return finishMany(callers, fused ? { max } : null, jobs);
   if (fused) {
-    const { next } = await posted<{ next: readonly ClaimedBody[] }>(
-      callers.worker,
+    const { next } = await callers.worker.post<{ next: readonly ClaimedBody[] }>(
       `/jobs/${first.id}/complete`,
       { leaseToken: first.leaseToken, next: { max } },
       BRIEFLY,
@@ -130,22 +135,11 @@ async function finishMany(
   jobs: readonly ClaimedBody[],
 ): Promise<readonly ClaimedBody[] | null> {
   const ends = jobs.map(({ id, leaseToken }) => ({ id, leaseToken }));
-  const { results, next: claimed } = await posted<{
+  const { results, next: claimed } = await worker.post<{
     results: readonly { ok: boolean }[];
     next?: readonly ClaimedBody[];
-  }>(worker, '/jobs/complete-batch', { jobs: ends, ...(next && { next }) }, BRIEFLY);
+  }>('/jobs/complete-batch', { jobs: ends, ...(next && { next }) }, BRIEFLY);
   if (results.length !== jobs.length || !results.every(({ ok }) => ok))
     throw new Error('a job of a batch could not be completed');
   return claimed ?? null;
-}
-
-async function posted<T>(
-  client: HttpClient,
-  path: string,
-  body: unknown,
-  options?: RequestOptions,
-): Promise<T> {
-  const answer = await client.post<T>(path, body, options);
-  if (answer.status >= 300) throw new Error(`POST ${path} answered ${answer.status}: ${answer.text}`);
-  return answer.body;
 }

@@ -2,7 +2,7 @@
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { httpClient } from '../../test/support/http.ts';
+import { httpCaller } from '../http-caller.ts';
 import type { Queue } from '../queue.ts';
 
 const SERVER = new URL('fastify-server.ts', import.meta.url);
@@ -11,17 +11,14 @@ const NOT_A_QUEUE = 'bare Fastify keeps no jobs';
 export async function openFastify(connections: number): Promise<Queue> {
   const server = fork(SERVER);
   const [url] = (await once(server, 'message')) as [string];
-  const client = httpClient(url, { sockets: connections });
+  const caller = httpCaller(url, connections);
   return {
-    add: async (params) => {
-      const { status } = await client.post('/jobs', { target: 'left-claw', params });
-      if (status !== 201) throw new Error(`POST /jobs answered ${status}`);
-    },
+    add: (params) => caller.post('/jobs', { target: 'left-claw', params }),
     addMany: () => Promise.reject(new Error(NOT_A_QUEUE)),
     work: () => Promise.reject(new Error(NOT_A_QUEUE)),
-    left: async () => (await client.get<{ made: number }>('/made')).body.made,
+    left: async () => (await caller.get<{ made: number }>('/made')).made,
     close: async () => {
-      client.close();
+      caller.close();
       server.disconnect();
     },
   };

@@ -14,7 +14,8 @@ export interface LatencyOptions {
   readonly samples: number;
 }
 
-const WARM_UPS = 50;
+/** Servers run for days, with their code compiled. */
+const WARM_UPS_PER_SAMPLE = 5;
 const WAIT_MS = 30_000;
 /** Long enough for the worker to be waiting again. */
 const GAP_MS = 5;
@@ -27,10 +28,11 @@ export async function latency(place: Place, options: LatencyOptions): Promise<Me
   try {
     const callers: Callers = { head: callersOf(first, 2).head, worker: callersOf(second, 2).worker };
     const taken: number[] = [];
+    const warmUps = WARM_UPS_PER_SAMPLE * options.samples;
     let strangers = 0;
-    for (let i = 0; i < WARM_UPS + options.samples; i++) {
+    for (let i = 0; i < warmUps + options.samples; i++) {
       const waiting = claim(callers, 1, WAIT_MS);
-      await sleep(GAP_MS + Math.random() * RANDOM_GAP_MS);
+      await sleep(i < warmUps ? GAP_MS : GAP_MS + Math.random() * RANDOM_GAP_MS);
       const startedMs = performance.now();
       const handedOut = waiting.then((jobs) => ({ jobs, ms: performance.now() - startedMs }));
       const id = await create(callers, payload(i));
@@ -38,10 +40,10 @@ export async function latency(place: Place, options: LatencyOptions): Promise<Me
       const [job] = jobs;
       if (job?.id !== id) strangers++;
       if (job !== undefined) await complete(callers, job);
-      if (i >= WARM_UPS) taken.push(ms);
+      if (i >= warmUps) taken.push(ms);
     }
     const { done } = await states(callers);
-    const right = strangers === 0 && done === WARM_UPS + options.samples;
+    const right = strangers === 0 && done === warmUps + options.samples;
     return {
       rates: { p50: quantile(taken, 0.5), p99: quantile(taken, 0.99) },
       problem: right ? null : `${done} jobs done, ${strangers} handed out in another's place`,

@@ -1,6 +1,6 @@
 import { strictEqual } from 'node:assert';
 import { suite, test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { fieldsOf, quoted } from '../../src/http/json-text.ts';
 import { iso } from '../../src/http/times.ts';
 
