@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import type { Server } from 'node:http';
 import { flushCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
@@ -26,6 +27,7 @@ import { buildServer } from './http/server.ts';
 import { systemClock } from './runtime/clock.ts';
 import { boundHeap } from './runtime/heap.ts';
 import { systemIds } from './runtime/ids.ts';
+import { giveBackAtRest } from './runtime/rest.ts';
 import { schemaChecker } from './runtime/schemas.ts';
 import { prepareTokens } from './tokens.ts';
 
@@ -39,6 +41,8 @@ export interface Out {
 export interface App {
   readonly url: string;
   readonly engine: OpenEngine;
+  /** Node's own server, beneath the routes. */
+  readonly http: Server;
   readonly tokens: Config['tokens'];
   /** The tokens were made by this start: the moment to show them. */
   readonly tokensMade: boolean;
@@ -111,6 +115,7 @@ async function openApp(config: Config, ports: Ports = {}): Promise<App> {
     return {
       url,
       engine,
+      http: server.server,
       tokens: prepared.tokens,
       tokensMade: prepared.made,
       warnings: prepared.warnings,
@@ -213,6 +218,7 @@ export async function serve(config: Config, out: Out): Promise<void> {
   for (const warning of app.warnings) out.warn(warning);
   // A server that is killed would never write the cache of its compiled code.
   flushCompileCache();
+  giveBackAtRest(app.http);
   await new Promise<void>((resolve, reject) => {
     const stop = (): void => {
       // Draining is bounded: what is not done by then is recovered at the next start.
