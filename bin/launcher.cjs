@@ -53,7 +53,7 @@ function compile(cache, entry, flags, sources) {
     JSON.stringify(cache) +
     ');process.argv=[process.execPath,' +
     JSON.stringify(entry) +
-    ",'serve','--help'];Promise.resolve()" +
+    ",'config'];Promise.resolve()" +
     imports.join('');
   childProcess.spawnSync(process.execPath, ['-e', code], { stdio: 'ignore', timeout: COMPILE_LIMIT_MS });
 }
