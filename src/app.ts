@@ -6,14 +6,12 @@ import type { Server } from 'node:http';
 import { flushCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
-import { backup as backUp } from './app/backup.ts';
 import { type Duties, startDuties } from './app/duties.ts';
 import { type EmbeddedWorkers, startEmbeddedWorkers } from './app/embedded-worker.ts';
 import { type Files, openFiles } from './app/files.ts';
 import { greeting } from './app/greeting.ts';
 import { noticeOf } from './app/notices.ts';
 import { type Log, openLog } from './app/log.ts';
-import { rebuild as rebuildDatabase } from './app/rebuild.ts';
 import { announceServer } from './app/server-file.ts';
 import { EXIT, explained } from './app/start-error.ts';
 import { openStorage, type Storage } from './app/storage.ts';
@@ -229,14 +227,4 @@ export async function serve(config: Config, out: Out): Promise<void> {
     process.once('SIGTERM', stop);
     process.once('SIGINT', stop);
   });
-}
-
-/** Copies the embedded database, whether a server runs or not. */
-export function backup(config: Config, file: string, out: Out): Promise<void> {
-  return backUp(config, file, out);
-}
-
-/** Makes the embedded database anew from its files. */
-export function rebuild(config: Config, out: Out): Promise<void> {
-  return rebuildDatabase(config, out, systemClock(), systemIds());
 }

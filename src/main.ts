@@ -36,12 +36,13 @@ const host: Host = {
   },
   async rebuild(flags, say) {
     const config = fromProcess(dataDirOf(flags));
-    const { rebuild } = await import('./app.ts');
-    await rebuild(config, say);
+    const { rebuild } = await import('./app/rebuild.ts');
+    const { systemIds } = await import('./runtime/ids.ts');
+    await rebuild(config, say, systemClock(), systemIds());
   },
   async backup(file, flags, say) {
     const config = fromProcess(dataDirOf(flags));
-    const { backup } = await import('./app.ts');
+    const { backup } = await import('./app/backup.ts');
     await backup(config, file, say);
   },
   onInterrupt(task) {

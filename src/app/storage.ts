@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import type { Clock, Ids } from '../domain/ports.ts';
 import { type DataDir, openDataDir } from '../store/datadir.ts';
-import { openPostgres } from '../store/postgres.ts';
 import { openSqlite } from '../store/sqlite.ts';
 import type { Store } from '../store/store.ts';
 
@@ -28,6 +27,8 @@ export async function openStorage(
 ): Promise<Storage> {
   const blobFolder = join(config.dataDir, 'blobs');
   if (config.databaseUrl !== null) {
+    // An embedded server has no use for it.
+    const { openPostgres } = await import('../store/postgres.ts');
     const identity = ids.jobId(clock.now());
     const store = await openPostgres({
       url: config.databaseUrl,
