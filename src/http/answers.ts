@@ -1,6 +1,7 @@
 /** The shapes of what is answered. The tests hold every answer against them, and the API's description is made of them. */
 
-import { type TProperties, type TSchema, Type } from 'typebox';
+import type { TProperties, TSchema } from 'typebox';
+import { Type } from './type.ts';
 import { ERRORS, type ErrorCode } from '../domain/error.ts';
 import { EVENT_KINDS } from '../domain/event.ts';
 import { STATES } from '../domain/job.ts';

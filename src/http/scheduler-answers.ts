@@ -1,6 +1,7 @@
 /** The shapes of what is answered about schedules, runs, approvals and messages. */
 
-import { type TProperties, type TSchema, Type } from 'typebox';
+import type { TProperties, TSchema } from 'typebox';
+import { Type } from './type.ts';
 import { SCHEDULE_FIELDS, type ScheduleField } from '../domain/schedule-draft.ts';
 import { APPROVAL_STATUSES, MESSAGE_STATUSES, RUN_STATUSES } from './scheduler-schemas.ts';
 

@@ -1,6 +1,7 @@
 /** What requests about schedules, runs, approvals and messages must look like. */
 
-import { type TObject, type TProperties, type TSchema, Type } from 'typebox';
+import type { TObject, TProperties, TSchema } from 'typebox';
+import { Type } from './type.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { SCHEDULE_FIELDS, type ScheduleField } from '../domain/schedule-draft.ts';
 import type { RunStatus } from '../domain/words.ts';

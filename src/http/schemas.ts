@@ -1,6 +1,7 @@
 /** The shapes that requests must have. Limits are the domain's; unknown fields are refused everywhere. */
 
-import { type Static, type TProperties, Type } from 'typebox';
+import type { Static, TProperties } from 'typebox';
+import { Type } from './type.ts';
 import { EVENT_KINDS } from '../domain/event.ts';
 import { STATES } from '../domain/job.ts';
 import { LIMITS } from '../domain/limits.ts';
