@@ -26,5 +26,5 @@ function cpuTicks(pid: number): number | undefined {
 export function residentMb(pid: number): number | undefined {
   if (process.platform !== 'linux') return undefined;
   const [, kilobytes] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return kilobytes === undefined ? undefined : Math.round(Number(kilobytes) / 1024);
+  return kilobytes === undefined ? undefined : Math.round((Number(kilobytes) * 1_024) / 1_000_000);
 }

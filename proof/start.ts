@@ -6,7 +6,7 @@ import { type ProofReport, report } from './report.ts';
 import type { ProofStore } from './stores.ts';
 
 const READY_LIMIT_MS = 3_000;
-const IDLE_LIMIT_MB = 150;
+const IDLE_LIMIT_MB = 120;
 const IDLE_AFTER_MS = 3_000;
 
 /** A server is ready soon after its start and takes little memory while nobody calls. */
