@@ -27,8 +27,9 @@ module.exports = function launch(entry) {
 };
 
 /**
- * Whoever reads the sources for the first time keeps 30 MB that it needs for nothing else. A server runs for days, so
- * another process reads them, and the server finds them compiled. Should that fail, it reads them itself.
+ * Whoever reads the sources for the first time keeps 10 MB that it needs for nothing else. A server runs for days, so
+ * another process reads them, and the server finds them compiled. Should that fail, it reads them itself. `spine config`
+ * is the command that loads what `spine serve` does besides the server, and ends.
  */
 function compileAhead(cache, entry) {
   compile(cache, entry, [], ['app.ts', 'main.ts']);
