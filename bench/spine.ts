@@ -18,7 +18,7 @@ export const HEAD: Actor = { name: 'head', role: 'head', targets: null };
 export const CLAW: Actor = { name: 'left-claw', role: 'worker', targets: ['left-claw'] };
 
 /** The defaults of SPINE_PG_LANES and SPINE_PG_POOL. */
-const LANES = 2;
+const LANES = 3;
 const POOL = 8;
 const HOUR_MS = 3_600_000;
 

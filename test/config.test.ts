@@ -58,7 +58,7 @@ suite('defaults', () => {
     assert.equal(config.bodyLimitBytes, 1_048_576);
     assert.equal(config.blobLimitBytes, 104_857_600);
     assert.equal(config.maxUnfinishedJobs, 5_000_000);
-    assert.deepEqual([config.pgLanes, config.pgPool, config.drainSeconds], [2, 8, 10]);
+    assert.deepEqual([config.pgLanes, config.pgPool, config.drainSeconds], [3, 8, 10]);
     assert.deepEqual([config.webhookUrl, config.webhookSecret, config.logLevel], [null, null, 'info']);
     assert.deepEqual(config.allowedHosts, []);
     assert.deepEqual(config.tokens, { head: [], left_claw: [], right_claw: [] });

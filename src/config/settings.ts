@@ -102,7 +102,7 @@ export const SETTINGS = {
     name: 'SPINE_PG_LANES',
     group: 'Storage',
     type: whole(1, 16, 'lanes'),
-    default: '2',
+    default: '3',
     help: 'PostgreSQL connections that write, each committing its own groups of commands.',
   },
   pgPool: {
