@@ -35,7 +35,7 @@ export interface FilesMethods {
 
 const READ_CONNECTIONS = 2;
 /** Passes at the end: what is left after them follows at the next start. */
-const CLOSING_PASSES = 20;
+const CLOSING_PASSES = 60;
 
 // The launcher loads this file outside of a thread, to have it compiled.
 if (parentPort !== null) {
@@ -65,6 +65,7 @@ async function openMethods({ dir, identity, database }: FilesData): Promise<File
     },
     removeFiles: (ids) => projection.removeFiles(ids),
     close: async (pruned) => {
+      busy = 0;
       journal.prune(pruned);
       await catchUp(journal);
       // What settled with the last events gets its line after theirs.

@@ -23,9 +23,9 @@ export interface ProjectionOptions {
   readonly compared?: boolean;
   /** Jobs written in one pass at most. */
   readonly jobsPerPass?: number;
-  /** A pass ends early after this time. */
+  /** A pass ends early after this time, and the earlier the busier the engine is. */
   readonly budgetMs?: number;
-  /** How much the engine has to do, from 0 to 1. */
+  /** How busy the engine is, from 0 to 1. */
   readonly busy?: () => number;
 }
 
@@ -35,7 +35,7 @@ const BUDGET_MS = 60;
 /** Jobs whose files are written side by side. */
 const AT_ONCE = 8;
 /** After a pass of some time a busy engine gets this many times as much to itself: both wait for the same disk. */
-const REST_FACTOR = 9;
+const REST_FACTOR = 20;
 const REMEMBERED_ENDS = 20_000;
 const LOOK_AT_TYPES_EVERY_MS = 5_000;
 
@@ -122,7 +122,7 @@ class FileProjection implements Projection {
   }
 
   async #pass(): Promise<Pass> {
-    const { store, dir, clock, jobsPerPass = JOBS_PER_PASS, busy = () => 1 } = this.#options;
+    const { store, dir, clock, jobsPerPass = JOBS_PER_PASS, busy = () => 0 } = this.#options;
     const startedAt = clock.now();
     const found = await store.read.feed(this.watermark(), PASS_EVENTS);
     const events = upToJobs(found, jobsPerPass);
@@ -146,7 +146,8 @@ class FileProjection implements Projection {
 
   /** Answers the events that are on the disk now: all, or as many as the time allowed. */
   async #writeJobs(events: readonly FeedEvent[]): Promise<readonly FeedEvent[]> {
-    const { store, clock, budgetMs = BUDGET_MS } = this.#options;
+    const { store, clock, busy = () => 0 } = this.#options;
+    const budgetMs = (this.#options.budgetMs ?? BUDGET_MS) * (1 - busy());
     const byJob = [...Map.groupBy(events, (event) => event.jobNo)];
     const startedAt = clock.now();
     for (let i = 0; i < byJob.length; i += AT_ONCE) {
