@@ -53,6 +53,12 @@ export class Flusher {
   readonly #freeLanes: number[];
   readonly #parking = new Set<string>();
   #queue: Waiting[] = [];
+  /**
+   * Those who ask for the next jobs. One lane at a time serves them: two would look at the same heads, and each pass
+   * over all that the other has locked.
+   */
+  #claims: Waiting[] = [];
+  #claiming = false;
   /** Work that wants a transaction to itself, e.g. settling. */
   #alone: ((lane: number) => Promise<void>)[] = [];
   #underWay = 0;
@@ -71,11 +77,12 @@ export class Flusher {
   /** Commands that are decided in one flush, one after another. */
   submitTogether(commands: readonly Command[]): Promise<readonly Answer[]> {
     if (this.#stopping) return Promise.reject(new SpineError('shutting_down'));
-    if (this.#queue.length >= LIMITS.pendingCommands) {
+    if (this.pending >= LIMITS.pendingCommands) {
       return Promise.reject(new SpineError('overloaded', { retryAfterS: 1 }));
     }
     return new Promise((resolve, reject) => {
-      this.#queue.push({ commands, resolve, reject });
+      const queue = commands.some(({ kind }) => kind === 'claimNext') ? this.#claims : this.#queue;
+      queue.push({ commands, resolve, reject });
       this.#kick();
     });
   }
@@ -97,12 +104,12 @@ export class Flusher {
   /** Takes no more commands, and resolves when those under way are durable. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    if (this.#underWay === 0 && this.#queue.length === 0 && this.#alone.length === 0) return;
+    if (this.#underWay === 0 && this.pending === 0 && this.#alone.length === 0) return;
     await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
   get pending(): number {
-    return this.#queue.length;
+    return this.#queue.length + this.#claims.length;
   }
 
   #kick(): void {
@@ -116,21 +123,26 @@ export class Flusher {
   async #work(lane: number): Promise<void> {
     const alone = this.#alone.shift();
     if (alone !== undefined) await alone(lane);
-    else if (this.#queue.length > 0) await this.#flush(lane, this.#withWaiters(this.#takeBatch()));
+    else if (this.#hasCommands()) await this.#flushNext(lane);
     this.#freeLanes.push(lane);
     this.#underWay--;
-    if (this.#queue.length > 0 || this.#alone.length > 0) this.#kick();
+    if (this.#hasCommands() || this.#alone.length > 0) this.#kick();
     else if (this.#underWay === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  #takeBatch(): Waiting[] {
-    let weight = 0;
-    let count = 0;
-    while (count < this.#queue.length && weight < FLUSH_WEIGHT) {
-      const { commands } = this.#queue[count++] as Waiting;
-      for (const command of commands) weight += weightOf(command);
-    }
-    return this.#queue.splice(0, count);
+  /** Whether there is something that a free lane may do now. */
+  #hasCommands(): boolean {
+    return this.#queue.length > 0 || (this.#claims.length > 0 && !this.#claiming);
+  }
+
+  async #flushNext(lane: number): Promise<void> {
+    const claims = this.#claiming ? [] : takeUpTo(this.#claims, FLUSH_WEIGHT);
+    const others = takeUpTo(this.#queue, FLUSH_WEIGHT - weightOfAll(claims));
+    if (claims.length > 0) this.#claiming = true;
+    // What does not fit is for the next lane.
+    if (this.#hasCommands()) this.#kick();
+    await this.#flush(lane, this.#withWaiters([...claims, ...others]));
+    if (claims.length > 0) this.#claiming = false;
   }
 
   /**
@@ -218,6 +230,22 @@ export class Flusher {
     this.#options.onEffects(ledger.effects);
     return value;
   }
+}
+
+/** Takes the first ones, at least one while there is room, until they weigh that much. */
+function takeUpTo(queue: Waiting[], weight: number): Waiting[] {
+  let left = weight;
+  let count = 0;
+  while (count < queue.length && left > 0) left -= weightOfOne(queue[count++] as Waiting);
+  return queue.splice(0, count);
+}
+
+function weightOfAll(batch: readonly Waiting[]): number {
+  return batch.reduce((sum, waiting) => sum + weightOfOne(waiting), 0);
+}
+
+function weightOfOne({ commands }: Waiting): number {
+  return commands.reduce((sum, command) => sum + weightOf(command), 0);
 }
 
 function weightOf(command: Command): number {
