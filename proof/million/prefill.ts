@@ -49,12 +49,14 @@ async function copyJobs(sql: DirectSql, template: number, count: number): Promis
     id: `(select id from job where no = ${job} + n.i)`,
   });
   await copy('job_result', `t.job_no = ${template}`, { job_no: `${job} + n.i` });
-  await copy('flush', `t.no = ${flush}`, { no: `${flush} + n.i`, pos: `${pos} + n.i` });
+  await copy('event', `t.job_no = ${template}`, { job_no: `${job} + n.i` });
   // Each copy's events are one flush of their own; the sequence within the job is the order within it.
-  await copy('event', `t.job_no = ${template}`, {
-    flush_no: `${flush} + n.i`,
-    ordinal: 't.seq',
-    job_no: `${job} + n.i`,
+  const events = await sql.number(`select count(*) from event where job_no = ${template}`);
+  const entries = Array.from({ length: events }, (_, i) => `'[${i},' || (${job} + n.i) || ',${i + 1}]'`);
+  await copy('flush', `t.no = ${flush}`, {
+    no: `${flush} + n.i`,
+    pos: `${pos} + n.i`,
+    entries: `'[' || ${entries.join(" || ',' || ")} || ']'`,
   });
   await sql.run('commit');
 }

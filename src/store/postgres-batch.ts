@@ -15,19 +15,19 @@ const PATTERNS = 16;
 const patterns = new WeakMap<Shape, Pattern[]>();
 
 export function insertBatch(shape: Shape, rows: readonly Row[], returning = ''): Batch {
-  const pattern = patternOf(shape, rows, 0);
+  const pattern = patternOf(shape, rows);
   const text = cached(shape, `insert ${pattern} ${returning}`, () => {
-    const { names, values, source } = parts(shape, pattern, 0);
+    const { names, values, source } = parts(shape, pattern);
     const end = [shape.onConflict, returning].filter(Boolean).join(' ');
     return `insert into ${shape.table} (${names.join(', ')}) select ${values.join(', ')} from ${source} ${end}`;
   });
-  return { text, params: paramsOf(shape, rows, pattern, 0) };
+  return { text, params: paramsOf(shape, rows, pattern) };
 }
 
 export function updateBatch(shape: Shape, rows: readonly Row[]): Batch {
-  const pattern = patternOf(shape, rows, 0);
+  const pattern = patternOf(shape, rows);
   const text = cached(shape, `update ${pattern}`, () => {
-    const { names, values, source } = parts(shape, pattern, 0);
+    const { names, values, source } = parts(shape, pattern);
     const sets = names.slice(1).map((name, i) => `${name} = ${values[i + 1]}`);
     if (shape.derived !== undefined) sets.push(shape.derived);
     const update = `update ${shape.table} set ${sets.join(', ')}`;
@@ -36,19 +36,7 @@ export function updateBatch(shape: Shape, rows: readonly Row[]): Batch {
       return `${update} where ${names[0]} = any($1::${shape.columns[0]?.[1]}[])`;
     return `${update} from ${source} where ${shape.table}.${names[0]} = made.${names[0]}`;
   });
-  return { text, params: paramsOf(shape, rows, pattern, 0) };
-}
-
-/** A new flush, and the rows with its number as their first column. */
-export function flushBatch(at: number, shape: Shape, rows: readonly Row[]): Batch {
-  const pattern = patternOf(shape, rows, 1);
-  const text = cached(shape, `flush ${pattern}`, () => {
-    const { names, values, source } = parts(shape, pattern, 1);
-    return `with mine as (insert into flush (at) values ($${shape.columns.length}) returning no)
-      insert into ${shape.table} (${shape.columns[0]?.[0]}, ${names.join(', ')})
-      select mine.no, ${values.join(', ')} from mine, ${source}`;
-  });
-  return { text, params: [...paramsOf(shape, rows, pattern, 1), at] };
+  return { text, params: paramsOf(shape, rows, pattern) };
 }
 
 /** PostgreSQL's array literal, built here because the driver's own way costs a pattern match per element. */
@@ -65,11 +53,11 @@ function quoted(text: string): string {
   return `"${text.includes('"') || text.includes('\\') ? text.replace(/["\\]/g, '\\$&') : text}"`;
 }
 
-/** The column at `first` always counts as differing: there must be one array that says how many rows there are. */
-function patternOf(shape: Shape, rows: readonly Row[], first: number): Pattern {
+/** The first column always counts as differing: there must be one array that says how many rows there are. */
+function patternOf(shape: Shape, rows: readonly Row[]): Pattern {
   let own = '';
   for (let column = 0; column < shape.columns.length; column++) {
-    own += column === first || differs(rows, column) ? '1' : '0';
+    own += column === 0 || differs(rows, column) ? '1' : '0';
   }
   let known = patterns.get(shape);
   if (known === undefined) patterns.set(shape, (known = ['1'.repeat(shape.columns.length)]));
@@ -95,9 +83,9 @@ function narrowest(known: readonly Pattern[], own: Pattern): Pattern {
   return fits.reduce((best, pattern) => (arrays(pattern) < arrays(best) ? pattern : best));
 }
 
-function paramsOf(shape: Shape, rows: readonly Row[], pattern: Pattern, skip: number): Value[] {
+function paramsOf(shape: Shape, rows: readonly Row[], pattern: Pattern): Value[] {
   const params: Value[] = [];
-  for (let column = skip; column < shape.columns.length; column++) {
+  for (let column = 0; column < shape.columns.length; column++) {
     const type = shape.columns[column]?.[1] ?? 'text';
     const values = (): Value[] => rows.map((row) => row[column] ?? null);
     params.push(pattern[column] === '1' ? arrayOf(values(), type) : (rows[0]?.[column] ?? null));
@@ -105,14 +93,13 @@ function paramsOf(shape: Shape, rows: readonly Row[], pattern: Pattern, skip: nu
   return params;
 }
 
-function parts(
-  shape: Shape,
-  pattern: Pattern,
-  skip: number,
-): { names: string[]; values: string[]; source: string } {
-  const columns = shape.columns
-    .map(([name, type], i) => ({ name, type, place: `$${i + 1 - skip}`, array: pattern[i] === '1' }))
-    .slice(skip);
+function parts(shape: Shape, pattern: Pattern): { names: string[]; values: string[]; source: string } {
+  const columns = shape.columns.map(([name, type], i) => ({
+    name,
+    type,
+    place: `$${i + 1}`,
+    array: pattern[i] === '1',
+  }));
   const arrays = columns.filter((column) => column.array);
   const unnested = arrays.map(({ place, type }) => `${place}::${type}[]`).join(', ');
   return {

@@ -6,7 +6,7 @@ import {
   type QueryArrayResult,
   types as driverTypes,
 } from 'pg';
-import { arrayOf, type Batch, flushBatch, insertBatch, updateBatch } from './postgres-batch.ts';
+import { arrayOf, type Batch, insertBatch, updateBatch } from './postgres-batch.ts';
 import type { KeyQuery, Row, Shape, Sql, Value } from './sql/driver.ts';
 
 /** Whole numbers arrive as numbers: ours are milliseconds and counts, far below 2^53. */
@@ -55,11 +55,6 @@ export class PostgresConnection implements Sql {
     const made = (await this.#send(insertBatch(shape, rows, `returning ${id}, no`))).rows as Row[];
     const numbers = new Map(made.map((row) => [row[0], row[1] as number]));
     return rows.map((row) => numbers.get(row[place] ?? null) as number);
-  }
-
-  /** The flush's number is drawn after the last row lock, so that flushes of one job are numbered in job order. */
-  async insertFlush(at: number, shape: Shape, rows: readonly Row[]): Promise<void> {
-    await this.#send(flushBatch(at, shape, rows));
   }
 
   async update(shape: Shape, rows: readonly Row[]): Promise<void> {

@@ -13,10 +13,6 @@ interface Prepared {
   readonly inOrder: boolean;
 }
 
-// With one writer a flush's number is at once its place in the feed.
-const NEW_FLUSH =
-  'insert into flush (no, pos, at) select n, n, $1 from (select coalesce(max(no), 0) + 1 as n from flush) returning no';
-
 export class SqliteConnection implements Sql {
   readonly dialect = 'sqlite';
   readonly database: DatabaseSync;
@@ -59,12 +55,6 @@ export class SqliteConnection implements Sql {
   insertNumbered(shape: Shape, rows: readonly Row[]): number[] {
     const prepared = this.#prepare(insertText(shape));
     return rows.map((row) => Number(prepared.statement.run(...bind(prepared, row)).lastInsertRowid));
-  }
-
-  insertFlush(at: number, shape: Shape, rows: readonly Row[]): void {
-    const [flush] = this.all(NEW_FLUSH, [at]);
-    for (const row of rows) row[0] = flush?.[0] ?? null;
-    this.insert(shape, rows);
   }
 
   update(shape: Shape, rows: readonly Row[]): void {

@@ -186,10 +186,6 @@ class TakingTurns implements Sql {
     return this.#turn.take(async () => this.#connection.insertNumbered(...args));
   }
 
-  insertFlush(...args: Parameters<SqliteConnection['insertFlush']>): Promise<void> {
-    return this.#turn.take(async () => this.#connection.insertFlush(...args));
-  }
-
   update(...args: Parameters<SqliteConnection['update']>): Promise<void> {
     return this.#turn.take(async () => this.#connection.update(...args));
   }

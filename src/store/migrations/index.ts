@@ -2,6 +2,7 @@ import { jobs } from './0001_jobs.ts';
 import { tokensAuditSearch } from './0002_tokens_audit_search.ts';
 import { scheduler } from './0003_scheduler.ts';
 import { leanStates } from './0004_lean_states.ts';
+import { feedInFlush } from './0005_feed_in_flush.ts';
 import type { Migration } from './migration.ts';
 
-export const MIGRATIONS: readonly Migration[] = [jobs, tokensAuditSearch, scheduler, leanStates];
+export const MIGRATIONS: readonly Migration[] = [jobs, tokensAuditSearch, scheduler, leanStates, feedInFlush];

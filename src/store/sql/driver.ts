@@ -30,8 +30,6 @@ export interface Sql {
   insert(shape: Shape, rows: readonly Row[]): MaybePromise<void>;
   /** Inserts rows into a table numbered by the database; answers their numbers in order. `id` is a unique column. */
   insertNumbered(shape: Shape, rows: readonly Row[], id: string): MaybePromise<number[]>;
-  /** Makes a new flush, and inserts the rows with its number as their first column. */
-  insertFlush(at: number, shape: Shape, rows: readonly Row[]): MaybePromise<void>;
   /** Updates rows by their first column. */
   update(shape: Shape, rows: readonly Row[]): MaybePromise<void>;
 }

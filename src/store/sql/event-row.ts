@@ -1,13 +1,11 @@
 /** How an event lies in its row. */
 
 import type { JobEvent } from '../../domain/event.ts';
-import type { Row, Shape } from './driver.ts';
+import { perDialect, type Row, type Shape } from './driver.ts';
 
 export const EVENT: Shape = {
   table: 'event',
   columns: [
-    ['flush_no', 'bigint'],
-    ['ordinal', 'bigint'],
     ['job_no', 'bigint'],
     ['seq', 'bigint'],
     ['at', 'bigint'],
@@ -17,11 +15,35 @@ export const EVENT: Shape = {
   ],
 };
 
-/** The first value is the flush's number, which is not known yet. */
-export function eventRow(event: JobEvent, ordinal: number): Row {
+export function eventRow(event: JobEvent): Row {
   const facts = event.facts === null ? null : JSON.stringify(event.facts);
-  return [null, ordinal, event.jobNo, event.seq, event.at, event.kind, event.by, facts];
+  return [event.jobNo, event.seq, event.at, event.kind, event.by, facts];
 }
+
+/** Where events stand in their flush, as the flush keeps it: [ordinal, job, sequence in the job], in a JSON array. */
+export function entriesOf(
+  events: readonly Pick<JobEvent, 'jobNo' | 'seq'>[],
+  ordinalOf: (at: number) => number,
+): string {
+  return `[${events.map(({ jobNo, seq }, at) => `[${ordinalOf(at)},${jobNo},${seq}]`).join(',')}]`;
+}
+
+/** A flush's entries as rows, and what of an entry is which. */
+export const entryRows = perDialect((dialect) =>
+  dialect === 'sqlite'
+    ? {
+        rows: 'json_each(flush.entries) as entry',
+        ordinal: '(entry.value ->> 0)',
+        jobNo: '(entry.value ->> 1)',
+        seq: '(entry.value ->> 2)',
+      }
+    : {
+        rows: 'jsonb_array_elements(flush.entries::jsonb) as entry (value)',
+        ordinal: '(entry.value ->> 0)::bigint',
+        jobNo: '(entry.value ->> 1)::bigint',
+        seq: '(entry.value ->> 2)::bigint',
+      },
+);
 
 export const EVENT_COLUMNS = 'job_no, seq, at, kind, actor, facts';
 

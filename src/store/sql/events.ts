@@ -5,10 +5,21 @@ import type { JobEvent } from '../../domain/event.ts';
 import type { State } from '../../domain/job.ts';
 import type { OutboxDraft, OutboxRow } from '../store.ts';
 import { locking, perDialect, type Shape, type Sql } from './driver.ts';
-import { EVENT, eventRow } from './event-row.ts';
+import { entriesOf, EVENT, eventRow } from './event-row.ts';
 
-export function appendEvents(sql: Sql, events: readonly JobEvent[], at: number) {
-  return sql.insertFlush(at, EVENT, events.map(eventRow));
+// With one writer a flush's number is at once its place in the feed. On PostgreSQL it is drawn after the last row lock,
+// so that flushes of one job are numbered in job order.
+const newFlush = perDialect((dialect) =>
+  dialect === 'sqlite'
+    ? 'insert into flush (no, pos, at, entries) select n, n, $1, $2 from (select coalesce(max(no), 0) + 1 as n from flush)'
+    : 'insert into flush (at, entries) values ($1, $2)',
+);
+
+export async function appendEvents(sql: Sql, events: readonly JobEvent[], at: number): Promise<void> {
+  await Promise.all([
+    sql.insert(EVENT, events.map(eventRow)),
+    sql.run(newFlush(sql), [at, entriesOf(events, (place) => place)]),
+  ]);
 }
 
 /** Only one server numbers at a time; the others find the lock taken and leave it to that one. */

@@ -15,8 +15,8 @@ import type {
   StoredLog,
 } from '../store.ts';
 import { detailsOf } from './details.ts';
-import type { KeyQuery, Row, Sql, Value } from './driver.ts';
-import { EVENT_COLUMNS, eventFrom } from './event-row.ts';
+import { type KeyQuery, perDialect, type Row, type Sql, type Value } from './driver.ts';
+import { entryRows, EVENT_COLUMNS, eventFrom } from './event-row.ts';
 import { JOB_COLUMNS, jobFrom } from './job-row.ts';
 import { schedulingReads } from './scheduling.ts';
 import { wordsCondition, wordsQuery } from './search.ts';
@@ -206,14 +206,27 @@ function place(sql: Sql, state: string, newest: boolean, from: string | null): s
   return `(state, no) ${after} (${state}, ${start}) and state ${newest ? '>=' : '<='} ${state} and ${listed}`;
 }
 
-// The cross joins hold SQLite to this order: it would scan every event and sort them.
+// The cross joins hold SQLite to this order, and the offset PostgreSQL: they would read every event and sort them.
+const feedText = perDialect((dialect) => {
+  const { rows, ordinal, jobNo, seq } = entryRows({ dialect });
+  const columns = 'event.job_no, event.seq, event.at, event.kind, event.actor, event.facts';
+  const place = `flush.pos >= $1 and (flush.pos > $1 or ${ordinal} > $2)`;
+  const named = `event.job_no = ${jobNo} and event.seq = ${seq} and job.no = event.job_no`;
+  const end = `order by flush.pos, ${ordinal} limit $3 + 0`;
+  if (dialect === 'sqlite')
+    return `
+      select ${columns}, flush.pos, ${ordinal}, job.id, job.target
+      from flush cross join ${rows} cross join event cross join job where ${named} and ${place} ${end}`;
+  return `
+    select found.*, flush.pos, ${ordinal}, found_job.id, found_job.target
+    from flush cross join lateral ${rows}
+    cross join lateral (select ${columns} from event where event.job_no = ${jobNo} and event.seq = ${seq} offset 0) as found
+    cross join lateral (select id, target from job where job.no = found.job_no offset 0) as found_job
+    where ${place} ${end}`;
+});
+
 async function feed(sql: Sql, after: FeedPlace, limit: number): Promise<FeedEvent[]> {
-  const text = `
-    select event.job_no, event.seq, event.at, event.kind, event.actor, event.facts, flush.pos, event.ordinal, job.id, job.target
-    from flush cross join event cross join job
-    where event.flush_no = flush.no and job.no = event.job_no and flush.pos >= $1 and (flush.pos > $1 or event.ordinal > $2)
-    order by flush.pos, event.ordinal limit $3 + 0`;
-  return (await sql.all(text, [after.pos, after.ordinal, limit])).map((row) => ({
+  return (await sql.all(feedText(sql), [after.pos, after.ordinal, limit])).map((row) => ({
     ...eventFrom(row),
     pos: row[6] as number,
     ordinal: row[7] as number,
@@ -223,11 +236,15 @@ async function feed(sql: Sql, after: FeedPlace, limit: number): Promise<FeedEven
 }
 
 /** Along flush_by_pos from its end. */
-async function feedEnd(sql: Sql): Promise<FeedPlace> {
-  const text = `
-    select flush.pos, coalesce((select max(ordinal) from event where event.flush_no = flush.no), 0)
+const feedEndText = perDialect((dialect) => {
+  const { rows, ordinal } = entryRows({ dialect });
+  return `
+    select flush.pos, coalesce((select max(${ordinal}) from ${rows}), 0)
     from flush where flush.pos is not null order by flush.pos desc limit 1`;
-  const [row] = await sql.all(text, []);
+});
+
+async function feedEnd(sql: Sql): Promise<FeedPlace> {
+  const [row] = await sql.all(feedEndText(sql), []);
   return row === undefined ? { pos: 0, ordinal: 0 } : { pos: row[0] as number, ordinal: row[1] as number };
 }
 

@@ -3,6 +3,7 @@
 import type { DependencyOn } from '../../domain/command.ts';
 import type { Blob, JobType, NewType, PauseKind } from '../store.ts';
 import { perDialect, type Shape, type Sql } from './driver.ts';
+import { entryRows } from './event-row.ts';
 import { TYPE_COLUMNS, typeFrom } from './texts.ts';
 
 const DEPENDENCY: Shape = {
@@ -109,13 +110,18 @@ export function dropOldIdempotency(sql: Sql, before: number, limit: number) {
 }
 
 /** The newest flush stays: it keeps numbers from being used twice. */
-export function dropEmptyFlushes(sql: Sql, before: number, limit: number) {
-  const text = `
+const dropEmpty = perDialect((dialect) => {
+  const { rows, jobNo, seq } = entryRows({ dialect });
+  return `
     delete from flush where no in (
-      select no from flush where at < $1 and no < (select max(no) from flush)
-      and not exists (select 1 from event where event.flush_no = flush.no) order by no limit $2
+      select no from flush where at < $1 and no < (select max(no) from flush) and not exists (
+        select 1 from ${rows} cross join event where event.job_no = ${jobNo} and event.seq = ${seq}
+      ) order by no limit $2
     )`;
-  return sql.run(text, [before, limit]);
+});
+
+export function dropEmptyFlushes(sql: Sql, before: number, limit: number) {
+  return sql.run(dropEmpty(sql), [before, limit]);
 }
 
 const BLOB: Shape = {
