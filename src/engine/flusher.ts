@@ -137,9 +137,10 @@ export class Flusher {
 
   async #flushNext(lane: number): Promise<void> {
     const claims = this.#claiming ? [] : takeUpTo(this.#claims, FLUSH_WEIGHT);
-    const others = takeUpTo(this.#queue, FLUSH_WEIGHT - weightOfAll(claims));
+    // What does not fit is for the next lane. Where there is none, claims without end must not keep out all others.
+    const least = this.#freeLanes.length > 0 ? 0 : FLUSH_WEIGHT / 2;
+    const others = takeUpTo(this.#queue, Math.max(least, FLUSH_WEIGHT - weightOfAll(claims)));
     if (claims.length > 0) this.#claiming = true;
-    // What does not fit is for the next lane.
     if (this.#hasCommands()) this.#kick();
     await this.#flush(lane, this.#withWaiters([...claims, ...others]));
     if (claims.length > 0) this.#claiming = false;

@@ -276,6 +276,18 @@ onEvery(DIALECTS, (each) => {
       assert.equal((await claimNext(spine, { max: 9 })).length, 1, 'the refused call took a job');
     },
   );
+
+  each('serves all others too while claimers of a thousand ask without end', async (spine) => {
+    let made = false;
+    const claimer = async (): Promise<void> => {
+      for (let asked = 0; asked < 200 && !made; asked++) await claimNext(spine, { max: 1_000 });
+    };
+    const claimers = Promise.all([claimer(), claimer(), claimer()]);
+    const created = create(spine, { target: 'elsewhere' }).then(() => (made = true));
+    await claimers;
+    assert.ok(made, 'six hundred claims were served before one job was made');
+    await created;
+  });
 });
 
 /** Resolves when so many claimers stand in line and have found nothing. */
