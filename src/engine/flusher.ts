@@ -137,8 +137,8 @@ export class Flusher {
 
   async #flushNext(lane: number): Promise<void> {
     const claims = this.#claiming ? [] : takeUpTo(this.#claims, FLUSH_WEIGHT);
-    // What does not fit is for the next lane. Where there is none, claims without end must not keep out all others.
-    const least = this.#freeLanes.length > 0 ? 0 : FLUSH_WEIGHT / 2;
+    // What does not fit is for the next lane. With a single one, claims without end must not keep out all others.
+    const least = this.#options.store.lanes > 1 ? 0 : FLUSH_WEIGHT / 2;
     const others = takeUpTo(this.#queue, Math.max(least, FLUSH_WEIGHT - weightOfAll(claims)));
     if (claims.length > 0) this.#claiming = true;
     if (this.#hasCommands()) this.#kick();
