@@ -10,6 +10,7 @@ const LONGEST_WAIT_MS = 60_000;
 const LONG_LEASE_MS = 3_600_000;
 const BATCH = 500;
 const WARM_UP = 20;
+const COMES_TO_REST_MS = 3_000;
 /** A claim that was sent this long ago stands in line. */
 const STANDS_IN_LINE_MS = 15;
 const HANDED_OUT_WITHIN_MS = 180_000;
@@ -131,8 +132,8 @@ async function shareAmongWaiters(
       if (!closing) violations.push(`a worker was cut off: ${String(problem)}`);
     }),
   );
-  // Until the last of them stands in line and the server is quiet.
-  await sleep(1_000);
+  // Until the last of them stands in line and the server is quiet: come to rest, it gives memory back once.
+  await sleep(COMES_TO_REST_MS);
   const share = await coreShare(server.pid, idleMs);
   if (given.length > 0) violations.push(`${given.length} jobs were handed out before there were any`);
 
