@@ -49,13 +49,17 @@ async function copyJobs(sql: DirectSql, template: number, count: number): Promis
     id: `(select id from job where no = ${job} + n.i)`,
   });
   await copy('job_result', `t.job_no = ${template}`, { job_no: `${job} + n.i` });
-  await copy('event', `t.job_no = ${template}`, { job_no: `${job} + n.i` });
   // Each copy's events are one flush of their own; the sequence within the job is the order within it.
-  const events = await sql.number(`select count(*) from event where job_no = ${template}`);
-  const entries = Array.from({ length: events }, (_, i) => `'[${i},' || (${job} + n.i) || ',${i + 1}]'`);
+  const history = await sql.text(`select history from job where no = ${template}`);
+  const events = JSON.parse(`[${history.slice(0, -1)}]`) as unknown[][];
+  const entries = events.map((event, i) => {
+    const told = JSON.stringify(event).slice(1, -1).replaceAll("'", "''");
+    return `'[${i},' || (${job} + n.i) || ',${told}]'`;
+  });
   await copy('flush', `t.no = ${flush}`, {
     no: `${flush} + n.i`,
     pos: `${pos} + n.i`,
+    last: String(events.length - 1),
     entries: `'[' || ${entries.join(" || ',' || ")} || ']'`,
   });
   await sql.run('commit');

@@ -8,6 +8,7 @@ export type PrefillTarget = { readonly file: string } | { readonly databaseUrl: 
 export interface DirectSql extends AsyncDisposable {
   run(sql: string): Promise<void>;
   number(sql: string): Promise<number>;
+  text(sql: string): Promise<string>;
   columns(table: string): Promise<readonly string[]>;
   /** A table `n` whose column `i` counts from 1. */
   series(count: number): string;
@@ -27,6 +28,7 @@ function openSqlite(file: string): DirectSql {
   return {
     run: async (sql) => db.exec(sql),
     number: async (sql) => Number(Object.values(db.prepare(sql).get() ?? {})[0] ?? 0),
+    text: async (sql) => String(Object.values(db.prepare(sql).get() ?? {})[0] ?? ''),
     columns: async (table) =>
       db
         .prepare(`pragma table_info(${table})`)
@@ -49,6 +51,10 @@ async function openPostgres(databaseUrl: string): Promise<DirectSql> {
     number: async (sql) => {
       const { rows } = await client.query<Record<string, unknown>>(sql);
       return Number(Object.values(rows[0] ?? {})[0] ?? 0);
+    },
+    text: async (sql) => {
+      const { rows } = await client.query<Record<string, string>>(sql);
+      return Object.values(rows[0] ?? {})[0] ?? '';
     },
     columns: async (table) => {
       const sql =

@@ -5,12 +5,14 @@ import type { EventDraft, JobEvent } from '../domain/event.ts';
 import { isFinal, type Job, type JobInput, type State, UNSETTLED } from '../domain/job.ts';
 import { needsSlots } from '../domain/pool.ts';
 import type { RunNote } from '../domain/schedule.ts';
-import type { NewRow, OutboxDraft, Tx } from '../store/store.ts';
+import type { HistoryEvent, NewRow, OutboxDraft, Tx } from '../store/store.ts';
 import { RUN_ACTIVE } from '../store/types/scheduling.ts';
 
 interface Entry {
   readonly before: Job;
   after: Job;
+  /** What happened to the job since; none for most of the time. */
+  events?: JobEvent[];
 }
 
 /** What the engine must wake once the flush is durable. */
@@ -73,7 +75,7 @@ export class Ledger {
     if (entry === undefined) throw new Error(`job ${job.no} was decided without being loaded`);
     if (entry.after.state !== job.state) this.#moved(entry.after, job);
     entry.after = job;
-    for (const event of decision.events) this.#record(job, event);
+    for (const event of decision.events) this.#record(entry, event);
     if (writes?.outcome) this.#outcomes.set(job.no, { jobNo: job.no, ...writes.outcome });
     if (writes?.comment !== undefined) {
       this.#comments.push({
@@ -93,14 +95,16 @@ export class Ledger {
     this.apply({ job, events, answer: { ok: true, job } }, { name: 'system', role: 'system', targets: null });
   }
 
+  /** New rows, each with the first event of its history. */
   async insert(tx: Tx, rows: readonly NewRow[], event: (row: NewRow) => EventDraft): Promise<Job[]> {
-    const nos = await tx.insertJobs(rows);
+    const first = rows.map((row) => this.#event(row.job.updatedAt, row.job.seq, event(row)));
+    const nos = await tx.insertJobs(rows.map((row, i) => ({ ...row, events: first.slice(i, i + 1) })));
     return rows.map((row, i) => {
-      const job: Job = { no: nos[i] as number, ...row.job, seq: 0 };
+      const job: Job = { no: nos[i] as number, ...row.job };
       this.#entries.set(job.no, { before: job, after: job });
       this.#byId.set(job.id, job.no);
       this.#entered(job);
-      this.#record(job, event(row));
+      this.#events.push({ jobNo: job.no, ...(first[i] as HistoryEvent) });
       return job;
     });
   }
@@ -124,7 +128,7 @@ export class Ledger {
     for (const no of this.#reopened) tx.defer(tx.setActivity(no, RUN_ACTIVE));
     for (const { jobNo, note } of this.#notes) tx.defer(tx.noteRun(jobNo, note));
     if (this.#outbox.length > 0) tx.defer(tx.addOutbox(this.#outbox));
-    if (this.#events.length > 0) tx.defer(tx.appendEvents(this.#events, this.now));
+    if (this.#events.length > 0) tx.defer(tx.addToFeed(this.#events, this.now));
     if (counts.length > 0) tx.defer(tx.addCounts(laneKey, counts));
     if (this.effects.queued.size > 0) tx.defer(tx.notify([...this.effects.queued.keys()]));
   }
@@ -172,20 +176,19 @@ export class Ledger {
     return waiters.length;
   }
 
-  /** Lanes look at the clock before they get the row's lock, so the later one may have looked first. */
-  #record(job: Job, draft: EventDraft): void {
-    const lastAt = this.#entries.get(job.no)?.before.updatedAt ?? 0;
-    const at = Math.max(this.now, lastAt);
+  #record(entry: Entry, draft: EventDraft): void {
+    const { after: job, before } = entry;
     job.seq += 1;
-    job.updatedAt = Math.max(job.updatedAt, lastAt);
-    this.#events.push({
-      jobNo: job.no,
-      seq: job.seq,
-      at,
-      kind: draft.kind,
-      by: draft.by,
-      facts: draft.facts ?? null,
-    });
+    job.updatedAt = Math.max(job.updatedAt, before.updatedAt);
+    const event: JobEvent = { jobNo: job.no, ...this.#event(before.updatedAt, job.seq, draft) };
+    this.#events.push(event);
+    if (entry.events === undefined) entry.events = [event];
+    else entry.events.push(event);
+  }
+
+  /** Lanes look at the clock before they get the row's lock, so the later one may have looked first. */
+  #event(lastAt: number, seq: number, { kind, by, facts }: EventDraft): HistoryEvent {
+    return { seq, at: Math.max(this.now, lastAt), kind, by, facts: facts ?? null };
   }
 
   #moved(from: Job, to: Job): void {

@@ -1,6 +1,6 @@
 /** Many rows in one statement: a column travels as an array, or once when all rows agree on it. */
 
-import type { ColumnType, Row, Shape, Value } from './sql/driver.ts';
+import { type ColumnType, type Row, setting, type Shape, type Value } from './sql/driver.ts';
 
 export interface Batch {
   readonly text: string;
@@ -28,7 +28,9 @@ export function updateBatch(shape: Shape, rows: readonly Row[]): Batch {
   const pattern = patternOf(shape, rows);
   const text = cached(shape, `update ${pattern}`, () => {
     const { names, values, source } = parts(shape, pattern);
-    const sets = names.slice(1).map((name, i) => `${name} = ${values[i + 1]}`);
+    const sets = shape.columns
+      .slice(1)
+      .map((column, i) => setting(shape.table, column, values[i + 1] ?? 'null'));
     if (shape.derived !== undefined) sets.push(shape.derived);
     const update = `update ${shape.table} set ${sets.join(', ')}`;
     // Rows that all get the same are found in one walk along the index, a third cheaper than one by one.

@@ -1,7 +1,7 @@
 /** A strict connection over node:sqlite, which would bind missing parameters as NULL without a word. */
 
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import type { KeyQuery, Row, Shape, Sql, Value } from './sql/driver.ts';
+import { type KeyQuery, type Row, setting, type Shape, type Sql, type Value } from './sql/driver.ts';
 
 interface Prepared {
   readonly statement: StatementSync;
@@ -129,10 +129,10 @@ function insertText(shape: Shape): string {
 
 function updateText(shape: Shape, rows: 'one' | 'many'): string {
   return cached(shape, `update ${rows}`, () => {
-    const [key, ...rest] = shape.columns.map(([name]) => name);
-    const sets = rest.map((name, i) => `${name} = $${i + 2}`);
+    const [key, ...rest] = shape.columns;
+    const sets = rest.map((column, i) => setting(shape.table, column, `$${i + 2}`));
     if (shape.derived !== undefined) sets.push(shape.derived);
     const which = rows === 'one' ? '= $1' : 'in (select value from json_each($1))';
-    return `update ${shape.table} set ${sets.join(', ')} where ${key} ${which}`;
+    return `update ${shape.table} set ${sets.join(', ')} where ${key?.[0]} ${which}`;
   });
 }

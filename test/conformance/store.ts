@@ -1,6 +1,7 @@
 import { onEvery, type EngineKind } from '../support/engines.ts';
 import { dependencyTopics } from './dependencies.ts';
 import { eventTopics } from './events.ts';
+import { historyTopics } from './history.ts';
 import { jobTopics } from './jobs.ts';
 import { keyTopics } from './keys.ts';
 import { leaseTopics } from './leases.ts';
@@ -18,6 +19,7 @@ export function storeConformance(kind: EngineKind): void {
     keyTopics(each);
     leaseTopics(each);
     eventTopics(each);
+    historyTopics(each);
     transactionTopics(each);
     poolTopics(each);
     dependencyTopics(each);

@@ -22,6 +22,7 @@ const VERBS: Record<keyof Tx, true> = {
   findUnique: true,
   countChildren: true,
   openDescendants: true,
+  addToFeed: true,
   appendEvents: true,
   addCounts: true,
   addOutbox: true,

@@ -11,7 +11,7 @@ import { SqliteConnection } from '../../src/store/sqlite-connection.ts';
 import { row } from '../conformance/rows.ts';
 import { freshDatabase, skipWithoutPostgres } from '../support/postgres.ts';
 
-/** The last step before events lost their place in the feed to their flush. */
+/** The last step before events went to their flush, first with their place in the feed, then whole. */
 const BEFORE = MIGRATIONS.slice(0, 4);
 
 test('events of a SQLite database of before keep their place in the feed and in their job', async () => {
@@ -41,6 +41,8 @@ test('events of a PostgreSQL database of before keep their place in the feed and
   }
 });
 
+const FACTS = '{"text":"Grüße \\"b\\"","n":[1,null]}';
+
 /** Two flushes; the second has lost its first event to the pruner. */
 async function writeAsBefore(sql: Sql): Promise<void> {
   const jobs = [1, 2].map((no) => ({ ...row({ id: `job-${no}` }).job, no }));
@@ -54,8 +56,8 @@ async function writeAsBefore(sql: Sql): Promise<void> {
     [8, 1, 2, 2],
   ] as const)
     await sql.run(
-      "insert into event (flush_no, ordinal, job_no, seq, at, kind, actor, facts) values ($1, $2, $3, $4, 5, 'job.comment', 'me', null)",
-      [flush, ordinal, job, seq],
+      "insert into event (flush_no, ordinal, job_no, seq, at, kind, actor, facts) values ($1, $2, $3, $4, 5, 'job.comment', 'me', $5)",
+      [flush, ordinal, job, seq, seq === 1 ? null : FACTS],
     );
 }
 
@@ -68,6 +70,7 @@ async function checkFeed(sql: Sql): Promise<void> {
   assert.deepEqual(await seen(0, 0), ['8.0 job-1 1', '8.1 job-2 1', '8.2 job-1 2', '9.1 job-2 2']);
   assert.deepEqual(await seen(8, 1), ['8.2 job-1 2', '9.1 job-2 2']);
   assert.deepEqual(await read.feedEnd(), { pos: 9, ordinal: 1 });
+  assert.deepEqual((await read.feed({ pos: 8, ordinal: 1 }, 1))[0]?.facts, JSON.parse(FACTS));
   assert.deepEqual(
     (await read.eventsOf(1, 0, 10)).map(({ seq, kind, by }) => [seq, kind, by]),
     [

@@ -36,16 +36,11 @@ const SPEC_FIELDS = [
 ] as const;
 
 export function viewsFor(dialect: Dialect): string {
-  const time = (column: string): string =>
-    dialect === 'sqlite'
-      ? `strftime('%Y-%m-%dT%H:%M:%fZ', ${column} / 1000.0, 'unixepoch')`
-      : `to_char(to_timestamp(${column} / 1000.0) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+  const time = timeIn(dialect);
   const field = (name: string): string =>
     dialect === 'sqlite'
       ? `json_extract(schedule.spec, '$.${camel(name)}') as ${name}`
       : `(schedule.spec::jsonb ->> '${camel(name)}') as ${name}`;
-  const usage = dialect === 'sqlite' ? "json_extract(result, '$.usage')" : "(result::jsonb ->> 'usage')";
-  const started = "(select min(at) from event where event.job_no = job.no and event.kind = 'job.claimed')";
   return `
 create view jobs as
 select schedule.id, schedule.name, schedule.enabled, schedule.parent_id, ${SPEC_FIELDS.map(field).join(', ')},
@@ -54,7 +49,31 @@ select schedule.id, schedule.name, schedule.enabled, schedule.parent_id, ${SPEC_
   schedule.last_status, schedule.consecutive_errors, ${time('schedule.created_at')} as created_at,
   ${time('schedule.updated_at')} as updated_at
 from schedule;
-create view runs as
+${runsView(dialect, STARTED_AT)}create view approvals as
+select job.id, approval.schedule_id as job_id, job.id as run_id, approval.status,
+  ${time('approval.requested_at')} as requested_at, ${time('approval.resolved_at')} as resolved_at,
+  approval.resolved_by, approval.notes
+from approval join job on job.no = approval.job_no where approval.requested_at is not null;
+create view messages as
+select message.id, sender as from_agent, recipient as to_agent, kind, subject, body, priority, owner, reply_to,
+  schedule_id as job_id, status, error, ${time('created_at')} as created_at, ${time('delivered_at')} as delivered_at,
+  ${time('read_at')} as read_at, ${time('expires_at')} as expires_at
+from message;
+create view agents as
+select id, name, status, ${time('last_seen_at')} as last_seen_at, capabilities, ${time('created_at')} as created_at from agent;
+create view delivery_aliases as
+select alias, channel, target, description, ${time('created_at')} as created_at from alias;
+create view schema_migrations as
+select version, name, checksum from migration;
+`;
+}
+
+const STARTED_AT = "(select min(at) from event where event.job_no = job.no and event.kind = 'job.claimed')";
+
+export function runsView(dialect: Dialect, started: string): string {
+  const time = timeIn(dialect);
+  const usage = dialect === 'sqlite' ? "json_extract(result, '$.usage')" : "(result::jsonb ->> 'usage')";
+  return `create view runs as
 select job.id, run.schedule_id as job_id,
   case
     when job.state in ('failed', 'dead') and job.cause in ('timeout', 'stale') then 'timeout'
@@ -76,23 +95,14 @@ join job on job.no = run.job_no
 left join job_result on job_result.job_no = job.no
 left join job triggering on triggering.no = run.triggered_by
 left join job earlier on earlier.no = job.retry_of;
-create view approvals as
-select job.id, approval.schedule_id as job_id, job.id as run_id, approval.status,
-  ${time('approval.requested_at')} as requested_at, ${time('approval.resolved_at')} as resolved_at,
-  approval.resolved_by, approval.notes
-from approval join job on job.no = approval.job_no where approval.requested_at is not null;
-create view messages as
-select message.id, sender as from_agent, recipient as to_agent, kind, subject, body, priority, owner, reply_to,
-  schedule_id as job_id, status, error, ${time('created_at')} as created_at, ${time('delivered_at')} as delivered_at,
-  ${time('read_at')} as read_at, ${time('expires_at')} as expires_at
-from message;
-create view agents as
-select id, name, status, ${time('last_seen_at')} as last_seen_at, capabilities, ${time('created_at')} as created_at from agent;
-create view delivery_aliases as
-select alias, channel, target, description, ${time('created_at')} as created_at from alias;
-create view schema_migrations as
-select version, name, checksum from migration;
 `;
+}
+
+function timeIn(dialect: Dialect): (column: string) => string {
+  return (column) =>
+    dialect === 'sqlite'
+      ? `strftime('%Y-%m-%dT%H:%M:%fZ', ${column} / 1000.0, 'unixepoch')`
+      : `to_char(to_timestamp(${column} / 1000.0) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }
 
 function camel(name: string): string {

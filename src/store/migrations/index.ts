@@ -3,6 +3,14 @@ import { tokensAuditSearch } from './0002_tokens_audit_search.ts';
 import { scheduler } from './0003_scheduler.ts';
 import { leanStates } from './0004_lean_states.ts';
 import { feedInFlush } from './0005_feed_in_flush.ts';
+import { historyInRow } from './0006_history_in_row.ts';
 import type { Migration } from './migration.ts';
 
-export const MIGRATIONS: readonly Migration[] = [jobs, tokensAuditSearch, scheduler, leanStates, feedInFlush];
+export const MIGRATIONS: readonly Migration[] = [
+  jobs,
+  tokensAuditSearch,
+  scheduler,
+  leanStates,
+  feedInFlush,
+  historyInRow,
+];

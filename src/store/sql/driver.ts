@@ -6,10 +6,13 @@ export type MaybePromise<T> = T | Promise<T>;
 
 export type ColumnType = 'bigint' | 'smallint' | 'text';
 
-/** A table as rows are written to it: column names with their types, in the order of the values. */
+/** A column with its type. What is appended goes behind the text that the row has already. */
+export type Column = readonly [name: string, type: ColumnType, how?: 'append'];
+
+/** A table as rows are written to it: its columns, in the order of the values. */
 export interface Shape {
   readonly table: string;
-  readonly columns: readonly (readonly [name: string, type: ColumnType])[];
+  readonly columns: readonly Column[];
   /** What to do when the row is there already, e.g. `on conflict (job_no) do update set …`. */
   readonly onConflict?: string;
   /** What an update sets besides its values, from the row as it was, e.g. `ended_token = lease_token`. */
@@ -37,6 +40,11 @@ export interface Sql {
 export interface KeyQuery {
   readonly one: string;
   readonly many: string;
+}
+
+/** What an update sets a column to. */
+export function setting(table: string, [name, , how]: Column, value: string): string {
+  return `${name} = ${how === 'append' ? `${table}.${name} || ` : ''}${value}`;
 }
 
 /** Row locks exist on PostgreSQL only; on SQLite the writer is alone by design. */

@@ -5,21 +5,24 @@ import type { JobEvent } from '../../domain/event.ts';
 import type { State } from '../../domain/job.ts';
 import type { OutboxDraft, OutboxRow } from '../store.ts';
 import { locking, perDialect, type Shape, type Sql } from './driver.ts';
-import { entriesOf, EVENT, eventRow } from './event-row.ts';
+import { entriesText, EVENT, eventRow } from './event-row.ts';
 
 // With one writer a flush's number is at once its place in the feed. On PostgreSQL it is drawn after the last row lock,
 // so that flushes of one job are numbered in job order.
 const newFlush = perDialect((dialect) =>
   dialect === 'sqlite'
-    ? 'insert into flush (no, pos, at, entries) select n, n, $1, $2 from (select coalesce(max(no), 0) + 1 as n from flush)'
-    : 'insert into flush (at, entries) values ($1, $2)',
+    ? `insert into flush (no, pos, at, last, entries)
+       select n, n, $1, $2, $3 from (select coalesce(max(no), 0) + 1 as n from flush)`
+    : 'insert into flush (at, last, entries) values ($1, $2, $3)',
 );
 
+export async function addToFeed(sql: Sql, events: readonly JobEvent[], at: number): Promise<void> {
+  await sql.run(newFlush(sql), [at, events.length - 1, entriesText(events, (place) => place)]);
+}
+
+/** Events that come without a change of their job's row. */
 export async function appendEvents(sql: Sql, events: readonly JobEvent[], at: number): Promise<void> {
-  await Promise.all([
-    sql.insert(EVENT, events.map(eventRow)),
-    sql.run(newFlush(sql), [at, entriesOf(events, (place) => place)]),
-  ]);
+  await Promise.all([sql.insert(EVENT, events.map(eventRow)), addToFeed(sql, events, at)]);
 }
 
 /** Only one server numbers at a time; the others find the lock taken and leave it to that one. */

@@ -10,9 +10,9 @@ import type {
   Settlement,
   State,
 } from '../../domain/job.ts';
-import type { Row, Shape, Value } from './driver.ts';
-
-type Column = Shape['columns'][number];
+import type { HistoryEvent } from '../store.ts';
+import type { Column, Row, Shape, Value } from './driver.ts';
+import { historyText } from './event-row.ts';
 
 const FIXED: readonly Column[] = [
   ['id', 'text'],
@@ -71,10 +71,12 @@ const RARELY: readonly Column[] = [
 ];
 
 const NO: Column = ['no', 'bigint'];
+/** The newest events, which no command looks at: it is written, and read by whoever asks for them. */
+const HISTORY: Column = ['history', 'text', 'append'];
 
-export const JOB_INSERT: Shape = { table: 'job', columns: [...FIXED, ...OFTEN, ...RARELY] };
+export const JOB_INSERT: Shape = { table: 'job', columns: [...FIXED, ...OFTEN, ...RARELY, HISTORY] };
 export const JOB_RAW: Shape = { table: 'job', columns: [NO, ...FIXED, ...OFTEN, ...RARELY] };
-export const JOB_OFTEN: Shape = { table: 'job', columns: [NO, ...OFTEN] };
+export const JOB_OFTEN: Shape = { table: 'job', columns: [NO, ...OFTEN, HISTORY] };
 
 /** A claim and the end of a lease are most of all work: each writes only what it changes. */
 export const JOB_CLAIM: Shape = {
@@ -93,6 +95,7 @@ export const JOB_CLAIM: Shape = {
     ['timeout_at', 'bigint'],
     ['seq', 'bigint'],
     ['lease_span_ms', 'bigint'],
+    HISTORY,
   ],
   derived: 'token_used = 0, progress = null',
 };
@@ -110,6 +113,7 @@ export const JOB_ENDING: Shape = {
     ['finished_at', 'bigint'],
     ['reason', 'text'],
     ['seq', 'bigint'],
+    HISTORY,
   ],
   derived:
     'ended_token = lease_token, lease_token = null, lease_until = null, lease_span_ms = null, claim_id = null, token_used = 0, timeout_at = null',
@@ -117,8 +121,8 @@ export const JOB_ENDING: Shape = {
 export const JOB_RARELY: Shape = { table: 'job', columns: [NO, ...RARELY] };
 
 /** The columns to select, in the order that `jobFrom` reads them. */
-export const JOB_COLUMNS: string = [NO, ...JOB_INSERT.columns].map(([name]) => `job.${name}`).join(', ');
-export const JOB_WIDTH: number = JOB_INSERT.columns.length + 1;
+export const JOB_COLUMNS: string = JOB_RAW.columns.map(([name]) => `job.${name}`).join(', ');
+export const JOB_WIDTH: number = JOB_RAW.columns.length;
 
 export function jobFrom(row: Row): Job {
   return {
@@ -175,18 +179,20 @@ export function jobFrom(row: Row): Job {
   };
 }
 
-export function insertRow(job: Omit<Job, 'no'>): Row {
-  return [...fixedValues(job), ...oftenRow(0, job).slice(1), ...rarelyValues(job)];
+export function insertRow(job: Omit<Job, 'no'>, events: readonly HistoryEvent[]): Row {
+  return [...fixedValues(job), ...oftenValues(job), ...rarelyValues(job), historyText(events)];
 }
 
 export function rawRow(job: Job): Row {
-  return [job.no, ...insertRow(job)];
+  return [job.no, ...fixedValues(job), ...oftenValues(job), ...rarelyValues(job)];
 }
 
-/** Made in one piece: every claim and every completion passes here. */
-export function oftenRow(no: number, job: Omit<Job, 'no'>): Row {
+export function oftenRow(job: Job, history: string): Row {
+  return [job.no, ...oftenValues(job), history];
+}
+
+function oftenValues(job: Omit<Job, 'no'>): Value[] {
   return [
-    no,
     job.state,
     job.updatedAt,
     job.attempts,
@@ -214,7 +220,7 @@ export function rarelyRow(job: Job): Row {
   return [job.no, ...rarelyValues(job)];
 }
 
-export function claimRow(job: Job): Row {
+export function claimRow(job: Job, history: string): Row {
   return [
     job.no,
     job.state,
@@ -229,6 +235,7 @@ export function claimRow(job: Job): Row {
     job.timeoutAt,
     job.seq,
     job.leaseSpanMs,
+    history,
   ];
 }
 
@@ -248,7 +255,7 @@ export function isClaim(before: Job, after: Job): boolean {
   );
 }
 
-export function endingRow(job: Job): Row {
+export function endingRow(job: Job, history: string): Row {
   return [
     job.no,
     job.state,
@@ -260,6 +267,7 @@ export function endingRow(job: Job): Row {
     job.finishedAt,
     job.reason,
     job.seq,
+    history,
   ];
 }
 

@@ -4,6 +4,8 @@ import type { ClaimedJob, LogLine } from '../../domain/command.ts';
 import type { Job, JobInput } from '../../domain/job.ts';
 import type { Change, NewRow } from '../store.ts';
 import { type KeyQuery, locking, perDialect, type Row, type Shape, type Sql } from './driver.ts';
+import { historyText } from './event-row.ts';
+import { moveOut, outgrowsRow } from './history.ts';
 import {
   claimRow,
   endingRow,
@@ -88,7 +90,7 @@ function claimedFrom(row: Row): ClaimedJob {
 export async function insertJobs(sql: Sql, rows: readonly NewRow[]): Promise<number[]> {
   const nos = await sql.insertNumbered(
     JOB_INSERT,
-    rows.map((row) => insertRow(row.job)),
+    rows.map((row) => insertRow(row.job, row.events ?? [])),
     'id',
   );
   await sql.insert(
@@ -111,11 +113,15 @@ export async function updateJobs(sql: Sql, changes: readonly Change[]): Promise<
   const claims: Row[] = [];
   const ending: Row[] = [];
   const rarely: Row[] = [];
-  for (const { before, after } of changes) {
-    if (endsLease(before, after)) ending.push(endingRow(after));
-    else if (isClaim(before, after)) claims.push(claimRow(after));
-    else often.push(oftenRow(after.no, after));
+  const full: number[] = [];
+  for (const change of changes) {
+    const { before, after, events = [] } = change;
+    const history = historyText(events);
+    if (endsLease(before, after)) ending.push(endingRow(after, history));
+    else if (isClaim(before, after)) claims.push(claimRow(after, history));
+    else often.push(oftenRow(after, history));
     if (rarelyChanged(before, after)) rarely.push(rarelyRow(after));
+    if (outgrowsRow(change, history)) full.push(after.no);
   }
   // All are sent before any is waited for: on a pipelined connection the commit follows at once.
   await Promise.all([
@@ -123,6 +129,7 @@ export async function updateJobs(sql: Sql, changes: readonly Change[]): Promise<
     sql.update(JOB_CLAIM, claims),
     sql.update(JOB_ENDING, ending),
     sql.update(JOB_RARELY, rarely),
+    moveOut(sql, full),
   ]);
 }
 

@@ -4,7 +4,7 @@ import type { JobEvent } from '../../domain/event.ts';
 import type { Job, JobInput } from '../../domain/job.ts';
 import type { FeedPlace, JobType } from '../store.ts';
 import type { Row, Shape, Sql } from './driver.ts';
-import { entriesOf, EVENT, eventRow } from './event-row.ts';
+import { entriesText, EVENT, eventRow } from './event-row.ts';
 import { appendEvents } from './events.ts';
 import { JOB_RAW, rawRow } from './job-row.ts';
 import { insertWords } from './search.ts';
@@ -42,18 +42,20 @@ const FLUSH: Shape = {
     ['no', 'bigint'],
     ['pos', 'bigint'],
     ['at', 'bigint'],
+    ['last', 'bigint'],
     ['entries', 'text'],
   ],
   // The rest of a flush of which a part came before: both arrays become one.
   onConflict: `on conflict (no) do update
-    set entries = substr(flush.entries, 1, length(flush.entries) - 1) || ',' || substr(excluded.entries, 2)`,
+    set last = excluded.last, entries = substr(flush.entries, 1, length(flush.entries) - 1) || ',' || substr(excluded.entries, 2)`,
 };
 
 export async function insertFeedRaw(sql: Sql, events: readonly (JobEvent & FeedPlace)[]): Promise<void> {
   if (events.length === 0) return;
   const flushes = [...Map.groupBy(events, (event) => event.pos)].map(([pos, its]): Row => {
-    const entries = entriesOf(its, (place) => its[place]?.ordinal ?? 0);
-    return [pos, pos, its.at(-1)?.at ?? 0, entries];
+    const entries = entriesText(its, (place) => its[place]?.ordinal ?? 0);
+    const last = its.at(-1);
+    return [pos, pos, last?.at ?? 0, last?.ordinal ?? 0, entries];
   });
   await sql.insert(FLUSH, flushes);
   await sql.insert(EVENT, events.map(eventRow));

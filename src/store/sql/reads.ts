@@ -4,8 +4,6 @@ import type { DependencyOn } from '../../domain/command.ts';
 import type { Job, State } from '../../domain/job.ts';
 import type {
   Blob,
-  FeedEvent,
-  FeedPlace,
   ListFilter,
   PauseKind,
   PoolUse,
@@ -15,8 +13,9 @@ import type {
   StoredLog,
 } from '../store.ts';
 import { detailsOf } from './details.ts';
-import { type KeyQuery, perDialect, type Row, type Sql, type Value } from './driver.ts';
-import { entryRows, EVENT_COLUMNS, eventFrom } from './event-row.ts';
+import type { KeyQuery, Row, Sql, Value } from './driver.ts';
+import { feed, feedEnd } from './feed.ts';
+import { eventsOf } from './history.ts';
 import { JOB_COLUMNS, jobFrom } from './job-row.ts';
 import { schedulingReads } from './scheduling.ts';
 import { wordsCondition, wordsQuery } from './search.ts';
@@ -67,13 +66,7 @@ export function readsOver(sql: Sql): Reads {
           text: row[2] as string,
         }),
       ),
-    eventsOf: async (jobNo, afterSeq, limit) =>
-      (
-        await sql.all(
-          `select ${EVENT_COLUMNS} from event where job_no = $1 and seq > $2 order by seq limit $3 + 0`,
-          [jobNo, afterSeq, limit],
-        )
-      ).map(eventFrom),
+    eventsOf: (jobNo, afterSeq, limit) => eventsOf(sql, jobNo, afterSeq, limit),
     logsOf: async (jobNo, afterNo, limit) =>
       (
         await sql.all(
@@ -207,47 +200,6 @@ function place(sql: Sql, state: string, newest: boolean, from: string | null): s
 }
 
 // The cross joins hold SQLite to this order, and the offset PostgreSQL: they would read every event and sort them.
-const feedText = perDialect((dialect) => {
-  const { rows, ordinal, jobNo, seq } = entryRows({ dialect });
-  const columns = 'event.job_no, event.seq, event.at, event.kind, event.actor, event.facts';
-  const place = `flush.pos >= $1 and (flush.pos > $1 or ${ordinal} > $2)`;
-  const named = `event.job_no = ${jobNo} and event.seq = ${seq} and job.no = event.job_no`;
-  const end = `order by flush.pos, ${ordinal} limit $3 + 0`;
-  if (dialect === 'sqlite')
-    return `
-      select ${columns}, flush.pos, ${ordinal}, job.id, job.target
-      from flush cross join ${rows} cross join event cross join job where ${named} and ${place} ${end}`;
-  return `
-    select found.*, flush.pos, ${ordinal}, found_job.id, found_job.target
-    from flush cross join lateral ${rows}
-    cross join lateral (select ${columns} from event where event.job_no = ${jobNo} and event.seq = ${seq} offset 0) as found
-    cross join lateral (select id, target from job where job.no = found.job_no offset 0) as found_job
-    where ${place} ${end}`;
-});
-
-async function feed(sql: Sql, after: FeedPlace, limit: number): Promise<FeedEvent[]> {
-  return (await sql.all(feedText(sql), [after.pos, after.ordinal, limit])).map((row) => ({
-    ...eventFrom(row),
-    pos: row[6] as number,
-    ordinal: row[7] as number,
-    jobId: row[8] as string,
-    target: row[9] as string,
-  }));
-}
-
-/** Along flush_by_pos from its end. */
-const feedEndText = perDialect((dialect) => {
-  const { rows, ordinal } = entryRows({ dialect });
-  return `
-    select flush.pos, coalesce((select max(${ordinal}) from ${rows}), 0)
-    from flush where flush.pos is not null order by flush.pos desc limit 1`;
-});
-
-async function feedEnd(sql: Sql): Promise<FeedPlace> {
-  const [row] = await sql.all(feedEndText(sql), []);
-  return row === undefined ? { pos: 0, ordinal: 0 } : { pos: row[0] as number, ordinal: row[1] as number };
-}
-
 function logFrom(row: Row): StoredLog {
   return {
     no: row[0] as number,

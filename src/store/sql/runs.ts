@@ -3,7 +3,8 @@
 import type { FailureCause, Settlement, State } from '../../domain/job.ts';
 import type { RunKind, RunNote } from '../../domain/schedule.ts';
 import type { PastRun, Run, RunActivity, RunFilter, RunRecord } from '../types/scheduling.ts';
-import type { KeyQuery, Row, Shape, Sql, Value } from './driver.ts';
+import { type KeyQuery, perDialect, type Row, type Shape, type Sql, type Value } from './driver.ts';
+import { firstClaimAt } from './event-row.ts';
 import { JOB_COLUMNS, JOB_WIDTH, jobFrom } from './job-row.ts';
 
 const COLUMNS = [
@@ -178,14 +179,16 @@ export async function waitingRuns(sql: Sql, scheduleIds: readonly string[]): Pro
   return new Map(rows.map((row) => [row[0] as string, row[1] as number]));
 }
 
-const RECORD = `
+const record = perDialect(
+  (dialect) => `
   select ${JOB_COLUMNS}, ${SELECTED},
-    (select min(at) from event where event.job_no = job.no and event.kind = 'job.claimed'),
+    ${firstClaimAt({ dialect })},
     outcome.result, outcome.error, earlier.id, triggering.id
   from run join job on job.no = run.job_no
   left join job_result outcome on outcome.job_no = job.no
   left join job earlier on earlier.no = job.retry_of
-  left join job triggering on triggering.no = run.triggered_by`;
+  left join job triggering on triggering.no = run.triggered_by`,
+);
 
 function recordFrom(row: Row): RunRecord {
   const rest = JOB_WIDTH + COLUMNS.length;
@@ -213,7 +216,7 @@ export async function runs(sql: Sql, filter: RunFilter): Promise<RunRecord[]> {
     where.push(`coalesce(job.cause, '') in (${filter.causes.map((cause) => bind(cause ?? '')).join(', ')})`);
   if (filter.before !== undefined) where.push(`run.job_no < ${bind(filter.before)}`);
   const condition = where.length === 0 ? '' : `where ${where.join(' and ')}`;
-  const text = `${RECORD} ${condition} order by run.job_no desc limit ${bind(filter.limit)} + 0`;
+  const text = `${record(sql)} ${condition} order by run.job_no desc limit ${bind(filter.limit)} + 0`;
   return (await sql.all(text, params)).map(recordFrom);
 }
 

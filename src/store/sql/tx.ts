@@ -31,6 +31,7 @@ export function transactionOver(sql: Sql, own: OwnVerbs): Tx {
     findUnique: (typeNo, uniqueKey) => jobs.findUnique(sql, typeNo, uniqueKey),
     countChildren: (parentNo) => jobs.countChildren(sql, parentNo),
     openDescendants: (no, limit) => jobs.openDescendants(sql, no, limit),
+    addToFeed: (rows, at) => events.addToFeed(sql, rows, at),
     appendEvents: (rows, at) => events.appendEvents(sql, rows, at),
     addCounts: (lane, deltas) => events.addCounts(sql, lane, deltas),
     addOutbox: (rows) => events.addOutbox(sql, rows),

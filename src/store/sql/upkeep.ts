@@ -3,7 +3,7 @@
 import type { DependencyOn } from '../../domain/command.ts';
 import type { Blob, JobType, NewType, PauseKind } from '../store.ts';
 import { perDialect, type Shape, type Sql } from './driver.ts';
-import { entryRows } from './event-row.ts';
+import { eventSql } from './event-row.ts';
 import { TYPE_COLUMNS, typeFrom } from './texts.ts';
 
 const DEPENDENCY: Shape = {
@@ -111,11 +111,11 @@ export function dropOldIdempotency(sql: Sql, before: number, limit: number) {
 
 /** The newest flush stays: it keeps numbers from being used twice. */
 const dropEmpty = perDialect((dialect) => {
-  const { rows, jobNo, seq } = entryRows({ dialect });
+  const { entries, entryJobNo } = eventSql({ dialect });
   return `
     delete from flush where no in (
       select no from flush where at < $1 and no < (select max(no) from flush) and not exists (
-        select 1 from ${rows} cross join event where event.job_no = ${jobNo} and event.seq = ${seq}
+        select 1 from ${entries} cross join job where job.no = ${entryJobNo}
       ) order by no limit $2
     )`;
 });
