@@ -29,6 +29,8 @@ export interface FlushSettings {
   readonly parking: Set<string>;
   /** Other lanes or servers work on the same store. */
   readonly shared: boolean;
+  /** Some of the claims wait for the jobs that this flush makes. */
+  readonly handsOver: boolean;
 }
 
 export interface Flushed {
@@ -42,9 +44,10 @@ export class StaleRouting extends Error {}
 export async function flush(tx: Tx, commands: readonly Command[], settings: FlushSettings): Promise<Flushed> {
   const ledger = new Ledger(settings.now);
   const desk = new ClaimDesk(tx, ledger, settings.routing, settings.parking, settings.shared);
-  // With one writer nothing is gained by looking for ready jobs early, and those made here can be handed out at once.
   const readHeads = (): Promise<void> => desk.readHeads(commands.filter(isClaimNext));
-  await read(tx, ledger, commands, settings.routing, settings.shared ? readHeads : async () => undefined);
+  // Looking for ready jobs early spares a round trip where there are any; those made here are found only later.
+  const early = settings.shared && !settings.handsOver;
+  await read(tx, ledger, commands, settings.routing, early ? readHeads : async () => undefined);
 
   const answers = Array.from<Answer>({ length: commands.length });
   let next = 0;
@@ -56,7 +59,7 @@ export async function flush(tx: Tx, commands: readonly Command[], settings: Flus
     answers[i] = answer instanceof Promise ? await answer : answer;
   }
   await answerGroup(commands, answers, isCreate, (group) => new CreationDesk(tx, ledger).create(group));
-  if (!settings.shared) await readHeads();
+  if (!early) await readHeads();
   const accepted = (command: JobCommand): boolean => answers[commands.indexOf(command)]?.ok === true;
   await answerGroup(commands, answers, isClaimNext, (group) => desk.serve(group, accepted));
   await ledger.save(tx, settings.laneKey, settings.outbox);

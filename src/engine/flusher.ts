@@ -31,6 +31,8 @@ export type AnswerTo<C extends Command> = C extends Create
 interface Waiting {
   /** Commands that belong into one flush. */
   readonly commands: readonly Command[];
+  /** A claim that waited for such jobs as the flush makes. */
+  readonly handedOver?: boolean;
   readonly resolve: (answers: readonly Answer[]) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -146,12 +148,8 @@ export class Flusher {
     if (claims.length > 0) this.#claiming = false;
   }
 
-  /**
-   * A job for which somebody waits is made and handed out in one commit instead of two. Only where one writer sees all:
-   * elsewhere looking for ready jobs after making them would cost every such flush a round trip.
-   */
+  /** A job for which somebody waits is made and handed out in one commit instead of two. */
   #withWaiters(batch: Waiting[]): Waiting[] {
-    if (this.#options.store.dialect !== 'sqlite') return batch;
     const made = new Map<string, number>();
     for (const { commands } of batch) {
       for (const command of commands) {
@@ -166,6 +164,7 @@ export class Flusher {
     const claims = waiting.map(
       ({ claim, done }): Waiting => ({
         commands: [claim],
+        handedOver: true,
         resolve: ([answer]) => done(answer as ClaimNextAnswer),
         reject: () => done(null),
       }),
@@ -208,6 +207,7 @@ export class Flusher {
         outbox,
         parking: this.#parking,
         shared: store.dialect === 'postgres',
+        handsOver: batch.some(({ handedOver }) => handedOver),
       };
       try {
         const { answers, effects } = await store.transaction(lane, (tx) => flush(tx, commands, settings));
