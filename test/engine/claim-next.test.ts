@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClaimedJob } from '../../src/domain/command.ts';
+import { numberAll } from '../conformance/events.ts';
 import { rest, until } from '../support/clock.ts';
 import {
   claimNext,
@@ -12,8 +13,7 @@ import {
   onEvery,
   type Opened,
   read,
-  SQLITE_FILE,
-  SQLITE_MEMORY,
+  ENGINES,
   worker,
 } from '../support/engines.ts';
 
@@ -316,8 +316,7 @@ async function soon(claim: Promise<readonly ClaimedJob[]>): Promise<readonly Cla
   return got;
 }
 
-// Where there are several writers, a waiter looks for itself after the commit.
-onEvery([SQLITE_MEMORY, SQLITE_FILE], (each) => {
+onEvery(ENGINES, (each) => {
   each('hands a new job to whoever waits for it in the commit that makes it', async (spine) => {
     const waiting = claimNext(spine, { by: worker('first'), waitMs: 60_000 });
     await standing(spine, 1);
@@ -325,6 +324,7 @@ onEvery([SQLITE_MEMORY, SQLITE_FILE], (each) => {
     const late = claimNext(spine, { by: worker('late') });
     assert.deepEqual([ids(await waiting), await late], [[(await made).id], []]);
     assert.deepEqual(await eventKinds(spine, await made), ['job.created', 'job.claimed']);
+    await numberAll(spine);
     const [created, claim] = await spine.engine.jobs.feed({ pos: 0, ordinal: -1 }, 10);
     // Events of one commit share their position.
     assert.equal(created?.pos, claim?.pos);
