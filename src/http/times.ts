@@ -8,18 +8,30 @@ const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/;
 /** A power of two. */
 const REMEMBERED = 64;
 const MS_TEXTS = Array.from({ length: 1000 }, (_, ms) => `${String(ms).padStart(3, '0')}Z`);
+const knownMs = new Float64Array(REMEMBERED).fill(Number.NaN);
+const knownTexts = Array.from(knownMs, () => '');
 const knownS = new Float64Array(REMEMBERED).fill(Number.NaN);
-const knownTexts = Array.from(knownS, () => '');
+const knownStarts = Array.from(knownS, () => '');
 
-/** Remembers some seconds as text: what is shown together happened within few of them. */
+/** Remembers some times as text: what was decided together shows the same few again and again. */
 export function iso(ms: number): string {
-  const second = Math.floor(ms / 1000);
+  const place = ms & (REMEMBERED - 1);
+  if (knownMs[place] !== ms) {
+    const second = Math.floor(ms / 1000);
+    knownTexts[place] = startOf(second) + MS_TEXTS[ms - second * 1000];
+    knownMs[place] = ms;
+  }
+  return knownTexts[place] ?? '';
+}
+
+/** Remembers some seconds too: other times that are shown together lie within few of them. */
+function startOf(second: number): string {
   const place = second & (REMEMBERED - 1);
   if (knownS[place] !== second) {
-    knownTexts[place] = new Date(second * 1000).toISOString().slice(0, -'000Z'.length);
+    knownStarts[place] = new Date(second * 1000).toISOString().slice(0, -'000Z'.length);
     knownS[place] = second;
   }
-  return `${knownTexts[place]}${MS_TEXTS[ms - second * 1000]}`;
+  return knownStarts[place] ?? '';
 }
 
 /** Reads what the `Time` schema let through: epoch milliseconds, or an ISO time that names its zone. */

@@ -1,13 +1,13 @@
 import { strictEqual } from 'node:assert';
 import { suite, test } from 'node:test';
 import * as fc from 'fast-check';
-import { fieldsOf, quoted } from '../../src/http/json-text.ts';
+import { escaped, fieldsOf, itemsOf } from '../../src/http/json-text.ts';
 import { iso } from '../../src/http/times.ts';
 
 suite('JSON put together as text', () => {
-  test('quotes every text as JSON does', () => {
+  test('escapes every text as JSON does', () => {
     const anything = fc.oneof(fc.string({ unit: 'binary' }), fc.string(), halfCharacters);
-    fc.assert(fc.property(anything, (text) => strictEqual(quoted(text), JSON.stringify(text))));
+    fc.assert(fc.property(anything, (text) => strictEqual(`"${escaped(text)}"`, JSON.stringify(text))));
   });
 
   test('shows every time as Date does', () => {
@@ -22,6 +22,11 @@ suite('JSON put together as text', () => {
   test('keeps times apart that share a place in its memory', () => {
     const seconds = [0, 64, 128, 64, 0];
     for (const s of seconds) strictEqual(iso(s * 1_000 + 7), new Date(s * 1_000 + 7).toISOString());
+    for (const ms of [7, 71, 135, 71, 7]) strictEqual(iso(ms), new Date(ms).toISOString());
+  });
+
+  test('separates the items of an array', () => {
+    for (const items of [[], ['1'], ['1', '{}', '"a"']]) strictEqual(itemsOf(items), items.join(','));
   });
 
   test('puts the fields of one object behind those of another', () => {

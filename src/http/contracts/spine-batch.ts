@@ -6,7 +6,7 @@ import { type Refusal, SpineError } from '../../domain/error.ts';
 import type { JobDetails } from '../../domain/job.ts';
 import type { Completion } from '../../engine/engine.ts';
 import { asSpineError, errorAnswer } from '../errors.ts';
-import { quoted } from '../json-text.ts';
+import { escaped, itemsOf } from '../json-text.ts';
 import type { Call } from '../routes.ts';
 import type { CompleteBatchBody } from '../schemas.ts';
 import { claimedJson, giveBack, isGone, wanted } from './spine-claims.ts';
@@ -32,8 +32,8 @@ export async function completeBatch(call: Call<Body>): Promise<string> {
   const results = outcomes.map((outcome, index) =>
     resultJson(body.jobs[index]?.id ?? '', outcome, show, call.request.id),
   );
-  if (next === null) return `{"results":[${results.join(',')}]}`;
-  return `{"results":[${results.join(',')}],"next":[${(await claimedJson(engine, done.next)).join(',')}]}`;
+  if (next === null) return `{"results":[${itemsOf(results)}]}`;
+  return `{"results":[${itemsOf(results)}],"next":[${itemsOf(await claimedJson(engine, done.next))}]}`;
 }
 
 /** A short number is looked up; what cannot be the name of any job is refused by itself, not with all others. */
@@ -61,7 +61,7 @@ async function fullView({ engine }: Call<Body>, outcomes: readonly Outcome[]): P
 
 function resultJson(id: string, outcome: Outcome, show: Show, requestId: string): string {
   const job = outcome instanceof SpineError ? null : show(outcome);
-  if (job !== null) return `{"id":${quoted(id)},"ok":true,"job":${job}}`;
+  if (job !== null) return `{"id":"${escaped(id)}","ok":true,"job":${job}}`;
   const refusal = outcome instanceof SpineError ? outcome : new SpineError('not_found');
   return JSON.stringify({ ...errorAnswer(refusal, requestId).body, id, ok: false });
 }

@@ -6,7 +6,7 @@ import type { JobDetails } from '../../domain/job.ts';
 import { serves } from '../../domain/lease.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { Claimed, ClaimedJob as ClaimedJobAnswer } from '../answers.ts';
-import { fieldsOf } from '../json-text.ts';
+import { fieldsOf, itemsOf } from '../json-text.ts';
 import { type Call, row, type Row } from '../routes.ts';
 import { ClaimBody, ClaimNextBody, type NextClaim } from '../schemas.ts';
 import { answer, jobId } from './spine-jobs.ts';
@@ -60,7 +60,7 @@ async function claimNext(call: Call<ClaimNext>): Promise<string> {
     ...(waitMs > 0 && { signal: goneSignal(reply) }),
   });
   if (isGone(call, body.claimId)) await giveBack(call, claimed);
-  return `{"jobs":[${(await claimedJson(engine, claimed)).join(',')}]}`;
+  return `{"jobs":[${itemsOf(await claimedJson(engine, claimed))}]}`;
 }
 
 /** Whoever named the claim can ask for it again; anybody else's jobs would wait for their lease to end. */

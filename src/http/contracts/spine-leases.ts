@@ -20,6 +20,7 @@ import {
   ReleaseBody,
   SnoozeBody,
 } from '../schemas.ts';
+import { itemsOf } from '../json-text.ts';
 import { iso, timeOf } from '../times.ts';
 import { completeBatch } from './spine-batch.ts';
 import { claimedJson, giveBack, isGone, wanted } from './spine-claims.ts';
@@ -218,5 +219,5 @@ async function endThenClaim(
   const done = await leases.endThenClaim(actor, id, tokenOf(call), ending, wanted(actor, next));
   if (isGone(call, next.claimId)) await giveBack(call, done.next);
   const [job, claimed] = await Promise.all([endAnswer(call, done.ended), claimedJson(engine, done.next)]);
-  return `{"job":${job},"next":[${claimed.join(',')}]}`;
+  return `{"job":${job},"next":[${itemsOf(claimed)}]}`;
 }

@@ -2,18 +2,22 @@
 
 import type { Accepted } from '../../domain/command.ts';
 import type { JobEvent } from '../../domain/event.ts';
-import type { Job, JobDetails, JobInput } from '../../domain/job.ts';
+import { type Job, type JobDetails, type JobInput, STATES } from '../../domain/job.ts';
 import { WORDS } from '../../domain/words.ts';
 import {
+  escaped,
   jsonField,
   numberField,
-  quoted,
   quotedOrNull,
   textField,
   timeField,
   timeOrNull,
 } from '../json-text.ts';
 import { iso, withIsoTimes } from '../times.ts';
+
+const STATE_FIELDS: Readonly<Record<string, string>> = Object.fromEntries(
+  STATES.map((state) => [state, `"status":"${WORDS[state].spine}","state":"${state}"`]),
+);
 
 /** Details of a job that has nothing but its input: new, or claimed for the first time. */
 export function onlyInput(input: JobInput, typeName: string | null): JobDetails {
@@ -27,19 +31,19 @@ export function jobJson(job: Job, details: JobDetails, extra = ''): string {
 
 function shownAlways(job: Job, { input, comments }: JobDetails): string {
   return (
-    `"id":${quoted(job.id)},"no":${job.no},"target":${quoted(job.target)}` +
-    `,"status":"${WORDS[job.state].spine}","state":"${job.state}"` +
-    `,"createdAt":"${iso(job.createdAt)}","updatedAt":"${iso(job.updatedAt)}"` +
-    `,"createdBy":${quoted(job.createdBy)},"claimedBy":${quotedOrNull(job.claimedBy)}` +
+    `"id":"${escaped(job.id)}","no":${job.no},"target":"${escaped(job.target)}",${STATE_FIELDS[job.state]}` +
+    `,"createdAt":"${iso(job.createdAt)}","updatedAt":"${iso(job.updatedAt)}` +
+    `","createdBy":"${escaped(job.createdBy)}","claimedBy":${quotedOrNull(job.claimedBy)}` +
     `,"leaseUntil":${timeOrNull(job.leaseUntil)},"attempts":${job.attempts},"maxAttempts":${job.maxAttempts}` +
-    `,"comments":${commentsJson(comments)},"priority":${job.priority},"leaseMs":${job.leaseMs}` +
-    `,"tags":${input.tags.length === 0 ? '[]' : JSON.stringify(input.tags)}`
+    commentsField(comments) +
+    `,"priority":${job.priority},"leaseMs":${job.leaseMs}` +
+    (input.tags.length === 0 ? ',"tags":[]' : `,"tags":${JSON.stringify(input.tags)}`)
   );
 }
 
-function commentsJson(comments: JobDetails['comments']): string {
-  if (comments.length === 0) return '[]';
-  return JSON.stringify(comments.map(({ at, by, text }) => ({ t: iso(at), by, text })));
+function commentsField(comments: JobDetails['comments']): string {
+  if (comments.length === 0) return ',"comments":[]';
+  return `,"comments":${JSON.stringify(comments.map(({ at, by, text }) => ({ t: iso(at), by, text })))}`;
 }
 
 /** What most jobs do not have. */
@@ -74,15 +78,21 @@ function retryField(job: Job): string {
   return `,"retry":{"mode":"${job.retryMode}","max":${job.retryMax},"backoffMs":${job.backoffMs},"count":${job.retryCount}}`;
 }
 
-/** v0 shows a job without a spec as an empty text, and one without meta as an empty object. */
 function storedJson(job: Job, { input, result, error }: JobDetails): string {
   return (
-    `,"spec":${input.spec ?? '""'},"meta":${input.meta ?? '{}'},"result":${result ?? 'null'},"error":${error ?? 'null'}` +
+    (input.spec === null ? NO_SPEC : `,"spec":${input.spec}`) +
+    (input.meta === null ? NO_META : `,"meta":${input.meta}`) +
+    (result === null ? ',"result":null' : `,"result":${result}`) +
+    (error === null ? ',"error":null' : `,"error":${error}`) +
     jsonField('params', input.params) +
     jsonField('budget', input.budget) +
     jsonField('progress', job.progress)
   );
 }
+
+/** v0 shows a job without a spec as an empty text, and one without meta as an empty object. */
+const NO_SPEC = ',"spec":""';
+const NO_META = ',"meta":{}';
 
 /** What only the holder of the lease may see. */
 export function forHolder(job: Job): string {
@@ -99,7 +109,7 @@ export function outcomeOf({ repeated }: Accepted): string {
 /** For whoever has the job already: which one it is, and what became of it. */
 export function briefJson(accepted: Accepted): string {
   const { id, no, state } = accepted.job;
-  return `{"id":${quoted(id)},"no":${no},"status":"${WORDS[state].spine}","state":"${state}"${outcomeOf(accepted)}}`;
+  return `{"id":"${escaped(id)}","no":${no},${STATE_FIELDS[state]}${outcomeOf(accepted)}}`;
 }
 
 export function eventView({ seq, at, kind, by, facts }: JobEvent): object {
