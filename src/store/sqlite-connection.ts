@@ -95,9 +95,10 @@ function prepare(database: DatabaseSync, text: string): Prepared {
 function bind(prepared: Prepared, params: readonly Value[]): readonly Value[] {
   if (params.length !== prepared.count)
     throw new TypeError(`expected ${prepared.count} parameters, got ${params.length}`);
-  for (const value of params) {
-    const kind = typeof value;
-    if (value !== null && kind !== 'string' && !Number.isFinite(value))
+  // By index: an iterator makes an object for every value of every row.
+  for (let i = 0; i < params.length; i++) {
+    const value = params[i];
+    if (value !== null && typeof value !== 'string' && !Number.isFinite(value))
       throw new TypeError(`cannot store ${String(value)}`);
   }
   return prepared.inOrder ? params : prepared.places.map((place) => params[place] ?? null);
