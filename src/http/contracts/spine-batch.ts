@@ -19,15 +19,16 @@ type Outcome = Accepted | SpineError;
 export async function completeBatch(call: Call<Body>): Promise<string> {
   const { engine, actor, body } = call;
   const ids = await idsOf(call);
-  const ends = body.jobs.flatMap(({ leaseToken = null, result }, index): Completion[] => {
+  const ends: Completion[] = [];
+  body.jobs.forEach(({ leaseToken = null, result }, index) => {
     const id = ids[index];
-    return typeof id === 'string' ? [{ id, leaseToken, result }] : [];
+    if (typeof id === 'string') ends.push({ id, leaseToken, result });
   });
   const next = body.next === undefined ? null : wanted(actor, body.next);
   const done = await engine.leases.completeMany(actor, ends, next);
   if (isGone(call, body.next?.claimId)) await giveBack(call, done.next);
-  const ended = done.ended.values();
-  const outcomes = ids.map((id) => (typeof id === 'string' ? outcomeFrom(ended.next().value) : id));
+  let ended = 0;
+  const outcomes = ids.map((id) => (typeof id === 'string' ? outcomeFrom(done.ended[ended++]) : id));
   const show = wantsLittle(call) ? briefJson : await fullView(call, outcomes);
   const results = outcomes.map((outcome, index) =>
     resultJson(body.jobs[index]?.id ?? '', outcome, show, call.request.id),

@@ -110,7 +110,9 @@ export async function giveBack({ engine, actor }: Call, claimed: readonly Claime
 }
 
 export async function claimedJson(engine: Engine, claimed: readonly ClaimedJob[]): Promise<string[]> {
-  const { details, types } = isKnown(claimed) ? NOTHING_MORE : await moreAbout(engine, claimed);
+  if (isKnown(claimed))
+    return claimed.map(({ job, input }) => jobJson(job, onlyInput(input, null), forHolder(job)));
+  const { details, types } = await moreAbout(engine, claimed);
   return claimed.map(({ job, input }) => {
     const type = types.find(({ no }) => no === job.typeNo);
     const instructions = type && { sop: type.sop, schema: parsed(type.paramsSchema) };
@@ -124,8 +126,6 @@ interface More {
   readonly types: Awaited<ReturnType<Engine['types']['list']>>;
 }
 
-const NOTHING_MORE: More = { details: new Map(), types: [] };
-
 /** Most jobs have no type and no past: all there is to know came with the claim. */
 function isKnown(claimed: readonly ClaimedJob[]): boolean {
   return claimed.every(({ job }) => job.typeNo === 0 && !hasHistory(job));
@@ -135,7 +135,7 @@ async function moreAbout(engine: Engine, claimed: readonly ClaimedJob[]): Promis
   const old = claimed.filter(({ job }) => hasHistory(job)).map(({ job }) => job);
   const typed = claimed.some(({ job }) => job.typeNo !== 0);
   const [details, types] = await Promise.all([
-    old.length > 0 ? engine.jobs.details(old) : NOTHING_MORE.details,
+    old.length > 0 ? engine.jobs.details(old) : new Map<number, JobDetails>(),
     typed ? engine.types.list() : [],
   ]);
   return { details, types };

@@ -159,17 +159,21 @@ export async function fullId(engine: Engine, actor: Actor, id: string): Promise<
   return isNumber(id) ? (await engine.jobs.get(actor, id)).id : id;
 }
 
+/** Written here, because a pattern inside a function is made anew by every call. */
+const ID = /^[\w.:~-]{1,100}$/;
+const NUMBER = /^\d{1,15}$/;
+
 /** Whether a caller's word can be the name of a job, and is not its short number. */
 export function isFullId(id: string): boolean {
   return mayBeId(id) && !isNumber(id);
 }
 
 function mayBeId(id: string): boolean {
-  return /^[\w.:~-]{1,100}$/.test(id);
+  return ID.test(id);
 }
 
 function isNumber(id: string): boolean {
-  return /^\d{1,15}$/.test(id);
+  return NUMBER.test(id);
 }
 
 /** Whoever knows the job already may say so (RFC 7240), and is spared reading it again. */

@@ -19,9 +19,19 @@ const STATE_FIELDS: Readonly<Record<string, string>> = Object.fromEntries(
   STATES.map((state) => [state, `"status":"${WORDS[state].spine}","state":"${state}"`]),
 );
 
+const NO_COMMENTS: JobDetails['comments'] = [];
+
 /** Details of a job that has nothing but its input: new, or claimed for the first time. */
 export function onlyInput(input: JobInput, typeName: string | null): JobDetails {
-  return { input, result: null, error: null, comments: [], typeName, retryOfId: null, parentId: null };
+  return {
+    input,
+    result: null,
+    error: null,
+    comments: NO_COMMENTS,
+    typeName,
+    retryOfId: null,
+    parentId: null,
+  };
 }
 
 /** Stored JSON is pasted in as it is: a large spec is neither parsed nor printed again. `extra` are further fields. */
