@@ -22,13 +22,10 @@ export function decideEnding(job: Job, command: Ending, now: number): Decision {
   next.endedToken = job.leaseToken;
   next.endedVerb = command.kind;
   next.endedState = next.state;
-  return {
-    job: next,
-    events: end.events,
-    answer: { ok: true, job: next },
-    ...(end.writes && { writes: end.writes }),
-  };
+  return { ...end, job: next, answer: { ok: true, job: next } };
 }
+
+const DONE = { status: 'done' } as const;
 
 interface End {
   readonly events: EventDraft[];
@@ -52,10 +49,10 @@ function complete(next: Job, command: Complete, now: number): End {
   // An error can only be there from an earlier attempt; a first attempt without a result writes nothing.
   const writesOutcome = command.result !== null || next.fence > 1;
   finish(next, 'done', now);
-  return {
-    events: [{ kind: 'job.completed', by: command.actor.name, facts: { status: 'done' } }],
-    ...(writesOutcome && { writes: { outcome: { result: command.result, error: null } } }),
-  };
+  const events: EventDraft[] = [{ kind: 'job.completed', by: command.actor.name, facts: DONE }];
+  return writesOutcome
+    ? { events, writes: { outcome: { result: command.result, error: null } } }
+    : { events };
 }
 
 function fail(next: Job, command: Fail, now: number): End {

@@ -6,6 +6,7 @@ import type {
   ClaimedJob,
   ClaimNext,
   ClaimNextAnswer,
+  Command,
   Complete,
   Fail,
   JobCommand,
@@ -44,12 +45,11 @@ export function leasesOf(core: Core): Leases {
       return { ended: accepted(ended as Accepted | Refusal), next: (claimed as ClaimNextAnswer).jobs };
     },
     completeMany: async (actor, ends, next) => {
-      const commands = ends.map(({ id, leaseToken, result }) =>
+      const commands: Command[] = ends.map(({ id, leaseToken, result }) =>
         ending(actor, id, leaseToken, { verb: 'complete', result }),
       );
-      const claims =
-        next === null ? [] : [command(core, actor, next, await typeNosOf(core, next.types), null)];
-      const answers = await core.flusher.submitTogether([...commands, ...claims]);
+      if (next !== null) commands.push(command(core, actor, next, await typeNosOf(core, next.types), null));
+      const answers = await core.flusher.submitTogether(commands);
       // The flusher answers in the order of the commands.
       const ended = answers.slice(0, ends.length) as (Accepted | Refusal)[];
       const claimed = answers[ends.length] as ClaimNextAnswer | undefined;

@@ -11,9 +11,11 @@ import { RUN_ACTIVE } from '../store/types/scheduling.ts';
 interface Entry {
   readonly before: Job;
   after: Job;
-  /** What happened to the job since; none for most of the time. */
-  events?: JobEvent[];
+  /** What happened to the job in between. */
+  events: readonly JobEvent[];
 }
+
+const NO_EVENTS: readonly JobEvent[] = [];
 
 /** What the engine must wake once the flush is durable. */
 export interface Effects {
@@ -31,7 +33,7 @@ export class Ledger {
   readonly now: number;
   readonly effects: Effects = { queued: new Map(), unsettled: false, timed: false };
   readonly #entries = new Map<number, Entry>();
-  readonly #byId = new Map<string, number>();
+  readonly #byId = new Map<string, Entry>();
   readonly #events: JobEvent[] = [];
   readonly #outcomes = new Map<number, { jobNo: number; result: string | null; error: string | null }>();
   readonly #comments: { jobNo: number; seq: number; at: number; by: string; text: string }[] = [];
@@ -53,14 +55,18 @@ export class Ledger {
   load(job: Job): Job {
     const known = this.#entries.get(job.no);
     if (known !== undefined) return known.after;
-    this.#entries.set(job.no, { before: job, after: job });
-    this.#byId.set(job.id, job.no);
+    this.#enter(job);
     return job;
   }
 
+  #enter(job: Job): void {
+    const entry: Entry = { before: job, after: job, events: NO_EVENTS };
+    this.#entries.set(job.no, entry);
+    this.#byId.set(job.id, entry);
+  }
+
   find(id: string): Job | null {
-    const no = this.#byId.get(id);
-    return no === undefined ? null : (this.#entries.get(no)?.after ?? null);
+    return this.#byId.get(id)?.after ?? null;
   }
 
   /** Whether the row still holds the slots it had when the flush began. */
@@ -101,8 +107,7 @@ export class Ledger {
     const nos = await tx.insertJobs(rows.map((row, i) => ({ ...row, events: first.slice(i, i + 1) })));
     return rows.map((row, i) => {
       const job: Job = { no: nos[i] as number, ...row.job };
-      this.#entries.set(job.no, { before: job, after: job });
-      this.#byId.set(job.id, job.no);
+      this.#enter(job);
       this.#entered(job);
       this.#events.push({ jobNo: job.no, ...(first[i] as HistoryEvent) });
       return job;
@@ -135,15 +140,12 @@ export class Ledger {
 
   /** Slots of jobs that stopped running go to the best waiters, in the same commit. */
   async #passOnSlots(tx: Tx): Promise<void> {
-    const stopped = [...this.#entries.values()]
-      .filter(
-        // A job may be claimed and ended within one flush: then only its fence tells that it ran.
-        ({ before, after }) =>
-          needsSlots(before) &&
-          after.state !== 'running' &&
-          (before.state === 'running' || after.fence > before.fence),
-      )
-      .map(({ before }) => before.no);
+    const stopped: number[] = [];
+    for (const { before, after } of this.#entries.values()) {
+      if (!needsSlots(before) || after.state === 'running') continue;
+      // A job may be claimed and ended within one flush: then only its fence tells that it ran.
+      if (before.state === 'running' || after.fence > before.fence) stopped.push(before.no);
+    }
     if (stopped.length === 0) return;
     for (const pool of await tx.releaseSlots(stopped)) await this.requeueWaiters(tx, pool, stopped.length);
   }
@@ -182,8 +184,7 @@ export class Ledger {
     job.updatedAt = Math.max(job.updatedAt, before.updatedAt);
     const event: JobEvent = { jobNo: job.no, ...this.#event(before.updatedAt, job.seq, draft) };
     this.#events.push(event);
-    if (entry.events === undefined) entry.events = [event];
-    else entry.events.push(event);
+    entry.events = entry.events.length === 0 ? [event] : [...entry.events, event];
   }
 
   /** Lanes look at the clock before they get the row's lock, so the later one may have looked first. */
