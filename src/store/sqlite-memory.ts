@@ -37,9 +37,9 @@ export class RememberingTx {
   }
 
   #updateJobs(changes: readonly Change[]): void | Promise<void> {
-    for (const { after } of changes) {
-      // It may have been read by its number, or as a ready job, and be remembered still as it was before.
-      this.#memory.take(after.id);
+    for (const { before, after } of changes) {
+      // It may have been read by its number, and be remembered still as it was before.
+      if (before.state === 'running') this.#memory.take(after.id);
       if (after.state === 'running') this.#written.push(after);
     }
     return this.#plain.updateJobs(changes);
