@@ -34,9 +34,13 @@ module.exports = function launch(entry) {
 function compileAhead(cache, entry) {
   compile(cache, entry, [], ['app.ts', 'main.ts']);
   // Compiled code is kept by V8's flags. When its thread starts a server has set these, the last or not (runtime/heap.ts).
-  var flags = ['--heap-growing-percent=100', '--semi-space-growth-factor=1'];
+  var flags = [
+    '--heap-growing-percent=100',
+    '--no-allocation-site-pretenuring',
+    '--semi-space-growth-factor=1',
+  ];
   var thread = ['app/files-thread.ts', 'store/sqlite-reader.ts'];
-  compile(cache, entry, flags.slice(0, 1), thread);
+  compile(cache, entry, flags.slice(0, 2), thread);
   compile(cache, entry, flags, thread);
 }
 

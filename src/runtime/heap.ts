@@ -15,6 +15,9 @@ const GARBAGE_PERCENT = 100;
  */
 export function boundHeap(): void {
   setFlagsFromString(`--heap-growing-percent=${GARBAGE_PERCENT}`);
+  // V8 would make objects old from the start where most of their kind outlived one collection, as the rows of running
+  // jobs do. They end soon after, and what dies among the old ones waits for a collection of everything.
+  setFlagsFromString('--no-allocation-site-pretenuring');
   let mayGrow = true;
   new PerformanceObserver(() => {
     if (mayGrow === youngBytes() < YOUNG_BYTES) return;
