@@ -60,6 +60,34 @@ export function transactionTopics(each: Each): void {
     assert.deepEqual(await dump(spine, job), before);
   });
 
+  each('finds a running job by its id as it was last written by its number', async (spine) => {
+    const { store } = spine;
+    const [job] = (await insert(store, [row()])) as [Job];
+    const byId = (): Promise<Job[]> => store.transaction(0, async (tx) => tx.lockJobs([job.id]));
+    const changeByNo = (change: Partial<Job>): Promise<void> =>
+      store.transaction(0, async (tx) => {
+        const [before] = (await tx.lockJobsByNo([job.no])) as [Job];
+        await tx.updateJobs([{ before, after: { ...before, ...change } }]);
+      });
+    const running = { state: 'running', leaseToken: 'token', leaseUntil: 9_000 } as const;
+    const queued = { state: 'queued', leaseToken: null, leaseUntil: null } as const;
+    const steps = [
+      running,
+      { leaseUntil: 9_500 },
+      { cancelRequested: true },
+      queued,
+      running,
+      queued,
+    ] as const;
+    let expected = job;
+    for (const step of steps) {
+      await changeByNo(step);
+      expected = { ...expected, ...step };
+      assert.deepEqual(await byId(), [expected]);
+      await changeByNo({});
+    }
+  });
+
   each('has both halves of a row in the same commit', async (spine) => {
     const { store } = spine;
     const [job] = (await insert(store, [row()])) as [Job];
