@@ -66,7 +66,7 @@ export function row<B extends TSchema = typeof NoFields, Q extends TSchema = typ
   return described;
 }
 
-/** Two writes of the operating system cost less than a copy of so much. */
+/** Shorter texts are sent as they are: bytes are memory outside the heap, to be asked for and given back. */
 const LONG_CHARS = 16_384;
 
 const JSON_TYPE = 'application/json; charset=utf-8';
