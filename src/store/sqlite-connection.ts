@@ -38,6 +38,7 @@ export class SqliteConnection implements Sql {
   }
 
   byKeys(query: KeyQuery, keys: readonly (string | number)[]): Row[] {
+    if (query.listed !== undefined && keys.length > 1) return this.all(query.listed, [JSON.stringify(keys)]);
     const prepared = this.#prepare(query.one);
     const rows: Row[] = [];
     for (const key of keys) {

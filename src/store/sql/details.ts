@@ -1,27 +1,15 @@
 /** What belongs to jobs but does not live in their rows, for many jobs at once. */
 
 import type { Job, JobComment, JobDetails } from '../../domain/job.ts';
-import type { KeyQuery, Row, Sql } from './driver.ts';
+import { byNumber, type KeyQuery, type Row, type Sql } from './driver.ts';
 import { INPUT_COLUMNS, INPUT_WIDTH, inputFrom } from './texts.ts';
 
 const columns = `input.job_no, ${INPUT_COLUMNS}, result.result, result.error`;
 const from = 'from job_input input left join job_result result on result.job_no = input.job_no';
-const inputs: KeyQuery = {
-  one: `select ${columns} ${from} where input.job_no = $1`,
-  many: `select ${columns} ${from} where input.job_no = any($1::bigint[])`,
-};
-const comments: KeyQuery = {
-  one: 'select job_no, at, author, body from comment where job_no = $1 order by seq',
-  many: 'select job_no, at, author, body from comment where job_no = any($1::bigint[]) order by job_no, seq',
-};
-const ids: KeyQuery = {
-  one: 'select no, id from job where no = $1',
-  many: 'select no, id from job where no = any($1::bigint[])',
-};
-const types: KeyQuery = {
-  one: 'select no, name from job_type where no = $1',
-  many: 'select no, name from job_type where no = any($1::bigint[])',
-};
+const inputs = byNumber(`select ${columns} ${from}`, 'input.job_no');
+const comments = byNumber('select job_no, at, author, body from comment', 'job_no', 'order by job_no, seq');
+const ids = byNumber('select no, id from job', 'no');
+const types = byNumber('select no, name from job_type', 'no');
 
 export async function detailsOf(sql: Sql, jobs: readonly Job[]): Promise<Map<number, JobDetails>> {
   const rows = new Map(

@@ -13,7 +13,7 @@ import type {
   StoredLog,
 } from '../store.ts';
 import { detailsOf } from './details.ts';
-import type { KeyQuery, Row, Sql, Value } from './driver.ts';
+import { byNumber, type Row, type Sql, type Value } from './driver.ts';
 import { feed, feedEnd } from './feed.ts';
 import { eventsOf } from './history.ts';
 import { JOB_COLUMNS, jobFrom } from './job-row.ts';
@@ -22,17 +22,11 @@ import { wordsCondition, wordsQuery } from './search.ts';
 import { TYPE_COLUMNS, typeFrom } from './texts.ts';
 import { AUDIT_COLUMNS, auditFrom, TOKEN_COLUMNS, tokenFrom } from './tokens.ts';
 
-const byNo: KeyQuery = {
-  one: `select ${JOB_COLUMNS} from job where no = $1`,
-  many: `select ${JOB_COLUMNS} from job where no = any($1::bigint[]) order by no`,
-};
+const byNo = byNumber(`select ${JOB_COLUMNS} from job`, 'no', 'order by no');
 
 const edges =
   'select edge.job_no, edge.parent_no, edge.wanted, edge.met, parent.id from dependency edge join job parent on parent.no = edge.parent_no';
-const dependencies: KeyQuery = {
-  one: `${edges} where edge.job_no = $1`,
-  many: `${edges} where edge.job_no = any($1::bigint[])`,
-};
+const dependencies = byNumber(edges, 'edge.job_no');
 
 export function readsOver(sql: Sql): Reads {
   const column = async <T extends Value>(text: string, params: readonly Value[]): Promise<T[]> =>
