@@ -128,11 +128,15 @@ export interface JobComment {
   readonly text: string;
 }
 
-/** Everything about one job that does not live in its row. */
-export interface JobDetails {
-  readonly input: JobInput;
+/** What the last end of a job left. */
+export interface Outcome {
   readonly result: string | null;
   readonly error: string | null;
+}
+
+/** Everything about one job that does not live in its row. */
+export interface JobDetails extends Outcome {
+  readonly input: JobInput;
   readonly comments: readonly JobComment[];
   readonly typeName: string | null;
   /** Public ids of the jobs this row names by number. */

@@ -56,7 +56,7 @@ export class Compaction {
       const shown = (job: Job): Job => this.#settlements.shown(job, since);
       const found = await read.feed(this.#place, STEP_EVENTS);
       const events = found.filter((event) => !isAfter(event, this.#end));
-      for await (const text of journalTexts(read, events, 'new', shown)) await this.#write(text);
+      for await (const text of journalTexts(read, events, null, shown)) await this.#write(text);
       const last = events.at(-1);
       if (last) this.#place = last;
       return events.length === STEP_EVENTS ? null : await this.#finish();

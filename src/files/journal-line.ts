@@ -2,43 +2,21 @@
 
 import type { DependencyOn } from '../domain/command.ts';
 import type { JobEvent } from '../domain/event.ts';
-import type { Job, JobComment, JobInput } from '../domain/job.ts';
+import type { JobComment, JobInput, Outcome } from '../domain/job.ts';
+import { CHANGING, type ChangingJob, type FixedJob } from '../domain/job-changes.ts';
 import type { Schedule } from '../domain/schedule.ts';
-import type { FeedPlace, JobType, Pool, Routing } from '../store/store.ts';
+import type { FeedEvent, FeedPlace, JobType, Pool, Routing } from '../store/store.ts';
 import type { ApprovalRow, Run } from '../store/types/scheduling.ts';
-
-/** What never changes about a job; written with its first event. */
-export type FixedJob = Pick<
-  Job,
-  | 'id'
-  | 'typeNo'
-  | 'target'
-  | 'createdAt'
-  | 'createdBy'
-  | 'leaseMs'
-  | 'timeoutMs'
-  | 'retryMode'
-  | 'retryMax'
-  | 'backoffMs'
-  | 'retryCount'
-  | 'retryOf'
-  | 'rootNo'
-  | 'parentNo'
-  | 'scheduleId'
-  | 'uniqueKey'
-  | 'pool'
-  | 'concurrencyKey'
->;
-export type HotJob = Omit<Job, 'no' | keyof FixedJob>;
 
 export interface EventLine extends FeedPlace {
   readonly event: JobEvent;
   /** The row as it was when the line was written, which may be later than the event. */
-  readonly job?: HotJob;
+  readonly job?: ChangingJob;
+  /** Written with its first event. */
   readonly fixed?: FixedJob;
   readonly input?: JobInput;
   readonly after?: readonly { readonly parentNo: number; readonly on: DependencyOn }[];
-  readonly outcome?: { readonly result: string | null; readonly error: string | null };
+  readonly outcome?: Outcome;
   /** How a schedule came to make it; written with its first event. */
   readonly run?: RunOrigin;
   readonly gate?: GateFacts;
@@ -71,10 +49,36 @@ export type JournalLine =
 /** Every event line starts like this, which makes the last one quick to find. */
 export const EVENT_START = '{"pos":';
 
-export function printLine(line: JournalLine): string {
-  if (!('pos' in line)) return `${JSON.stringify(line)}\n`;
-  const { pos, ordinal, event, job, fixed, ...rest } = line;
-  return `${JSON.stringify({ pos, ordinal, event, job: job && thinHot(job), fixed: fixed && thinFixed(fixed), ...rest })}\n`;
+export function printLine(line: Exclude<JournalLine, EventLine>): string {
+  return `${JSON.stringify(line)}\n`;
+}
+
+/** What the line of an event tells of its job; `row` is printed already. */
+export interface Told extends Pick<EventLine, 'fixed' | 'input' | 'outcome' | 'comments' | Origin> {
+  readonly row: string;
+}
+export type Origin = 'after' | 'run' | 'gate';
+
+/** Put together by hand, since it is done twice for every job. */
+export function printEvent(event: FeedEvent, told: Told | null): string {
+  const { pos, ordinal, jobNo, seq, at, kind, facts } = event;
+  const by = JSON.stringify(event.by);
+  const about = facts === null ? 'null' : JSON.stringify(facts);
+  const start = `${EVENT_START}${pos},"ordinal":${ordinal},"event":{"jobNo":${jobNo},"seq":${seq},"at":${at},"kind":"${kind}","by":${by},"facts":${about}}`;
+  if (told === null) return `${start}}\n`;
+  const { row, fixed, input, after, outcome, run, gate, comments } = told;
+  const rest = `${printed('input', input)}${printed('after', after)}${printed('outcome', outcome)}${printed('run', run)}${printed('gate', gate)}${printed('comments', comments)}`;
+  return `${start},"row":${row}${printed('fixed', fixed && thinFixed(fixed))}${rest}}\n`;
+}
+
+function printed(name: string, value: object | undefined): string {
+  return value === undefined ? '' : `,"${name}":${JSON.stringify(value)}`;
+}
+
+/** As the database prints it. */
+export function printRow(job: ChangingJob): string {
+  const values = CHANGING.map((field) => job[field]);
+  return JSON.stringify(values.map((value) => (typeof value === 'boolean' ? Number(value) : value)));
 }
 
 /** Null when the text is no line of a journal. */
@@ -87,15 +91,30 @@ export function parseLine(text: string): JournalLine | null {
   }
   if (typeof value !== 'object' || value === null) return null;
   // Journals are private files that Spine alone writes: a line that parses is one of its own.
-  const line = value as JournalLine;
+  const line = value as Exclude<JournalLine, EventLine> | StoredLine;
   if ('schedule' in line && !isSchedule(line.schedule)) return null;
   if (!('pos' in line)) return NAMES.some((name) => name in line) ? line : null;
   if (typeof line.event !== 'object') return null;
+  const { row, job, fixed, ...rest } = line;
   return {
-    ...line,
-    ...(line.job && { job: { ...HOT_DEFAULTS, ...line.job } }),
-    ...(line.fixed && { fixed: { ...FIXED_DEFAULTS, ...line.fixed } }),
+    ...rest,
+    ...(job && { job: { ...OLD_DEFAULTS, ...job } }),
+    ...(row && { job: fromRow(row) }),
+    ...(fixed && { fixed: { ...FIXED_DEFAULTS, ...fixed } }),
   };
+}
+
+/** Older journals have `job` with names instead of `row`, and without what is null or false. */
+interface StoredLine extends EventLine {
+  readonly row?: readonly unknown[];
+}
+
+const FLAGS: ReadonlySet<string> = new Set<keyof ChangingJob>(['tokenUsed', 'cancelRequested', 'watched']);
+
+function fromRow(row: readonly unknown[]): ChangingJob {
+  const fields = CHANGING.map((field, at) => [field, FLAGS.has(field) ? row[at] === 1 : row[at]]);
+  // It was printed from such a row.
+  return Object.fromEntries(fields) as ChangingJob;
 }
 
 const NAMES = [
@@ -114,8 +133,7 @@ function isSchedule(facts: Partial<ScheduleFacts> | null): boolean {
   return typeof facts?.no === 'number' && typeof facts.id === 'string' && typeof facts.spec === 'object';
 }
 
-// Most columns of most jobs are null or false; leaving those out halves the journal.
-const HOT_DEFAULTS = {
+const OLD_DEFAULTS = {
   leaseToken: null,
   leaseUntil: null,
   claimedBy: null,
@@ -136,6 +154,7 @@ const HOT_DEFAULTS = {
   approval: 'none',
   cause: null,
 } as const;
+// Most of these are null for most jobs; leaving those out shortens the journal.
 const FIXED_DEFAULTS = {
   timeoutMs: null,
   retryOf: null,
@@ -146,42 +165,6 @@ const FIXED_DEFAULTS = {
   pool: null,
   concurrencyKey: null,
 } as const;
-
-function thinHot(job: HotJob): object {
-  return {
-    state: job.state,
-    updatedAt: job.updatedAt,
-    attempts: job.attempts,
-    fence: job.fence,
-    leaseToken: job.leaseToken ?? undefined,
-    leaseUntil: job.leaseUntil ?? undefined,
-    leasePolicy: job.leasePolicy,
-    leaseSpanMs: job.leaseSpanMs ?? undefined,
-    claimedBy: job.claimedBy ?? undefined,
-    claimId: job.claimId ?? undefined,
-    tokenUsed: job.tokenUsed || undefined,
-    timeoutAt: job.timeoutAt ?? undefined,
-    endedToken: job.endedToken ?? undefined,
-    endedVerb: job.endedVerb ?? undefined,
-    endedState: job.endedState ?? undefined,
-    settled: job.settled,
-    finishedAt: job.finishedAt ?? undefined,
-    reason: job.reason ?? undefined,
-    progress: job.progress ?? undefined,
-    seq: job.seq,
-    priority: job.priority,
-    runAt: job.runAt,
-    maxAttempts: job.maxAttempts,
-    cancelRequested: job.cancelRequested || undefined,
-    blockedOn: job.blockedOn ?? undefined,
-    waitingFor: job.waitingFor,
-    watched: job.watched || undefined,
-    retryAt: job.retryAt ?? undefined,
-    comments: job.comments,
-    approval: job.approval === 'none' ? undefined : job.approval,
-    cause: job.cause ?? undefined,
-  } satisfies Record<keyof HotJob, unknown>;
-}
 
 function thinFixed(job: FixedJob): object {
   return {

@@ -1,8 +1,10 @@
 /** The append-only journal: what `spine rebuild` makes a database from. */
 
+import type { Job } from '../domain/job.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Schedule } from '../domain/schedule.ts';
 import type { FeedEvent, FeedPlace, Store } from '../store/store.ts';
+import { RowsAhead } from './journal-ahead.ts';
 import { Compaction } from './journal-compact.ts';
 import { journalTexts } from './journal-entry.ts';
 import { printLine } from './journal-line.ts';
@@ -30,7 +32,7 @@ const COMPACT_ABOVE_BYTES = 256 * 1024 * 1024;
 const COMPACT_FACTOR = 4;
 
 /** Events of one pass, which ends with one sync. */
-const PASS_EVENTS = 1_000;
+const PASS_EVENTS = 4_000;
 const PASS_SCHEDULES = 250;
 
 export interface Journal {
@@ -70,6 +72,7 @@ class FeedJournal implements Journal {
   readonly #settings: Settings;
   readonly #schedules: ScheduleRounds;
   readonly #settlements: Settlements;
+  readonly #ahead = new RowsAhead();
   #mark: Mark | null;
   #bytes: number;
   #liveBytes: number;
@@ -137,6 +140,7 @@ class FeedJournal implements Journal {
     if (isIdle) return 0;
     this.#settings.written();
     this.#settlements.written(ends);
+    this.#ahead.written(events);
     this.#pruned = this.#pruned.slice(pruned.length);
     const last = events.at(-1);
     if (last) this.#mark = markOf(last);
@@ -152,7 +156,9 @@ class FeedJournal implements Journal {
     pruned: readonly string[],
   ): AsyncGenerator<string> {
     yield settings;
-    yield* journalTexts(this.#options.store.read, events, 'all', (job) => this.#settlements.shown(job));
+    this.#ahead.begin();
+    const shown = (job: Job): Job => this.#settlements.shown(job);
+    yield* journalTexts(this.#options.store.read, events, this.#ahead, shown);
     if (settled.length > 0) yield printLine({ settled });
     if (pruned.length > 0) yield printLine({ pruned });
   }

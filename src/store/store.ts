@@ -2,7 +2,7 @@
 
 import type { ClaimedJob, DependencyOn, Idempotency, LogLine } from '../domain/command.ts';
 import type { JobEvent } from '../domain/event.ts';
-import type { Job, JobComment, JobDetails, JobInput, State } from '../domain/job.ts';
+import type { Job, JobComment, JobDetails, JobInput, Outcome, State } from '../domain/job.ts';
 import type { SchedulingReads, SchedulingTx } from './types/scheduling.ts';
 
 export type MaybePromise<T> = T | Promise<T>;
@@ -161,7 +161,11 @@ export interface Reads extends SchedulingReads {
   jobById(id: string): MaybePromise<Job | null>;
   jobByNo(no: number): MaybePromise<Job | null>;
   jobsByNo(nos: readonly number[]): MaybePromise<Job[]>;
+  /** Of those that have no comments and that no schedule made. */
+  printedRows(jobNos: readonly number[]): MaybePromise<PrintedRow[]>;
   details(jobs: readonly Job[]): MaybePromise<Map<number, JobDetails>>;
+  /** Of those that have one. */
+  outcomes(jobNos: readonly number[]): MaybePromise<Map<number, Outcome>>;
   /** One page in the order of creation. */
   list(filter: ListFilter): MaybePromise<Job[]>;
   dependenciesOf(jobNos: readonly number[]): MaybePromise<JobDependency[]>;
@@ -197,6 +201,13 @@ export interface Reads extends SchedulingReads {
   outboxSize(): MaybePromise<number>;
   blob(id: string): MaybePromise<Blob | null>;
   blobsOf(jobNo: number): MaybePromise<Blob[]>;
+}
+
+export interface PrintedRow {
+  readonly no: number;
+  readonly seq: number;
+  /** The fields of `CHANGING` as a JSON array; flags are 0 or 1. */
+  readonly text: string;
 }
 
 export interface JobDependency {

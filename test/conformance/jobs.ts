@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Job, JobInput } from '../../src/domain/job.ts';
+import { printRow } from '../../src/files/journal-line.ts';
 import {
   reasonOf,
   claimNext,
@@ -36,6 +37,40 @@ export function jobTopics(each: Each): void {
     assert.deepEqual(edge, { ...extreme.job, no: edge?.no });
     assert.notEqual(plain?.no, edge?.no);
     assert.deepEqual(await store.read.jobById(extreme.job.id), edge);
+  });
+
+  each(
+    'prints rows as the journal has them, except where a schedule or a comment is to be told of',
+    async ({ store }) => {
+      const [plain, edge, said, run] = (await insert(store, [
+        row(),
+        row({ ...EXTREME, scheduleId: null, comments: 0 }),
+        row({ comments: 1 }),
+        row({ scheduleId: 'nightly' }),
+      ])) as [Job, Job, Job, Job];
+      const printed = await store.read.printedRows([run.no, edge.no, plain.no, said.no, run.no + 1]);
+      assert.deepEqual(
+        new Map(printed.map(({ no, seq, text }) => [no, { seq, row: JSON.parse(text) as unknown }])),
+        new Map(
+          [plain, edge].map((job) => [job.no, { seq: job.seq, row: JSON.parse(printRow(job)) as unknown }]),
+        ),
+      );
+      assert.deepEqual(await store.read.printedRows([]), []);
+    },
+  );
+
+  each('knows the outcomes of those who have one', async ({ store }) => {
+    const [done, failed, open] = (await insert(store, [row(), row(), row()])) as [Job, Job, Job];
+    const outcomes = [
+      { jobNo: done.no, result: '"naïve"', error: null },
+      { jobNo: failed.no, result: null, error: 'a\nb' },
+    ];
+    await store.transaction(0, async (tx) => tx.saveOutcomes(outcomes));
+    assert.deepEqual(
+      await store.read.outcomes([done.no, failed.no, open.no]),
+      new Map(outcomes.map(({ jobNo, ...outcome }) => [jobNo, outcome])),
+    );
+    assert.deepEqual(await store.read.outcomes([]), new Map());
   });
 
   each('writes every field that may change, in both directions', async ({ store }) => {

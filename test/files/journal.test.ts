@@ -1,4 +1,4 @@
-import { deepStrictEqual, match, ok, strictEqual } from 'node:assert';
+import { deepStrictEqual, match, ok, rejects, strictEqual } from 'node:assert';
 import {
   appendFileSync,
   copyFileSync,
@@ -17,6 +17,7 @@ import { type Journal, openJournal } from '../../src/files/journal.ts';
 import type { JournalLine } from '../../src/files/journal-line.ts';
 import { readJournal } from '../../src/files/journal-read.ts';
 import { copyDatabase } from '../../src/store/sqlite-copy.ts';
+import type { FeedPlace } from '../../src/store/store.ts';
 import { allJobs, type Bench, drain, HEAD, LEFT, makeWork, openBench } from './fixture.ts';
 
 const journalDir = (bench: Bench): string => path.join(bench.dir, 'journal');
@@ -47,6 +48,20 @@ async function feedPlaces(bench: Bench): Promise<string[]> {
   );
 }
 
+/** What the journal has rows of, as `job number.sequence of the row`. */
+async function rowsOf(bench: Bench): Promise<string[]> {
+  return (await linesOf(bench)).flatMap((line) =>
+    'pos' in line && line.job ? [`${line.event.jobNo}.${line.job.seq}`] : [],
+  );
+}
+
+/** A journal that comes to one event in each pass, long after it happened. */
+function slowJournalOf(bench: Bench): Promise<Journal> {
+  const { identity, read } = bench.store;
+  const slow = { ...read, feed: (after: FeedPlace) => read.feed(after, 1) };
+  return openJournal({ dir: journalDir(bench), store: { identity, read: slow }, clock: bench.clock });
+}
+
 test('every committed event has its line in the journal, in the order of the feed', async () => {
   await using bench = openBench();
   await makeWork(bench);
@@ -56,6 +71,53 @@ test('every committed event has its line in the journal, in the order of the fee
   strictEqual(journal.lagMs(), 0);
   strictEqual(statSync(path.join(journalDir(bench), '000001.jsonl')).mode & 0o777, 0o600);
   await journal.close();
+});
+
+test('a job whose row is in the journal as it is gets no second one with the events that led to it', async () => {
+  await using bench = openBench();
+  await makeWork(bench);
+  const journal = await slowJournalOf(bench);
+  await drain(journal);
+  await journal.close();
+  deepStrictEqual(await places(bench), await feedPlaces(bench));
+  const jobs = await allJobs(bench.store);
+  deepStrictEqual((await rowsOf(bench)).toSorted(), jobs.map(({ no, seq }) => `${no}.${seq}`).toSorted());
+});
+
+test('a row that changed since it was written stands in the journal again, with its outcome', async () => {
+  await using bench = openBench();
+  const { jobs } = await bench.engine.jobs.create(HEAD, [{ target: 'left-claw' }]);
+  const id = jobs[0]?.id ?? '';
+  const { job } = await bench.engine.leases.claim(LEFT, id);
+  const journal = await slowJournalOf(bench);
+  await journal.runOnce();
+  await bench.engine.leases.complete(LEFT, id, job.leaseToken, 'late');
+  await drain(journal);
+  await journal.close();
+  deepStrictEqual(await rowsOf(bench), [`${job.no}.2`, `${job.no}.3`]);
+  const last = (await linesOf(bench)).findLast((line) => 'pos' in line);
+  strictEqual(last?.job?.state, 'done');
+  deepStrictEqual(last.outcome, { result: '"late"', error: null });
+});
+
+test('a row whose write failed, and every row after a restart, is written again', async () => {
+  await using bench = openBench();
+  const { jobs } = await bench.engine.jobs.create(HEAD, [{ target: 'left-claw' }]);
+  const { job } = await bench.engine.leases.claim(LEFT, jobs[0]?.id ?? '');
+  await bench.engine.leases.heartbeat(LEFT, job.id, job.leaseToken, null);
+  let journal = await slowJournalOf(bench);
+  const dir = journalDir(bench);
+  rmSync(dir, { recursive: true });
+  await rejects(journal.runOnce());
+  mkdirSync(dir);
+  await journal.runOnce();
+  await journal.runOnce();
+  await journal.close();
+  deepStrictEqual(await rowsOf(bench), [`${job.no}.3`]);
+  journal = await slowJournalOf(bench);
+  await drain(journal);
+  await journal.close();
+  deepStrictEqual(await rowsOf(bench), [`${job.no}.3`, `${job.no}.3`]);
 });
 
 test('a journal that was opened again goes on where it stopped, without a line twice', async () => {

@@ -1,12 +1,13 @@
 /** What belongs to jobs but does not live in their rows, for many jobs at once. */
 
-import type { Job, JobComment, JobDetails } from '../../domain/job.ts';
+import type { Job, JobComment, JobDetails, Outcome } from '../../domain/job.ts';
 import { byNumber, type KeyQuery, type Row, type Sql } from './driver.ts';
 import { INPUT_COLUMNS, INPUT_WIDTH, inputFrom } from './texts.ts';
 
 const columns = `input.job_no, ${INPUT_COLUMNS}, result.result, result.error`;
 const from = 'from job_input input left join job_result result on result.job_no = input.job_no';
 const inputs = byNumber(`select ${columns} ${from}`, 'input.job_no');
+const outcomes = byNumber('select job_no, result, error from job_result', 'job_no');
 const comments = byNumber('select job_no, at, author, body from comment', 'job_no', 'order by job_no, seq');
 const ids = byNumber('select no, id from job', 'no');
 const types = byNumber('select no, name from job_type', 'no');
@@ -55,6 +56,15 @@ export async function detailsOf(sql: Sql, jobs: readonly Job[]): Promise<Map<num
       };
       return [job.no, details];
     }),
+  );
+}
+
+export async function outcomesOf(sql: Sql, jobNos: readonly number[]): Promise<Map<number, Outcome>> {
+  return new Map(
+    (await lookUp(sql, outcomes, jobNos)).map((row) => [
+      row[0] as number,
+      { result: row[1] as string | null, error: row[2] as string | null },
+    ]),
   );
 }
 

@@ -12,11 +12,12 @@ import type {
   Routing,
   StoredLog,
 } from '../store.ts';
-import { detailsOf } from './details.ts';
+import { detailsOf, outcomesOf } from './details.ts';
 import { byNumber, type Row, type Sql, type Value } from './driver.ts';
 import { feed, feedEnd } from './feed.ts';
 import { eventsOf } from './history.ts';
 import { JOB_COLUMNS, jobFrom } from './job-row.ts';
+import { printedRows } from './printed-row.ts';
 import { schedulingReads } from './scheduling.ts';
 import { wordsCondition, wordsQuery } from './search.ts';
 import { TYPE_COLUMNS, typeFrom } from './texts.ts';
@@ -42,7 +43,9 @@ export function readsOver(sql: Sql): Reads {
     jobById: (id) => job('no = (select job_no from job_input where id = $1)', id),
     jobByNo: (no) => job('no = $1', no),
     jobsByNo: async (nos) => (await sql.byKeys(byNo, nos)).map(jobFrom),
+    printedRows: (jobNos) => printedRows(sql, jobNos),
     details: (jobs) => detailsOf(sql, jobs),
+    outcomes: (jobNos) => outcomesOf(sql, jobNos),
     list: (filter) => list(sql, filter),
     dependenciesOf: async (jobNos) =>
       (await sql.byKeys(dependencies, jobNos)).map((row) => ({
