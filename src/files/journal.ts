@@ -31,7 +31,7 @@ const SEGMENT_BYTES = 64 * 1024 * 1024;
 const COMPACT_ABOVE_BYTES = 256 * 1024 * 1024;
 const COMPACT_FACTOR = 4;
 
-/** Events of one pass, which ends with one sync. */
+/** Events of one pass, which ends with one sync: with fewer of them a slow disk would hold the journal up. */
 const PASS_EVENTS = 4_000;
 const PASS_SCHEDULES = 250;
 
