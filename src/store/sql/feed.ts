@@ -1,7 +1,7 @@
 /** The feed: committed events in the order of their flushes. */
 
 import type { FeedEvent, FeedPlace } from '../store.ts';
-import type { KeyQuery, Sql } from './driver.ts';
+import { byNumber, type Sql } from './driver.ts';
 import { entriesFrom, type Entry } from './event-row.ts';
 
 /** Flushes looked at together: many of one event each, or a few of a thousand. */
@@ -54,10 +54,7 @@ async function pageAfter(sql: Sql, after: FeedPlace, limit: number): Promise<Pag
   return last === undefined ? { found, place } : { found: found.slice(0, limit), place: last };
 }
 
-const jobNames: KeyQuery = {
-  one: 'select no, id, target from job where no = $1',
-  many: 'select no, id, target from job where no = any($1::bigint[])',
-};
+const jobNames = byNumber('select no, id, target from job', 'no');
 
 /** A job that was pruned leaves the feed with its events. */
 async function ofLivingJobs(sql: Sql, found: readonly Found[]): Promise<FeedEvent[]> {
