@@ -28,8 +28,8 @@ export interface Speaking {
 
 export const SINGLES: Speaking = { connections: 32, max: 1, fused: false };
 export const FUSED: Speaking = { connections: 32, max: 1, fused: true };
-export const HUNDREDS: Speaking = { connections: 4, max: 100, fused: false };
-export const FUSED_HUNDREDS: Speaking = { connections: 4, max: 100, fused: true };
+export const HUNDREDS: Speaking = { connections: 8, max: 100, fused: false };
+export const FUSED_HUNDREDS: Speaking = { connections: 8, max: 100, fused: true };
 
 /** What the client library sends for a worker: it has no use for the job that it has just ended. */
 const BRIEFLY = 'prefer: return=minimal\r\n';

@@ -11,7 +11,7 @@ export function httpBatches(size: Size): Bench {
   return {
     name: 'http-batches',
     title:
-      'HTTP on SQLite: claim 100, complete 100, 4 connections; fused, the call that completes asks for the next 100',
+      'HTTP on SQLite: claim 100, complete 100, 8 connections; fused, the call that completes asks for the next 100',
     store: 'postgres',
     entrants: [
       entrant(ours),

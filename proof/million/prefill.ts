@@ -51,10 +51,11 @@ async function copyJobs(sql: DirectSql, template: number, count: number): Promis
   await copy('job_result', `t.job_no = ${template}`, { job_no: `${job} + n.i` });
   // Each copy's events are one flush of their own; the sequence within the job is the order within it.
   const history = await sql.text(`select history from job where no = ${template}`);
-  const events = JSON.parse(`[${history.slice(0, -1)}]`) as unknown[][];
+  const events = JSON.parse(`[${history.slice(0, -1)}]`) as [seq: number, ...unknown[]][];
   const entries = events.map((event, i) => {
-    const told = JSON.stringify(event).slice(1, -1).replaceAll("'", "''");
-    return `'[${i},' || (${job} + n.i) || ',${told}]'`;
+    const [seq, ...happening] = event;
+    const told = JSON.stringify(happening).slice(1, -1).replaceAll("'", "''");
+    return `'[${i},${told},[' || (${job} + n.i) || '],[${seq}]]'`;
   });
   await copy('flush', `t.no = ${flush}`, {
     no: `${flush} + n.i`,

@@ -14,8 +14,8 @@ function startedAt(history: string, at: string, kind: string): string {
   ) as claim)`;
 }
 
-// `entries` is a JSON array of [ordinal, job_no, seq, at, kind, actor, facts], `last` the highest ordinal in it, and
-// `history` has [seq, at, kind, actor, facts] with a comma behind each.
+// `entries` is a JSON array of [ordinal, at, kind, actor, facts, [job_no, …], [seq, …]], one for events that differ in
+// nothing else; `last` is the highest ordinal. `history` has [seq, at, kind, actor, facts] with a comma behind each.
 const sqlite = `
 alter table job add column history text not null default '';
 create table flush_before as select no, pos, at, entries from flush;
@@ -25,7 +25,7 @@ create table flush (
 ) strict;
 insert into flush (no, pos, at, last, entries)
   select no, pos, at, coalesce((select max(entry.value ->> 0) from json_each(entries) as entry), 0), (
-    select json_group_array(json_array(ordinal, job_no, seq, at, kind, actor, json(facts))) from (
+    select json_group_array(json_array(ordinal, at, kind, actor, json(facts), json_array(job_no), json_array(seq))) from (
       select entry.value ->> 0 as ordinal, event.job_no, event.seq, event.at, event.kind, event.actor, event.facts
       from json_each(flush_before.entries) as entry cross join event
       where event.job_no = entry.value ->> 1 and event.seq = entry.value ->> 2 order by ordinal
@@ -46,7 +46,8 @@ update flush set
   last = coalesce((select max((entry.value ->> 0)::bigint) from json_array_elements(entries::json) as entry (value)), 0),
   entries = coalesce((
     select json_agg(json_build_array(
-      (entry.value ->> 0)::bigint, event.job_no, event.seq, event.at, event.kind, event.actor, event.facts::json
+      (entry.value ->> 0)::bigint, event.at, event.kind, event.actor, event.facts::json,
+      json_build_array(event.job_no), json_build_array(event.seq)
     ) order by (entry.value ->> 0)::bigint)::text
     from json_array_elements(entries::json) as entry (value)
     join event on event.job_no = (entry.value ->> 1)::bigint and event.seq = (entry.value ->> 2)::bigint

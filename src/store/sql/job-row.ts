@@ -10,9 +10,7 @@ import type {
   Settlement,
   State,
 } from '../../domain/job.ts';
-import type { HistoryEvent } from '../store.ts';
 import type { Column, Row, Shape, Value } from './driver.ts';
-import { historyText } from './event-row.ts';
 
 const FIXED: readonly Column[] = [
   ['id', 'text'],
@@ -179,8 +177,8 @@ export function jobFrom(row: Row): Job {
   };
 }
 
-export function insertRow(job: Omit<Job, 'no'>, events: readonly HistoryEvent[]): Row {
-  return [...fixedValues(job), ...oftenValues(job), ...rarelyValues(job), historyText(events)];
+export function insertRow(job: Omit<Job, 'no'>, history: string): Row {
+  return [...fixedValues(job), ...oftenValues(job), ...rarelyValues(job), history];
 }
 
 export function rawRow(job: Job): Row {

@@ -4,7 +4,7 @@ import type { ClaimedJob, LogLine } from '../../domain/command.ts';
 import type { Job, JobInput } from '../../domain/job.ts';
 import type { Change, NewRow } from '../store.ts';
 import { type KeyQuery, locking, perDialect, type Row, type Shape, type Sql } from './driver.ts';
-import { historyText } from './event-row.ts';
+import { historyPrinter } from './event-row.ts';
 import { moveOut, outgrowsRow } from './history.ts';
 import {
   claimRow,
@@ -88,9 +88,10 @@ function claimedFrom(row: Row): ClaimedJob {
 }
 
 export async function insertJobs(sql: Sql, rows: readonly NewRow[]): Promise<number[]> {
+  const historyOf = historyPrinter();
   const nos = await sql.insertNumbered(
     JOB_INSERT,
-    rows.map((row) => insertRow(row.job, row.events ?? [])),
+    rows.map((row) => insertRow(row.job, historyOf(row.events ?? []))),
     'id',
   );
   await sql.insert(
@@ -114,9 +115,10 @@ export async function updateJobs(sql: Sql, changes: readonly Change[]): Promise<
   const ending: Row[] = [];
   const rarely: Row[] = [];
   const full: number[] = [];
+  const historyOf = historyPrinter();
   for (const change of changes) {
     const { before, after, events = [] } = change;
-    const history = historyText(events);
+    const history = historyOf(events);
     if (endsLease(before, after)) ending.push(endingRow(after, history));
     else if (isClaim(before, after)) claims.push(claimRow(after, history));
     else often.push(oftenRow(after, history));

@@ -111,11 +111,11 @@ export function dropOldIdempotency(sql: Sql, before: number, limit: number) {
 
 /** The newest flush stays: it keeps numbers from being used twice. */
 const dropEmpty = perDialect((dialect) => {
-  const { entries, entryJobNo } = eventSql({ dialect });
+  const { jobNos } = eventSql({ dialect });
   return `
     delete from flush where no in (
       select no from flush where at < $1 and no < (select max(no) from flush) and not exists (
-        select 1 from ${entries} cross join job where job.no = ${entryJobNo}
+        select 1 from job where job.no in (${jobNos})
       ) order by no limit $2
     )`;
 });

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { JobEvent } from '../../src/domain/event.ts';
+import { entriesFrom, entriesText, historyFrom, historyPrinter } from '../../src/store/sql/event-row.ts';
+
+const CLAIMED: JobEvent = {
+  jobNo: 7,
+  seq: 2,
+  at: 5,
+  kind: 'job.claimed',
+  by: 'a "b" \\ ü',
+  facts: { attempt: 1, leaseUntil: 9 },
+};
+
+/** Each differs from the one before it in one thing. */
+const VARIED: readonly JobEvent[] = [
+  CLAIMED,
+  { ...CLAIMED, jobNo: 8 },
+  { ...CLAIMED, jobNo: 9, seq: 3 },
+  { ...CLAIMED, facts: { attempt: 2, leaseUntil: 9 } },
+  { ...CLAIMED, facts: { attempt: 2 } },
+  { ...CLAIMED, facts: { attempt: 2, leaseUntil: 9 } },
+  { ...CLAIMED, facts: null },
+  { ...CLAIMED, facts: { list: [1, null] } },
+  { ...CLAIMED, facts: { list: [1, 2] } },
+  { ...CLAIMED, by: 'other' },
+  { ...CLAIMED, kind: 'job.completed' },
+  { ...CLAIMED, at: 6 },
+];
+
+test('a flush tells every event as it was, at its place', () => {
+  const entries = entriesFrom(entriesText(VARIED, (place) => place));
+  assert.deepEqual(
+    entries,
+    VARIED.map((event, ordinal) => ({ ...event, ordinal })),
+  );
+});
+
+test('a flush keeps the places of events between which others are missing', () => {
+  const places = [0, 1, 4, 5, 9, 10, 11, 12, 20, 21, 22, 30];
+  const entries = entriesFrom(entriesText(VARIED, (place) => places[place] ?? 0));
+  assert.deepEqual(
+    entries.map(({ ordinal }) => ordinal),
+    places,
+  );
+});
+
+test('what happens alike to a thousand jobs is told once', () => {
+  const alike = Array.from({ length: 1_000 }, (_, i) => ({ ...CLAIMED, jobNo: i, facts: { attempt: 1 } }));
+  const text = entriesText(alike, (place) => place);
+  assert.equal(text.split('job.claimed').length, 2);
+  assert.deepEqual(
+    entriesFrom(text).map(({ jobNo }) => jobNo),
+    alike.map(({ jobNo }) => jobNo),
+  );
+});
+
+test('a row has every event as it was, however many are printed after each other', () => {
+  const print = historyPrinter();
+  for (const event of VARIED) assert.deepEqual(historyFrom(event.jobNo, print([event])), [event]);
+  const [first, ...others] = VARIED.map((event) => ({ ...event, jobNo: 1 }));
+  assert.ok(first);
+  assert.deepEqual(historyFrom(1, print([first, ...others])), [first, ...others]);
+  assert.equal(print([]), '');
+});
