@@ -1,7 +1,8 @@
 /** A strict connection over node:sqlite, which would bind missing parameters as NULL without a word. */
 
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { type KeyQuery, type Row, setting, type Shape, type Sql, type Value } from './sql/driver.ts';
+import type { KeyQuery, Row, Shape, Sql, Value } from './sql/driver.ts';
+import { insertText, updateBatch, updateText } from './sqlite-batch.ts';
 
 interface Prepared {
   readonly statement: StatementSync;
@@ -59,14 +60,12 @@ export class SqliteConnection implements Sql {
   }
 
   update(shape: Shape, rows: readonly Row[]): void {
-    const [first] = rows;
-    if (first !== undefined && rows.length > 1 && differOnlyInKey(rows, first)) {
-      // As the end of a batch of jobs mostly is: one call for all of them takes a third less.
-      const keys = JSON.stringify(rows.map(([key]) => key));
-      this.run(updateText(shape, 'many'), [keys, ...first.slice(1)]);
+    const batch = updateBatch(shape, rows);
+    if (batch !== null) {
+      this.run(batch.text, batch.params);
       return;
     }
-    const prepared = this.#prepare(updateText(shape, 'one'));
+    const prepared = this.#prepare(updateText(shape));
     for (const row of rows) prepared.statement.run(...bind(prepared, row));
   }
 
@@ -103,38 +102,4 @@ function bind(prepared: Prepared, params: readonly Value[]): readonly Value[] {
       throw new TypeError(`cannot store ${String(value)}`);
   }
   return prepared.inOrder ? params : prepared.places.map((place) => params[place] ?? null);
-}
-
-function differOnlyInKey(rows: readonly Row[], first: Row): boolean {
-  return rows.every((row) => row.every((value, column) => column === 0 || value === first[column]));
-}
-
-type Statement = 'insert' | 'update one' | 'update many';
-
-const texts = new WeakMap<Shape, Map<Statement, string>>();
-
-function cached(shape: Shape, statement: Statement, build: () => string): string {
-  let made = texts.get(shape);
-  if (made === undefined) texts.set(shape, (made = new Map<Statement, string>()));
-  let text = made.get(statement);
-  if (text === undefined) made.set(statement, (text = build()));
-  return text;
-}
-
-function insertText(shape: Shape): string {
-  return cached(shape, 'insert', () => {
-    const names = shape.columns.map(([name]) => name).join(', ');
-    const places = shape.columns.map((_, i) => `$${i + 1}`).join(', ');
-    return `insert into ${shape.table} (${names}) values (${places}) ${shape.onConflict ?? ''}`;
-  });
-}
-
-function updateText(shape: Shape, rows: 'one' | 'many'): string {
-  return cached(shape, `update ${rows}`, () => {
-    const [key, ...rest] = shape.columns;
-    const sets = rest.map((column, i) => setting(shape.table, column, `$${i + 2}`));
-    if (shape.derived !== undefined) sets.push(shape.derived);
-    const which = rows === 'one' ? '= $1' : 'in (select value from json_each($1))';
-    return `update ${shape.table} set ${sets.join(', ')} where ${key?.[0]} ${which}`;
-  });
 }
