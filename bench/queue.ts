@@ -18,6 +18,8 @@ export interface Queue {
   left(): number | Promise<number>;
   /** Jobs in the store that have been completed, for queues that keep them. */
   finished?(): Promise<number>;
+  /** Resolves when nothing is left to write back of what was added, for queues that write more than the database does. */
+  settled?(): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -1,11 +1,14 @@
 /** Spine as users meet it: the server in a process of its own, over HTTP, on SQLite with `synchronous=FULL`. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { startServer, type TestServer } from '../test/support/server.ts';
 import { type HttpCaller, httpCaller } from './http-caller.ts';
 import type { Payload } from './measure.ts';
 import type { Place, Queue } from './queue.ts';
 
 const TARGET = 'left-claw';
+/** Longer than the journal rests. */
+const JOURNAL_PASS_MS = 500;
 const NO_JOBS: readonly ClaimedBody[] = [];
 
 /** What a worker needs of a job. */
@@ -64,6 +67,7 @@ export async function openSpineHttp(place: Place, speaking: Speaking): Promise<Q
       return queued + running;
     },
     finished: async () => (await states(callers)).done,
+    settled: () => journalWritten(callers),
     close: () => server.kill(),
   };
 }
@@ -85,6 +89,21 @@ export async function claim({ worker }: Callers, max: number, waitMs = 0): Promi
 
 export async function complete({ worker }: Callers, { id, leaseToken }: ClaimedBody): Promise<void> {
   await worker.post(`/jobs/${id}/complete`, { leaseToken }, BRIEFLY);
+}
+
+interface Health {
+  readonly files: { readonly on: boolean; readonly journal?: { readonly lagMs: number } };
+}
+
+/** As PostgreSQL has its checkpoint before the clock starts. The readable files lag by design and go on meanwhile. */
+async function journalWritten({ head }: Callers): Promise<void> {
+  const isBehind = async (): Promise<boolean> => {
+    const { files } = await head.get<Health>('/health/details');
+    return files.on && (files.journal?.lagMs ?? 0) > 0;
+  };
+  // A pass of the journal is due at least so often; before, it may not know yet that there is something to write.
+  do await sleep(JOURNAL_PASS_MS);
+  while (await isBehind());
 }
 
 interface States {

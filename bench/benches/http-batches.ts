@@ -4,7 +4,7 @@ import type { QueueName } from '../queues.ts';
 export function httpBatches(size: Size): Bench {
   const entrant = (queue: QueueName) => ({
     name: queue,
-    phase: { phase: 'drain', queue, jobs: size.jobs(60_000) } as const,
+    phase: { phase: 'drain', queue, jobs: size.jobs(120_000) } as const,
   });
   const ours = 'Spine over HTTP, in hundreds';
   const fused = 'Spine over HTTP, in hundreds, fused';

@@ -17,6 +17,7 @@ export async function drain(
   settle: () => Promise<void>,
 ): Promise<Measured> {
   for (const part of inParts(payloads(options.jobs), FILL)) await queue.addMany(part);
+  await queue.settled?.();
   await settle();
   const seen = new Seen(options.jobs);
   let startedMs = Number.NaN;
