@@ -43,25 +43,47 @@ async function copyJobs(sql: DirectSql, template: number, count: number): Promis
     );
   };
   await sql.run('begin');
-  await copy('job', `t.no = ${template}`, { no: `${job} + n.i`, id: sql.newId });
+  // Each copy's events are one flush of their own; the sequence within the job is the order within it.
+  const key = `${flush} + n.i`;
+  await copy('job', `t.no = ${template}`, {
+    no: `${job} + n.i`,
+    id: sql.newId,
+    flushes: `(${key}) || ','`,
+  });
   await copy('job_input', `t.job_no = ${template}`, {
     job_no: `${job} + n.i`,
     id: `(select id from job where no = ${job} + n.i)`,
   });
   await copy('job_result', `t.job_no = ${template}`, { job_no: `${job} + n.i` });
-  // Each copy's events are one flush of their own; the sequence within the job is the order within it.
-  const history = await sql.text(`select history from job where no = ${template}`);
-  const events = JSON.parse(`[${history.slice(0, -1)}]`) as [seq: number, ...unknown[]][];
+  const events = await eventsOf(sql, template);
   const entries = events.map((event, i) => {
-    const [seq, ...happening] = event;
-    const told = JSON.stringify(happening).slice(1, -1).replaceAll("'", "''");
-    return `'[${i},${told},[' || (${job} + n.i) || '],[${seq}]]'`;
+    const told = JSON.stringify(event).slice(1, -1).replaceAll("'", "''");
+    return `'[${i},${told},[' || (${job} + n.i) || '],[${i + 1}]]'`;
   });
   await copy('flush', `t.no = ${flush}`, {
-    no: `${flush} + n.i`,
+    no: key,
     pos: `${pos} + n.i`,
+    key,
     last: String(events.length - 1),
     entries: `'[' || ${entries.join(" || ',' || ")} || ']'`,
   });
   await sql.run('commit');
+}
+
+/** What happened to a job, each as [at, kind, actor, facts]. */
+async function eventsOf(sql: DirectSql, job: number): Promise<unknown[][]> {
+  const flushes = new Set(
+    (await sql.text(`select flushes from job where no = ${job}`)).split(',').slice(0, -1),
+  );
+  const events: unknown[][] = [];
+  for (const key of flushes) {
+    const entries = await sql.text(`select entries from flush where key = ${key}`);
+    for (const [, at, kind, actor, facts, jobNos] of JSON.parse(entries) as [
+      number,
+      ...[unknown, unknown, unknown, unknown],
+      number[],
+    ][])
+      if (jobNos.includes(job)) events.push([at, kind, actor, facts]);
+  }
+  return events;
 }

@@ -5,17 +5,13 @@ import type { EventDraft, JobEvent } from '../domain/event.ts';
 import { isFinal, type Job, type JobInput, type State, UNSETTLED } from '../domain/job.ts';
 import { needsSlots } from '../domain/pool.ts';
 import type { RunNote } from '../domain/schedule.ts';
-import type { HistoryEvent, NewRow, OutboxDraft, Tx } from '../store/store.ts';
+import type { NewRow, OutboxDraft, Tx } from '../store/store.ts';
 import { RUN_ACTIVE } from '../store/types/scheduling.ts';
 
 interface Entry {
   readonly before: Job;
   after: Job;
-  /** What happened to the job in between. */
-  events: readonly JobEvent[];
 }
-
-const NO_EVENTS: readonly JobEvent[] = [];
 
 /** What the engine must wake once the flush is durable. */
 export interface Effects {
@@ -60,7 +56,7 @@ export class Ledger {
   }
 
   #enter(job: Job): void {
-    const entry: Entry = { before: job, after: job, events: NO_EVENTS };
+    const entry: Entry = { before: job, after: job };
     this.#entries.set(job.no, entry);
     this.#byId.set(job.id, entry);
   }
@@ -101,15 +97,13 @@ export class Ledger {
     this.apply({ job, events, answer: { ok: true, job } }, { name: 'system', role: 'system', targets: null });
   }
 
-  /** New rows, each with the first event of its history. */
   async insert(tx: Tx, rows: readonly NewRow[], event: (row: NewRow) => EventDraft): Promise<Job[]> {
-    const first = rows.map((row) => this.#event(row.job.updatedAt, row.job.seq, event(row)));
-    const nos = await tx.insertJobs(rows.map((row, i) => ({ ...row, events: first.slice(i, i + 1) })));
+    const nos = await tx.insertJobs(rows);
     return rows.map((row, i) => {
       const job: Job = { no: nos[i] as number, ...row.job };
       this.#enter(job);
       this.#entered(job);
-      this.#events.push({ jobNo: job.no, ...(first[i] as HistoryEvent) });
+      this.#tell(job, job.updatedAt, event(row));
       return job;
     });
   }
@@ -178,18 +172,16 @@ export class Ledger {
     return waiters.length;
   }
 
-  #record(entry: Entry, draft: EventDraft): void {
-    const { after: job, before } = entry;
+  #record({ before, after: job }: Entry, draft: EventDraft): void {
     job.seq += 1;
     job.updatedAt = Math.max(job.updatedAt, before.updatedAt);
-    const event: JobEvent = { jobNo: job.no, ...this.#event(before.updatedAt, job.seq, draft) };
-    this.#events.push(event);
-    entry.events = entry.events.length === 0 ? [event] : [...entry.events, event];
+    this.#tell(job, before.updatedAt, draft);
   }
 
   /** Lanes look at the clock before they get the row's lock, so the later one may have looked first. */
-  #event(lastAt: number, seq: number, { kind, by, facts }: EventDraft): HistoryEvent {
-    return { seq, at: Math.max(this.now, lastAt), kind, by, facts: facts ?? null };
+  #tell(job: Job, lastAt: number, { kind, by, facts }: EventDraft): void {
+    const at = Math.max(this.now, lastAt);
+    this.#events.push({ jobNo: job.no, seq: job.seq, at, kind, by, facts: facts ?? null });
   }
 
   #moved(from: Job, to: Job): void {

@@ -1,6 +1,6 @@
 /** Many rows in one statement: a column travels as an array, or once when all rows agree on it. */
 
-import { type ColumnType, type Row, setting, type Shape, type Value } from './sql/driver.ts';
+import type { ColumnType, Row, Shape, Value } from './sql/driver.ts';
 
 export interface Batch {
   readonly text: string;
@@ -18,6 +18,10 @@ export function insertBatch(shape: Shape, rows: readonly Row[], returning = ''):
   const pattern = patternOf(shape, rows);
   const text = cached(shape, `insert ${pattern} ${returning}`, () => {
     const { names, values, source } = parts(shape, pattern);
+    for (const [name, sql] of shape.given ?? []) {
+      names.push(name);
+      values.push(sql);
+    }
     const end = [shape.onConflict, returning].filter(Boolean).join(' ');
     return `insert into ${shape.table} (${names.join(', ')}) select ${values.join(', ')} from ${source} ${end}`;
   });
@@ -28,9 +32,7 @@ export function updateBatch(shape: Shape, rows: readonly Row[]): Batch {
   const pattern = patternOf(shape, rows);
   const text = cached(shape, `update ${pattern}`, () => {
     const { names, values, source } = parts(shape, pattern);
-    const sets = shape.columns
-      .slice(1)
-      .map((column, i) => setting(shape.table, column, values[i + 1] ?? 'null'));
+    const sets = names.slice(1).map((name, i) => `${name} = ${values[i + 1]}`);
     if (shape.derived !== undefined) sets.push(shape.derived);
     const update = `update ${shape.table} set ${sets.join(', ')}`;
     // Rows that all get the same are found in one walk along the index, a third cheaper than one by one.

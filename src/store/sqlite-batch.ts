@@ -1,6 +1,6 @@
 /** Statements for rows: one for each, or one for many rows that are nearly alike, as those of a batch of jobs mostly are. */
 
-import { type Row, setting, type Shape, type Value } from './sql/driver.ts';
+import type { Row, Shape, Value } from './sql/driver.ts';
 
 export interface Batch {
   readonly text: string;
@@ -9,9 +9,10 @@ export interface Batch {
 
 export function insertText(shape: Shape): string {
   return cached(shape, 'insert', () => {
-    const names = shape.columns.map(([name]) => name).join(', ');
-    const places = shape.columns.map((_, i) => `$${i + 1}`).join(', ');
-    return `insert into ${shape.table} (${names}) values (${places}) ${shape.onConflict ?? ''}`;
+    const given = shape.given ?? [];
+    const names = [...shape.columns, ...given].map(([name]) => name).join(', ');
+    const values = [...shape.columns.map((_, i) => `$${i + 1}`), ...given.map(([, sql]) => sql)].join(', ');
+    return `insert into ${shape.table} (${names}) values (${values}) ${shape.onConflict ?? ''}`;
   });
 }
 
@@ -55,7 +56,7 @@ function oneVaries(shape: Shape, rows: readonly Row[], first: Row, varying: numb
 }
 
 function settings(shape: Shape, valueOf: (column: number) => string): string {
-  const sets = shape.columns.slice(1).map((column, i) => setting(shape.table, column, valueOf(i + 1)));
+  const sets = shape.columns.slice(1).map(([name], i) => `${name} = ${valueOf(i + 1)}`);
   return [...sets, ...(shape.derived === undefined ? [] : [shape.derived])].join(', ');
 }
 

@@ -32,21 +32,15 @@ export interface Reader {
   close(): Promise<void>;
 }
 
-/** An event as its job's row holds it. */
-export type HistoryEvent = Omit<JobEvent, 'jobNo'>;
-
 /** A row before and after its commands. */
 export interface Change {
   readonly before: Job;
   readonly after: Job;
-  /** What happened to the job with it. */
-  readonly events?: readonly HistoryEvent[];
 }
 
 export interface NewRow {
   readonly job: Omit<Job, 'no'>;
   readonly input: JobInput;
-  readonly events?: readonly HistoryEvent[];
 }
 
 export interface Tx extends SchedulingTx {
@@ -80,9 +74,9 @@ export interface Tx extends SchedulingTx {
   openDescendants(no: number, limit: number): MaybePromise<number[]>;
 
   // Events and what hangs on a commit
-  /** Tells of events that were written with the rows of their jobs. */
+  /** Tells of what happened to the jobs that this transaction wrote. To be called once, after them. */
   addToFeed(events: readonly JobEvent[], at: number): MaybePromise<void>;
-  /** Writes events without touching the rows of their jobs, and tells of them. */
+  /** Writes events beside the rows of their jobs, which may be written by other means, and tells of them. */
   appendEvents(events: readonly JobEvent[], at: number): MaybePromise<void>;
   addCounts(
     lane: string,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JobEvent } from '../../src/domain/event.ts';
-import { entriesFrom, entriesText, historyFrom, historyPrinter } from '../../src/store/sql/event-row.ts';
+import { entriesFrom, entriesText, eventsOfJob } from '../../src/store/sql/event-row.ts';
 
 const CLAIMED: JobEvent = {
   jobNo: 7,
@@ -55,11 +55,11 @@ test('what happens alike to a thousand jobs is told once', () => {
   );
 });
 
-test('a row has every event as it was, however many are printed after each other', () => {
-  const print = historyPrinter();
-  for (const event of VARIED) assert.deepEqual(historyFrom(event.jobNo, print([event])), [event]);
-  const [first, ...others] = VARIED.map((event) => ({ ...event, jobNo: 1 }));
-  assert.ok(first);
-  assert.deepEqual(historyFrom(1, print([first, ...others])), [first, ...others]);
-  assert.equal(print([]), '');
+test('a flush tells the events of one job among all others', () => {
+  const text = entriesText(VARIED, (place) => place);
+  assert.deepEqual(
+    eventsOfJob(text, 7),
+    VARIED.filter(({ jobNo }) => jobNo === 7),
+  );
+  assert.deepEqual(eventsOfJob(text, 1), []);
 });

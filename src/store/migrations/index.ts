@@ -3,7 +3,7 @@ import { tokensAuditSearch } from './0002_tokens_audit_search.ts';
 import { scheduler } from './0003_scheduler.ts';
 import { leanStates } from './0004_lean_states.ts';
 import { feedInFlush } from './0005_feed_in_flush.ts';
-import { historyInRow } from './0006_history_in_row.ts';
+import { eventsInFlush } from './0006_events_in_flush.ts';
 import type { Migration } from './migration.ts';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -12,5 +12,5 @@ export const MIGRATIONS: readonly Migration[] = [
   scheduler,
   leanStates,
   feedInFlush,
-  historyInRow,
+  eventsInFlush,
 ];

@@ -6,17 +6,16 @@ export type MaybePromise<T> = T | Promise<T>;
 
 export type ColumnType = 'bigint' | 'smallint' | 'text';
 
-/** A column with its type. What is appended goes behind the text that the row has already. */
-export type Column = readonly [name: string, type: ColumnType, how?: 'append'];
-
-/** A table as rows are written to it: its columns, in the order of the values. */
+/** A table as rows are written to it: column names with their types, in the order of the values. */
 export interface Shape {
   readonly table: string;
-  readonly columns: readonly Column[];
+  readonly columns: readonly (readonly [name: string, type: ColumnType])[];
   /** What to do when the row is there already, e.g. `on conflict (job_no) do update set …`. */
   readonly onConflict?: string;
   /** What an update sets besides its values, from the row as it was, e.g. `ended_token = lease_token`. */
   readonly derived?: string;
+  /** What a new row gets besides its values, by SQL. */
+  readonly given?: readonly (readonly [name: string, sql: string])[];
 }
 
 /** One connection inside (or outside) a transaction. Parameters are written $1, $2 … in both dialects. */
@@ -51,11 +50,6 @@ export function byNumber(select: string, column: string, rest = ''): KeyQuery {
     many: `${select} where ${column} = any($1::bigint[]) ${rest}`,
     listed: `${select} where ${column} in (select value from json_each($1)) ${rest}`,
   };
-}
-
-/** What an update sets a column to. */
-export function setting(table: string, [name, , how]: Column, value: string): string {
-  return `${name} = ${how === 'append' ? `${table}.${name} || ` : ''}${value}`;
 }
 
 /** Row locks exist on PostgreSQL only; on SQLite the writer is alone by design. */

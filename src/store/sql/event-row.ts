@@ -1,7 +1,6 @@
 /** How an event lies in its flush, in the row of its job, and in a row of its own. */
 
 import type { JobEvent } from '../../domain/event.ts';
-import type { HistoryEvent } from '../store.ts';
 import { perDialect, type Row, type Shape } from './driver.ts';
 
 export const EVENT: Shape = {
@@ -58,33 +57,6 @@ function happeningText(event: Happening): string {
   return `${event.at},"${event.kind}",${JSON.stringify(event.by)},${factsText(event)}`;
 }
 
-type Told = [seq: number, at: number, kind: JobEvent['kind'], by: string, facts: JobEvent['facts']];
-type Events = readonly HistoryEvent[];
-
-/**
- * Prints the newest events of a job as they lie in its own row, which is written anyhow: JSON arrays with a comma behind
- * each, so that another one is added by writing it behind them. What is the same as before need not be printed again.
- */
-export function historyPrinter(): (events: Events) => string {
-  let last: HistoryEvent | null = null;
-  let lastText = '';
-  const textOf = (event: HistoryEvent): string => {
-    if (last === null || last.seq !== event.seq || !isSame(last, event))
-      lastText = `[${event.seq},${happeningText(event)}],`;
-    last = event;
-    return lastText;
-  };
-  return (events) => {
-    const [first] = events;
-    return first !== undefined && events.length === 1 ? textOf(first) : events.map(textOf).join('');
-  };
-}
-
-export function historyFrom(jobNo: number, text: string): JobEvent[] {
-  const events = JSON.parse(`[${text.slice(0, -1)}]`) as Told[];
-  return events.map(([seq, at, kind, by, facts]) => ({ jobNo, seq, at, kind, by, facts }));
-}
-
 /** Events that follow each other in the feed and differ only in their job and its count. */
 type Group = [
   ordinal: number,
@@ -130,38 +102,42 @@ export function entriesFrom(text: string): Entry[] {
   );
 }
 
-/** The same in SQL: the jobs that a flush tells of, and a job's history as rows. */
-export const eventSql = perDialect((dialect) => {
-  const history = "'[' || rtrim(job.history, ',') || ']'";
-  const item = (place: number): string => `(item.value ->> ${place})`;
-  return dialect === 'sqlite'
-    ? {
-        jobNos:
-          "select told.value from json_each(flush.entries) as entry, json_each(entry.value, '$[5]') as told",
-        history: `json_each(${history}) as item`,
-        seq: item(0),
-        at: item(1),
-        kind: item(2),
-        actor: item(3),
-        facts: item(4),
-      }
-    : {
-        jobNos: `select told.value::bigint from json_array_elements(flush.entries::json) as entry (value),
-          json_array_elements_text(entry.value -> 5) as told (value)`,
-        history: `lateral json_array_elements((${history})::json) as item (value)`,
-        seq: `${item(0)}::bigint`,
-        at: `${item(1)}::bigint`,
-        kind: item(2),
-        actor: item(3),
-        facts: item(4),
-      };
-});
+/** What a flush tells of one job. */
+export function eventsOfJob(text: string, jobNo: number): JobEvent[] {
+  return (JSON.parse(text) as Group[]).flatMap(([, at, kind, by, facts, jobNos, seqs]) =>
+    seqs.filter((_, i) => jobNos[i] === jobNo).map((seq): JobEvent => ({ jobNo, seq, at, kind, by, facts })),
+  );
+}
 
-/** When the job of the row was first claimed. */
+/** The jobs that a flush tells of, in SQL. */
+export const jobNosOfFlush = perDialect((dialect) =>
+  dialect === 'sqlite'
+    ? `select told.value from json_each(flush.entries) as entry, json_each(entry.value, '$[5]') as told`
+    : `select told.value::bigint from json_array_elements(flush.entries::json) as entry (value),
+        json_array_elements_text(entry.value -> 5) as told (value)`,
+);
+
+/** When the job of the row was first claimed, in SQL. Flushes are looked up by their key, one after another. */
 export const firstClaimAt = perDialect((dialect) => {
-  const { history, at, kind } = eventSql({ dialect });
+  const parts = `(
+        select job.flushes as flushes
+        union all select history.flushes from history where history.job_no = job.no
+      ) as part`;
+  const claims =
+    dialect === 'sqlite'
+      ? `select entry.value ->> 1 from ${parts}
+         cross join json_each('[' || rtrim(part.flushes, ',') || ']') as noted
+         cross join flush on flush.key = noted.value
+         cross join json_each(flush.entries) as entry cross join json_each(entry.value, '$[5]') as told
+         where entry.value ->> 2 = 'job.claimed' and told.value = job.no`
+      : `select (entry.value ->> 1)::bigint from ${parts}
+         cross join lateral json_array_elements_text(('[' || rtrim(part.flushes, ',') || ']')::json) as noted (value)
+         cross join lateral (select entries from flush where key = noted.value::bigint offset 0) as found
+         cross join lateral json_array_elements(found.entries::json) as entry (value)
+         cross join lateral json_array_elements_text(entry.value -> 5) as told (value)
+         where entry.value ->> 2 = 'job.claimed' and told.value::bigint = job.no`;
   return `(select min(at) from (
       select at from event where event.job_no = job.no and event.kind = 'job.claimed'
-      union all select ${at} from ${history} where ${kind} = 'job.claimed'
+      union all ${claims}
     ) as claim)`;
 });

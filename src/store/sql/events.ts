@@ -6,14 +6,16 @@ import type { State } from '../../domain/job.ts';
 import type { OutboxDraft, OutboxRow } from '../store.ts';
 import { locking, perDialect, type Shape, type Sql } from './driver.ts';
 import { entriesText, EVENT, eventRow } from './event-row.ts';
+import { flushKey } from './flush-key.ts';
 
 // With one writer a flush's number is at once its place in the feed. On PostgreSQL it is drawn after the last row lock,
 // so that flushes of one job are numbered in job order.
 const newFlush = perDialect((dialect) =>
   dialect === 'sqlite'
-    ? `insert into flush (no, pos, at, last, entries)
-       select n, n, $1, $2, $3 from (select coalesce(max(no), 0) + 1 as n from flush)`
-    : 'insert into flush (at, last, entries) values ($1, $2, $3)',
+    ? `insert into flush (no, pos, key, at, last, entries)
+       select n, n, n, $1, $2, $3 from (select coalesce(max(no), 0) + 1 as n from flush)`
+    : `insert into flush (at, last, entries, key)
+       values ($1, $2, $3, ${flushKey({ dialect })}::bigint)`,
 );
 
 export async function addToFeed(sql: Sql, events: readonly JobEvent[], at: number): Promise<void> {

@@ -10,7 +10,10 @@ import type {
   Settlement,
   State,
 } from '../../domain/job.ts';
-import type { Column, Row, Shape, Value } from './driver.ts';
+import { perDialect, type Row, type Shape, type Value } from './driver.ts';
+import { flushKey } from './flush-key.ts';
+
+type Column = Shape['columns'][number];
 
 const FIXED: readonly Column[] = [
   ['id', 'text'],
@@ -69,54 +72,58 @@ const RARELY: readonly Column[] = [
 ];
 
 const NO: Column = ['no', 'bigint'];
-/** The newest events, which no command looks at: it is written, and read by whoever asks for them. */
-const HISTORY: Column = ['history', 'text', 'append'];
-
-export const JOB_INSERT: Shape = { table: 'job', columns: [...FIXED, ...OFTEN, ...RARELY, HISTORY] };
-export const JOB_RAW: Shape = { table: 'job', columns: [NO, ...FIXED, ...OFTEN, ...RARELY] };
-export const JOB_OFTEN: Shape = { table: 'job', columns: [NO, ...OFTEN, HISTORY] };
+const ALL: readonly Column[] = [...FIXED, ...OFTEN, ...RARELY];
 
 /** A claim and the end of a lease are most of all work: each writes only what it changes. */
-export const JOB_CLAIM: Shape = {
-  table: 'job',
-  columns: [
-    NO,
-    ['state', 'text'],
-    ['updated_at', 'bigint'],
-    ['attempts', 'bigint'],
-    ['fence', 'bigint'],
-    ['lease_token', 'text'],
-    ['lease_until', 'bigint'],
-    ['lease_policy', 'text'],
-    ['claimed_by', 'text'],
-    ['claim_id', 'text'],
-    ['timeout_at', 'bigint'],
-    ['seq', 'bigint'],
-    ['lease_span_ms', 'bigint'],
-    HISTORY,
-  ],
-  derived: 'token_used = 0, progress = null',
-};
+const CLAIM: readonly Column[] = [
+  ['state', 'text'],
+  ['updated_at', 'bigint'],
+  ['attempts', 'bigint'],
+  ['fence', 'bigint'],
+  ['lease_token', 'text'],
+  ['lease_until', 'bigint'],
+  ['lease_policy', 'text'],
+  ['claimed_by', 'text'],
+  ['claim_id', 'text'],
+  ['timeout_at', 'bigint'],
+  ['seq', 'bigint'],
+  ['lease_span_ms', 'bigint'],
+];
 /** The end of a lease keeps its token, which the row has already. */
-export const JOB_ENDING: Shape = {
-  table: 'job',
-  columns: [
-    NO,
-    ['state', 'text'],
-    ['updated_at', 'bigint'],
-    ['attempts', 'bigint'],
-    ['ended_verb', 'text'],
-    ['ended_state', 'text'],
-    ['settled', 'smallint'],
-    ['finished_at', 'bigint'],
-    ['reason', 'text'],
-    ['seq', 'bigint'],
-    HISTORY,
-  ],
-  derived:
-    'ended_token = lease_token, lease_token = null, lease_until = null, lease_span_ms = null, claim_id = null, token_used = 0, timeout_at = null',
-};
+const ENDING: readonly Column[] = [
+  ['state', 'text'],
+  ['updated_at', 'bigint'],
+  ['attempts', 'bigint'],
+  ['ended_verb', 'text'],
+  ['ended_state', 'text'],
+  ['settled', 'smallint'],
+  ['finished_at', 'bigint'],
+  ['reason', 'text'],
+  ['seq', 'bigint'],
+];
+
+export const JOB_RAW: Shape = { table: 'job', columns: [NO, ...ALL] };
 export const JOB_RARELY: Shape = { table: 'job', columns: [NO, ...RARELY] };
+
+/** The shapes in which a row changes. Each leaves a note of the flush that tells what happened. */
+export const jobShapes = perDialect((dialect) => {
+  const key = flushKey({ dialect });
+  const noted = `flushes = job.flushes || ${key} || ','`;
+  const shape = (columns: readonly Column[], derived: string): Shape => ({
+    table: 'job',
+    columns: [NO, ...columns],
+    derived: `${derived}${noted}`,
+  });
+  return {
+    insert: { table: 'job', columns: ALL, given: [['flushes', `${key} || ','`]] } satisfies Shape,
+    often: shape(OFTEN, ''),
+    claim: shape(CLAIM, 'token_used = 0, progress = null, '),
+    ending: shape(
+      ENDING,
+      'ended_token = lease_token, lease_token = null, lease_until = null, lease_span_ms = null, claim_id = null, token_used = 0, timeout_at = null, ',
+    ),
+  };
+});
 
 /** The columns to select, in the order that `jobFrom` reads them. */
 export const JOB_COLUMNS: string = JOB_RAW.columns.map(([name]) => `job.${name}`).join(', ');
@@ -177,16 +184,16 @@ export function jobFrom(row: Row): Job {
   };
 }
 
-export function insertRow(job: Omit<Job, 'no'>, history: string): Row {
-  return [...fixedValues(job), ...oftenValues(job), ...rarelyValues(job), history];
+export function insertRow(job: Omit<Job, 'no'>): Row {
+  return [...fixedValues(job), ...oftenValues(job), ...rarelyValues(job)];
 }
 
 export function rawRow(job: Job): Row {
-  return [job.no, ...fixedValues(job), ...oftenValues(job), ...rarelyValues(job)];
+  return [job.no, ...insertRow(job)];
 }
 
-export function oftenRow(job: Job, history: string): Row {
-  return [job.no, ...oftenValues(job), history];
+export function oftenRow(job: Job): Row {
+  return [job.no, ...oftenValues(job)];
 }
 
 function oftenValues(job: Omit<Job, 'no'>): Value[] {
@@ -218,7 +225,7 @@ export function rarelyRow(job: Job): Row {
   return [job.no, ...rarelyValues(job)];
 }
 
-export function claimRow(job: Job, history: string): Row {
+export function claimRow(job: Job): Row {
   return [
     job.no,
     job.state,
@@ -233,7 +240,6 @@ export function claimRow(job: Job, history: string): Row {
     job.timeoutAt,
     job.seq,
     job.leaseSpanMs,
-    history,
   ];
 }
 
@@ -253,7 +259,7 @@ export function isClaim(before: Job, after: Job): boolean {
   );
 }
 
-export function endingRow(job: Job, history: string): Row {
+export function endingRow(job: Job): Row {
   return [
     job.no,
     job.state,
@@ -265,7 +271,6 @@ export function endingRow(job: Job, history: string): Row {
     job.finishedAt,
     job.reason,
     job.seq,
-    history,
   ];
 }
 

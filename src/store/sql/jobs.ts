@@ -4,7 +4,6 @@ import type { ClaimedJob, LogLine } from '../../domain/command.ts';
 import type { Job, JobInput } from '../../domain/job.ts';
 import type { Change, NewRow } from '../store.ts';
 import { type KeyQuery, locking, perDialect, type Row, type Shape, type Sql } from './driver.ts';
-import { historyPrinter } from './event-row.ts';
 import { moveOut, outgrowsRow } from './history.ts';
 import {
   claimRow,
@@ -12,14 +11,11 @@ import {
   endsLease,
   insertRow,
   isClaim,
-  JOB_CLAIM,
   JOB_COLUMNS,
-  JOB_ENDING,
-  JOB_INSERT,
-  JOB_OFTEN,
   JOB_RARELY,
   JOB_WIDTH,
   jobFrom,
+  jobShapes,
   oftenRow,
   rarelyChanged,
   rarelyRow,
@@ -88,10 +84,9 @@ function claimedFrom(row: Row): ClaimedJob {
 }
 
 export async function insertJobs(sql: Sql, rows: readonly NewRow[]): Promise<number[]> {
-  const historyOf = historyPrinter();
   const nos = await sql.insertNumbered(
-    JOB_INSERT,
-    rows.map((row) => insertRow(row.job, historyOf(row.events ?? []))),
+    jobShapes(sql).insert,
+    rows.map((row) => insertRow(row.job)),
     'id',
   );
   await sql.insert(
@@ -112,26 +107,24 @@ export async function insertJobs(sql: Sql, rows: readonly NewRow[]): Promise<num
 export async function updateJobs(sql: Sql, changes: readonly Change[]): Promise<void> {
   const often: Row[] = [];
   const claims: Row[] = [];
-  const ending: Row[] = [];
+  const endings: Row[] = [];
   const rarely: Row[] = [];
   const full: number[] = [];
-  const historyOf = historyPrinter();
-  for (const change of changes) {
-    const { before, after, events = [] } = change;
-    const history = historyOf(events);
-    if (endsLease(before, after)) ending.push(endingRow(after, history));
-    else if (isClaim(before, after)) claims.push(claimRow(after, history));
-    else often.push(oftenRow(after, history));
+  for (const { before, after } of changes) {
+    if (endsLease(before, after)) endings.push(endingRow(after));
+    else if (isClaim(before, after)) claims.push(claimRow(after));
+    else often.push(oftenRow(after));
     if (rarelyChanged(before, after)) rarely.push(rarelyRow(after));
-    if (outgrowsRow(change, history)) full.push(after.no);
+    if (outgrowsRow(before, after)) full.push(after.no);
   }
+  const shapes = jobShapes(sql);
   // All are sent before any is waited for: on a pipelined connection the commit follows at once.
   await Promise.all([
-    sql.update(JOB_OFTEN, often),
-    sql.update(JOB_CLAIM, claims),
-    sql.update(JOB_ENDING, ending),
-    sql.update(JOB_RARELY, rarely),
     moveOut(sql, full),
+    sql.update(shapes.often, often),
+    sql.update(shapes.claim, claims),
+    sql.update(shapes.ending, endings),
+    sql.update(JOB_RARELY, rarely),
   ]);
 }
 
@@ -236,6 +229,7 @@ export async function lastOfLineage(sql: Sql, rootNo: number): Promise<Job | nul
 
 const belongings = [
   'event',
+  'history',
   'job_input',
   'job_result',
   'job_tag',

@@ -42,6 +42,7 @@ const FLUSH: Shape = {
     ['no', 'bigint'],
     ['pos', 'bigint'],
     ['at', 'bigint'],
+    ['key', 'bigint'],
     ['last', 'bigint'],
     ['entries', 'text'],
   ],
@@ -55,7 +56,7 @@ export async function insertFeedRaw(sql: Sql, events: readonly (JobEvent & FeedP
   const flushes = [...Map.groupBy(events, (event) => event.pos)].map(([pos, its]): Row => {
     const entries = entriesText(its, (place) => its[place]?.ordinal ?? 0);
     const last = its.at(-1);
-    return [pos, pos, last?.at ?? 0, last?.ordinal ?? 0, entries];
+    return [pos, pos, last?.at ?? 0, pos, last?.ordinal ?? 0, entries];
   });
   await sql.insert(FLUSH, flushes);
   await sql.insert(EVENT, events.map(eventRow));

@@ -3,7 +3,7 @@
 import type { DependencyOn } from '../../domain/command.ts';
 import type { Blob, JobType, NewType, PauseKind } from '../store.ts';
 import { perDialect, type Shape, type Sql } from './driver.ts';
-import { eventSql } from './event-row.ts';
+import { jobNosOfFlush } from './event-row.ts';
 import { TYPE_COLUMNS, typeFrom } from './texts.ts';
 
 const DEPENDENCY: Shape = {
@@ -111,11 +111,10 @@ export function dropOldIdempotency(sql: Sql, before: number, limit: number) {
 
 /** The newest flush stays: it keeps numbers from being used twice. */
 const dropEmpty = perDialect((dialect) => {
-  const { jobNos } = eventSql({ dialect });
   return `
     delete from flush where no in (
       select no from flush where at < $1 and no < (select max(no) from flush) and not exists (
-        select 1 from job where job.no in (${jobNos})
+        select 1 from job where job.no in (${jobNosOfFlush({ dialect })})
       ) order by no limit $2
     )`;
 });

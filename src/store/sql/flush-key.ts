@@ -1,0 +1,10 @@
+/** The key by which rows name the flush that is being written, before it is. */
+
+import { byNumber, perDialect } from './driver.ts';
+
+/** With one writer it is the next number. On PostgreSQL numbers are drawn late, and a transaction has one of its own. */
+export const flushKey = perDialect((dialect) =>
+  dialect === 'sqlite' ? '(select coalesce(max(no), 0) + 1 from flush)' : 'pg_current_xact_id()::text',
+);
+
+export const entriesByKey = byNumber('select entries from flush', 'key');
