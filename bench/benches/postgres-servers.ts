@@ -3,7 +3,7 @@ import type { Bench, Size } from '../bench.ts';
 export function postgresServers(size: Size): Bench {
   const entrant = (name: string, servers: number) => ({
     name,
-    phase: { phase: 'servers', servers, jobs: size.jobs(60_000) } as const,
+    phase: { phase: 'servers', servers, jobs: size.jobs(160_000) } as const,
   });
   return {
     name: 'postgres-servers',
