@@ -98,12 +98,8 @@ class SqliteStore implements Store {
 
   async close(): Promise<void> {
     await this.#turn.take(async () => {
+      // No statistics are left for the planner: those of a small database would have it read a large one from end to end.
       this.#reader?.database.close();
-      try {
-        this.#writer.database.exec('pragma optimize');
-      } catch {
-        // Statistics for the planner: on a full disk they wait for the next time.
-      }
       this.#writer.database.close();
     });
   }

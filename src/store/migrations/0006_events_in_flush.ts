@@ -31,6 +31,14 @@ const postgresClaims = `select (entry.value ->> 1)::bigint from ${parts}
   cross join lateral json_array_elements_text(entry.value -> 5) as told (value)
   where entry.value ->> 2 = 'job.claimed' and told.value::bigint = job.no`;
 
+// Statistics were gathered when a server closed. Those of a small database make SQLite read a large one from end to end;
+// without any it goes by the indexes.
+const withoutStatistics = `
+analyze sqlite_schema;
+delete from sqlite_stat1;
+analyze sqlite_schema;
+`;
+
 // `entries` is a JSON array of [ordinal, at, kind, actor, facts, [job_no, …], [seq, …]], one for events that differ in
 // nothing else; `last` is the highest ordinal. `flushes` has the flushes' keys with a comma behind each. When a row has
 // enough of them they move to `history`, where `upto` is the last event that they tell of.
@@ -58,7 +66,8 @@ create index flush_by_pos on flush (pos);
 create index flush_unnumbered on flush (no) where pos is null;
 create index flush_by_key on flush (key);
 drop view runs;
-${runsView('sqlite', startedAt(sqliteClaims))}`;
+${runsView('sqlite', startedAt(sqliteClaims))}
+${withoutStatistics}`;
 
 // Entries are stored as they come: to compress them would cost more than to write them. A flush's number is drawn after
 // the last row lock, when rows have long been written: the key by which these name it is that of the transaction.
