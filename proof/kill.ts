@@ -3,7 +3,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { httpClient } from '../test/support/http.ts';
 import { startServer, type TestServer } from '../test/support/server.ts';
-import { check } from './checker/check.ts';
+import { check, isFinal } from './checker/check.ts';
 import { dumpJobs } from './kill/dump.ts';
 import { type Call, type FinalJob, saveHistory } from './checker/history.ts';
 import { Ledger } from './kill/ledger.ts';
@@ -151,17 +151,23 @@ function stopProblems(server: TestServer, tookMs: number): string[] {
   return problems;
 }
 
+/**
+ * That none is queued and none is running are two questions, and between them a job may move from one to the other.
+ * Only what has ended stays so: when both answers are no, each job is asked.
+ */
 async function untilAllEnded(server: TestServer): Promise<void> {
   const deadlineMs = performance.now() + DRAIN_WITHIN_MS;
   while (performance.now() < deadlineMs) {
-    const open = await Promise.all(
-      ['queued', 'running'].map((status) =>
-        server.head.get<{ jobs: unknown[] }>(`/jobs?status=${status}&limit=1`),
-      ),
-    );
-    if (open.every((answer) => answer.status === 200 && answer.body.jobs.length === 0)) return;
+    if ((await noneIn(server, 'queued', 'running')) && (await dumpJobs(server.head)).every(isFinal)) return;
     await sleep(100);
   }
+}
+
+async function noneIn(server: TestServer, ...states: readonly string[]): Promise<boolean> {
+  const answers = await Promise.all(
+    states.map((state) => server.head.get<{ jobs: unknown[] }>(`/jobs?status=${state}&limit=1`)),
+  );
+  return answers.every((answer) => answer.status === 200 && answer.body.jobs.length === 0);
 }
 
 function keepEvidence(

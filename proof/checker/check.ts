@@ -24,6 +24,10 @@ export interface Violation {
 
 const FINAL_STATES: ReadonlySet<string> = new Set(['done', 'failed', 'dead', 'cancelled', 'skipped']);
 
+export function isFinal(job: FinalJob): boolean {
+  return FINAL_STATES.has(job.state);
+}
+
 /** Everything that the calls' callers and the final store cannot both be right about. */
 export function check(calls: readonly Call[], finals: readonly FinalJob[]): Violation[] {
   const byId = new Map(finals.map((job) => [job.id, job]));
@@ -101,7 +105,7 @@ function checkAttempts(job: FinalJob, own: readonly Call[]): Violation[] {
 /** I44: once faults stop, nothing stays unfinished. */
 function checkLiveness(finals: readonly FinalJob[]): Violation[] {
   return finals
-    .filter((job) => !FINAL_STATES.has(job.state))
+    .filter((job) => !isFinal(job))
     .map((job) => ({
       rule: 'not_final',
       subject: job.id,
