@@ -6,6 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { openJournal } from '../files/journal.ts';
 import type { Pass } from '../files/place.ts';
 import { openProjection } from '../files/projection.ts';
+import { yieldToOthers } from '../runtime/background.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { answer } from '../runtime/thread.ts';
 import type { FeedPlace, Reader } from '../store/store.ts';
@@ -39,6 +40,7 @@ const CLOSING_PASSES = 60;
 
 // The launcher loads this file outside of a thread, to have it compiled.
 if (parentPort !== null) {
+  yieldToOthers();
   answer(parentPort, await openMethods(workerData as FilesData));
   // A server that is killed would never write the cache of its compiled code.
   flushCompileCache();
