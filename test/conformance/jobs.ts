@@ -39,6 +39,29 @@ export function jobTopics(each: Each): void {
     assert.deepEqual(await store.read.jobById(extreme.job.id), edge);
   });
 
+  each('reads of a ready job what stands in its row, plain or with any field set', async ({ store }) => {
+    const target = 'any';
+    const { state: _state, target: _target, ...others } = EXTREME;
+    const made = await insert(store, [
+      row(),
+      row({ ...EXTREME, state: 'queued', target, retryOf: 7 }),
+      ...Object.entries(others).map(([field, value]) => row({ [field]: value })),
+    ]);
+    const best = made.toSorted((a, b) => b.priority - a.priority || a.no - b.no);
+    const { all, ofType } = await store.transaction(0, async (tx) => ({
+      all: await tx.readyJobs(target, 100),
+      ofType: await tx.readyJobsOfType(target, 0, 100),
+    }));
+    assert.deepEqual(
+      all.map(({ job }) => job),
+      best,
+    );
+    assert.deepEqual(
+      ofType.map(({ job }) => job),
+      best.filter(({ typeNo }) => typeNo === 0),
+    );
+  });
+
   each(
     'prints rows as the journal has them, except where a schedule or a comment is to be told of',
     async ({ store }) => {

@@ -106,4 +106,7 @@ export const EXTREME: Partial<Omit<Job, 'no' | 'id'>> = {
   watched: true,
   retryAt: BIG,
   comments: 9,
+  approval: 'needed',
+  cause: 'timeout',
+  leaseSpanMs: BIG,
 };

@@ -125,6 +125,11 @@ export const jobShapes = perDialect((dialect) => {
   };
 });
 
+/** The column of a job's field. */
+export function columnOf(field: string): string {
+  return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
 /** The columns to select, in the order that `jobFrom` reads them. */
 export const JOB_COLUMNS: string = JOB_RAW.columns.map(([name]) => `job.${name}`).join(', ');
 export const JOB_WIDTH: number = JOB_RAW.columns.length;

@@ -3,8 +3,9 @@
 import { CHANGING } from '../../domain/job-changes.ts';
 import type { PrintedRow } from '../store.ts';
 import { byNumber, perDialect, type Sql } from './driver.ts';
+import { columnOf } from './job-row.ts';
 
-const columns = CHANGING.map((field) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+const columns = CHANGING.map(columnOf);
 
 const printed = perDialect((dialect) => {
   const array = dialect === 'sqlite' ? 'json_array' : 'json_build_array';
