@@ -40,14 +40,43 @@ export function jobJson(job: Job, details: JobDetails, extra = ''): string {
 }
 
 function shownAlways(job: Job, { input, comments }: JobDetails): string {
+  const isBare = comments.length === 0 && input.tags.length === 0;
   return (
     `"id":"${escaped(job.id)}","no":${job.no},"target":"${escaped(job.target)}",${STATE_FIELDS[job.state]}` +
-    `,"createdAt":"${iso(job.createdAt)}","updatedAt":"${iso(job.updatedAt)}` +
-    `","createdBy":"${escaped(job.createdBy)}","claimedBy":${quotedOrNull(job.claimedBy)}` +
-    `,"leaseUntil":${timeOrNull(job.leaseUntil)},"attempts":${job.attempts},"maxAttempts":${job.maxAttempts}` +
-    commentsField(comments) +
-    `,"priority":${job.priority},"leaseMs":${job.leaseMs}` +
-    (input.tags.length === 0 ? ',"tags":[]' : `,"tags":${JSON.stringify(input.tags)}`)
+    `,"createdAt":"${iso(job.createdAt)}${isBare ? bareRest(job) : restOf(job, comments, input.tags)}`
+  );
+}
+
+const NO_TAGS: JobInput['tags'] = [];
+
+/** Jobs that are shown together are mostly alike in this: it is put together once for all of them. */
+let lastShown: { readonly job: Job; readonly rest: string } | null = null;
+
+function bareRest(job: Job): string {
+  if (lastShown === null || !areAlike(lastShown.job, job))
+    lastShown = { job, rest: restOf(job, NO_COMMENTS, NO_TAGS) };
+  return lastShown.rest;
+}
+
+function areAlike(a: Job, b: Job): boolean {
+  return (
+    a.updatedAt === b.updatedAt &&
+    a.createdBy === b.createdBy &&
+    a.claimedBy === b.claimedBy &&
+    a.leaseUntil === b.leaseUntil &&
+    a.attempts === b.attempts &&
+    a.maxAttempts === b.maxAttempts &&
+    a.priority === b.priority &&
+    a.leaseMs === b.leaseMs
+  );
+}
+
+function restOf(job: Job, comments: JobDetails['comments'], tags: JobInput['tags']): string {
+  return (
+    `","updatedAt":"${iso(job.updatedAt)}","createdBy":"${escaped(job.createdBy)}"` +
+    `,"claimedBy":${quotedOrNull(job.claimedBy)},"leaseUntil":${timeOrNull(job.leaseUntil)}` +
+    `,"attempts":${job.attempts},"maxAttempts":${job.maxAttempts}${commentsField(comments)}` +
+    `,"priority":${job.priority},"leaseMs":${job.leaseMs},"tags":${JSON.stringify(tags)}`
   );
 }
 
@@ -89,11 +118,11 @@ function retryField(job: Job): string {
 }
 
 function storedJson(job: Job, { input, result, error }: JobDetails): string {
+  const isNew = result === null && error === null;
   return (
     (input.spec === null ? NO_SPEC : `,"spec":${input.spec}`) +
     (input.meta === null ? NO_META : `,"meta":${input.meta}`) +
-    (result === null ? ',"result":null' : `,"result":${result}`) +
-    (error === null ? ',"error":null' : `,"error":${error}`) +
+    (isNew ? NO_OUTCOME : `,"result":${result},"error":${error}`) +
     jsonField('params', input.params) +
     jsonField('budget', input.budget) +
     jsonField('progress', job.progress)
@@ -103,6 +132,7 @@ function storedJson(job: Job, { input, result, error }: JobDetails): string {
 /** v0 shows a job without a spec as an empty text, and one without meta as an empty object. */
 const NO_SPEC = ',"spec":""';
 const NO_META = ',"meta":{}';
+const NO_OUTCOME = ',"result":null,"error":null';
 
 /** What only the holder of the lease may see. */
 export function forHolder(job: Job): string {
