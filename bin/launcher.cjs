@@ -37,10 +37,11 @@ function compileAhead(cache, entry) {
   var flags = [
     '--heap-growing-percent=100',
     '--no-allocation-site-pretenuring',
+    '--no-parallel-scavenge',
     '--semi-space-growth-factor=1',
   ];
   var thread = ['app/files-thread.ts', 'store/sqlite-reader.ts'];
-  compile(cache, entry, flags.slice(0, 2), thread);
+  compile(cache, entry, flags.slice(0, 3), thread);
   compile(cache, entry, flags, thread);
 }
 
