@@ -22,8 +22,13 @@ test('both databases have the same tables, columns, nulls and indexes', {
   const [sqlite, postgres] = [sqliteSchema(), await postgresSchema()];
   assert.ok(sqlite.columns.length > 100 && sqlite.indexes.length > 20, 'the schema was not read');
   assert.deepEqual(sqlite.columns, postgres.columns);
-  assert.deepEqual(sqlite.indexes, postgres.indexes);
+  assert.deepEqual(sqlite.indexes.map(withoutNumber), postgres.indexes.map(withoutNumber));
 });
+
+/** SQLite ends every entry of an index with the row's number, named or not. */
+function withoutNumber(index: string): string {
+  return index.replace(/, no\)$/, ')');
+}
 
 test('no statement asks the database what time it is, but the one that measures its clock', () => {
   const asking =

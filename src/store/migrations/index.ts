@@ -4,6 +4,7 @@ import { scheduler } from './0003_scheduler.ts';
 import { leanStates } from './0004_lean_states.ts';
 import { feedInFlush } from './0005_feed_in_flush.ts';
 import { eventsInFlush } from './0006_events_in_flush.ts';
+import { leanIndexes } from './0007_lean_indexes.ts';
 import type { Migration } from './migration.ts';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -13,4 +14,5 @@ export const MIGRATIONS: readonly Migration[] = [
   leanStates,
   feedInFlush,
   eventsInFlush,
+  leanIndexes,
 ];
