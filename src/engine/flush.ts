@@ -81,7 +81,7 @@ async function read(
     readHeads(),
   ]);
   if (revision !== routing.revision) throw new StaleRouting();
-  for (const job of named) ledger.load(job);
+  for (const job of named) ledger.loadNamed(job);
 }
 
 function decideOne(

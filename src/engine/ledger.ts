@@ -49,16 +49,20 @@ export class Ledger {
   }
 
   load(job: Job): Job {
-    const known = this.#entries.get(job.no);
-    if (known !== undefined) return known.after;
-    this.#enter(job);
-    return job;
+    return this.#entryOf(job).after;
   }
 
-  #enter(job: Job): void {
+  /** A job that commands may name: only such can be found by their id. */
+  loadNamed(job: Job): void {
+    this.#byId.set(job.id, this.#entryOf(job));
+  }
+
+  #entryOf(job: Job): Entry {
+    const known = this.#entries.get(job.no);
+    if (known !== undefined) return known;
     const entry: Entry = { before: job, after: job };
     this.#entries.set(job.no, entry);
-    this.#byId.set(job.id, entry);
+    return entry;
   }
 
   find(id: string): Job | null {
@@ -101,7 +105,7 @@ export class Ledger {
     const nos = await tx.insertJobs(rows);
     return rows.map((row, i) => {
       const job: Job = { no: nos[i] as number, ...row.job };
-      this.#enter(job);
+      this.loadNamed(job);
       this.#entered(job);
       this.#tell(job, job.updatedAt, event(row));
       return job;

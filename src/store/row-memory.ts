@@ -14,7 +14,6 @@ export class RowMemory<Known> {
   }
 
   keep(id: string, known: Known): void {
-    this.#rows.delete(id);
     this.#rows.set(id, known);
     if (this.#rows.size <= CAPACITY) return;
     for (const oldest of this.#rows.keys()) {
