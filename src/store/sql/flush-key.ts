@@ -7,4 +7,11 @@ export const flushKey = perDialect((dialect) =>
   dialect === 'sqlite' ? '(select coalesce(max(no), 0) + 1 from flush)' : 'pg_current_xact_id()::text',
 );
 
+/** The key as rows note it, with the comma behind it: SQLite puts both together once for all rows of a statement. */
+export const flushNote = perDialect((dialect) =>
+  dialect === 'sqlite'
+    ? "(select (coalesce(max(no), 0) + 1) || ',' from flush)"
+    : "(pg_current_xact_id()::text || ',')",
+);
+
 export const entriesByKey = byNumber('select entries from flush', 'key');

@@ -11,7 +11,7 @@ import type {
   State,
 } from '../../domain/job.ts';
 import { perDialect, type Row, type Shape, type Value } from './driver.ts';
-import { flushKey } from './flush-key.ts';
+import { flushNote } from './flush-key.ts';
 
 type Column = Shape['columns'][number];
 
@@ -107,15 +107,15 @@ export const JOB_RARELY: Shape = { table: 'job', columns: [NO, ...RARELY] };
 
 /** The shapes in which a row changes. Each leaves a note of the flush that tells what happened. */
 export const jobShapes = perDialect((dialect) => {
-  const key = flushKey({ dialect });
-  const noted = `flushes = job.flushes || ${key} || ','`;
+  const note = flushNote({ dialect });
+  const noted = `flushes = job.flushes || ${note}`;
   const shape = (columns: readonly Column[], derived: string): Shape => ({
     table: 'job',
     columns: [NO, ...columns],
     derived: `${derived}${noted}`,
   });
   return {
-    insert: { table: 'job', columns: ALL, given: [['flushes', `${key} || ','`]] } satisfies Shape,
+    insert: { table: 'job', columns: ALL, given: [['flushes', note]] } satisfies Shape,
     often: shape(OFTEN, ''),
     claim: shape(CLAIM, 'token_used = 0, progress = null, '),
     ending: shape(
