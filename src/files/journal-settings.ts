@@ -2,7 +2,7 @@
 
 import type { Clock } from '../domain/ports.ts';
 import type { Schedule } from '../domain/schedule.ts';
-import type { FeedEvent, Reads } from '../store/store.ts';
+import type { FeedEntry, Reads } from '../store/store.ts';
 import { printLine } from './journal-line.ts';
 import type { ScheduleStep } from './schedule-rounds.ts';
 
@@ -28,7 +28,7 @@ export class Settings {
   }
 
   /** The lines that say what changed. A new job may be the first of a new type, so new jobs look at once. */
-  async changes(events: readonly FeedEvent[]): Promise<string> {
+  async changes(events: readonly FeedEntry[]): Promise<string> {
     const now = this.#clock.now();
     const due = now - this.#lookedAt >= LOOK_EVERY_MS;
     if (!due && !events.some((event) => event.seq === 1)) return '';

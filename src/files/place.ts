@@ -1,6 +1,6 @@
 /** How far a projection has come in the feed, and whether the feed still is the one it followed. */
 
-import type { FeedEvent, FeedPlace, Reads } from '../store/store.ts';
+import type { FeedEntry, FeedPlace, Reads } from '../store/store.ts';
 
 export const START: FeedPlace = { pos: 0, ordinal: 0 };
 
@@ -11,7 +11,7 @@ export interface Mark extends FeedPlace {
   readonly at: number;
 }
 
-export function markOf(event: FeedEvent): Mark {
+export function markOf(event: FeedEntry): Mark {
   return { pos: event.pos, ordinal: event.ordinal, jobNo: event.jobNo, seq: event.seq, at: event.at };
 }
 
@@ -24,11 +24,11 @@ export function isAfter(a: FeedPlace, b: FeedPlace): boolean {
 }
 
 /** False when the database is behind the mark or says something else happened there: it was restored from a backup. */
-export async function continues(read: Pick<Reads, 'feed'>, mark: Mark | null): Promise<boolean> {
+export async function continues(read: Pick<Reads, 'entries'>, mark: Mark | null): Promise<boolean> {
   if (mark === null) return true;
-  const [event] = await read.feed({ pos: mark.pos, ordinal: mark.ordinal - 1 }, 1);
+  const [event] = await read.entries({ pos: mark.pos, ordinal: mark.ordinal - 1 }, 1);
   if (event === undefined) return false;
-  // A later event there means that the marked one was pruned.
+  // A later event there means that the marked one was pruned, and its flush with it.
   return isAfter(event, mark) || (event.jobNo === mark.jobNo && event.seq === mark.seq);
 }
 

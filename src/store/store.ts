@@ -146,7 +146,7 @@ export interface Tx extends SchedulingTx {
   /** Rows that keep the numbers they had. */
   insertJobsRaw(rows: readonly { readonly job: Job; readonly input: JobInput }[]): MaybePromise<void>;
   /** Events that keep their sequence and their place in the feed. */
-  insertFeedRaw(events: readonly (JobEvent & FeedPlace)[]): MaybePromise<void>;
+  insertFeedRaw(events: readonly FeedEntry[]): MaybePromise<void>;
   insertEventsRaw(events: readonly JobEvent[]): MaybePromise<void>;
   insertTypeRaw(type: JobType): MaybePromise<void>;
 }
@@ -166,7 +166,9 @@ export interface Reads extends SchedulingReads {
   commentsOf(jobNo: number): MaybePromise<JobComment[]>;
   eventsOf(jobNo: number, afterSeq: number, limit: number): MaybePromise<JobEvent[]>;
   logsOf(jobNo: number, afterNo: number, limit: number): MaybePromise<StoredLog[]>;
-  /** Committed events after a place in the feed, in feed order. */
+  /** Committed events after a place in the feed, in feed order, also those of jobs that were pruned since. */
+  entries(after: FeedPlace, limit: number): MaybePromise<FeedEntry[]>;
+  /** Those of jobs that are still there, with the names of the jobs. */
   feed(after: FeedPlace, limit: number): MaybePromise<FeedEvent[]>;
   /** The last place in the feed that is taken. */
   feedEnd(): MaybePromise<FeedPlace>;
@@ -295,7 +297,8 @@ export interface FeedPlace {
   readonly pos: number;
   readonly ordinal: number;
 }
-export interface FeedEvent extends JobEvent, FeedPlace {
+export interface FeedEntry extends JobEvent, FeedPlace {}
+export interface FeedEvent extends FeedEntry {
   readonly jobId: string;
   readonly target: string;
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JobEvent } from '../../src/domain/event.ts';
-import { entriesFrom, entriesText, eventsOfJob } from '../../src/store/sql/event-row.ts';
+import { entriesText, eventsOfJob, pushEntries } from '../../src/store/sql/event-row.ts';
+import type { FeedEntry, FeedPlace } from '../../src/store/store.ts';
 
 const CLAIMED: JobEvent = {
   jobNo: 7,
@@ -28,11 +29,22 @@ const VARIED: readonly JobEvent[] = [
   { ...CLAIMED, at: 6 },
 ];
 
+/** What the flush at place 3 tells. */
+function entriesFrom(
+  text: string,
+  after: FeedPlace = { pos: 2, ordinal: 5 },
+  limit = Number.MAX_SAFE_INTEGER,
+): FeedEntry[] {
+  const entries: FeedEntry[] = [];
+  pushEntries(entries, text, 3, after, limit);
+  return entries;
+}
+
 test('a flush tells every event as it was, at its place', () => {
   const entries = entriesFrom(entriesText(VARIED, (place) => place));
   assert.deepEqual(
     entries,
-    VARIED.map((event, ordinal) => ({ ...event, ordinal })),
+    VARIED.map((event, ordinal) => ({ ...event, pos: 3, ordinal })),
   );
 });
 
@@ -43,6 +55,16 @@ test('a flush keeps the places of events between which others are missing', () =
     entries.map(({ ordinal }) => ordinal),
     places,
   );
+});
+
+test('a flush tells what comes after a place, and no more than is wanted', () => {
+  const places = [0, 1, 4, 5, 9, 10, 11, 12, 20, 21, 22, 30];
+  const text = entriesText(VARIED, (place) => places[place] ?? 0);
+  const all = entriesFrom(text);
+  for (const [i, ordinal] of places.entries()) {
+    assert.deepEqual(entriesFrom(text, { pos: 3, ordinal }), all.slice(i + 1));
+    assert.deepEqual(entriesFrom(text, { pos: 3, ordinal }, 2), all.slice(i + 1, i + 3));
+  }
 });
 
 test('what happens alike to a thousand jobs is told once', () => {

@@ -1,6 +1,7 @@
 /** How an event lies in its flush, in the row of its job, and in a row of its own. */
 
 import type { JobEvent } from '../../domain/event.ts';
+import type { FeedEntry, FeedPlace } from '../store.ts';
 import { perDialect, type Row, type Shape } from './driver.ts';
 
 export const EVENT: Shape = {
@@ -90,16 +91,24 @@ export function entriesText(events: readonly JobEvent[], ordinalOf: (place: numb
   return `[${groups.join(',')}]`;
 }
 
-export interface Entry extends JobEvent {
-  readonly ordinal: number;
-}
-
-export function entriesFrom(text: string): Entry[] {
-  return (JSON.parse(text) as Group[]).flatMap(([ordinal, at, kind, by, facts, jobNos, seqs]) =>
-    jobNos.map(
-      (jobNo, i): Entry => ({ ordinal: ordinal + i, jobNo, seq: seqs[i] as number, at, kind, by, facts }),
-    ),
-  );
+/**
+ * Adds what a flush tells after a place, until there are `limit` of them. Each is made once and in one shape, and
+ * those of a group share their facts: the journal reads a hundred thousand in a second.
+ */
+export function pushEntries(
+  entries: FeedEntry[],
+  text: string,
+  pos: number,
+  after: FeedPlace,
+  limit: number,
+): void {
+  const next = pos === after.pos ? after.ordinal + 1 : 0;
+  for (const [ordinal, at, kind, by, facts, jobNos, seqs] of JSON.parse(text) as Group[]) {
+    for (let i = Math.max(0, next - ordinal); i < jobNos.length && entries.length < limit; i++) {
+      const jobNo = jobNos[i] as number;
+      entries.push({ pos, ordinal: ordinal + i, jobNo, seq: seqs[i] as number, at, kind, by, facts });
+    }
+  }
 }
 
 /** What a flush tells of one job. */

@@ -14,7 +14,7 @@ import type {
 } from '../store.ts';
 import { detailsOf, outcomesOf } from './details.ts';
 import { byNumber, type Row, type Sql, type Value } from './driver.ts';
-import { feed, feedEnd } from './feed.ts';
+import { entries, feed, feedEnd } from './feed.ts';
 import { eventsOf } from './history.ts';
 import { JOB_COLUMNS, jobFrom } from './job-row.ts';
 import { printedRows } from './printed-row.ts';
@@ -71,6 +71,7 @@ export function readsOver(sql: Sql): Reads {
           [jobNo, afterNo, limit],
         )
       ).map(logFrom),
+    entries: (after, limit) => entries(sql, after, limit),
     feed: (after, limit) => feed(sql, after, limit),
     feedEnd: () => feedEnd(sql),
     counts: async () =>
