@@ -5,7 +5,7 @@ import type { JobEvent } from '../domain/event.ts';
 import type { JobComment, JobInput, Outcome } from '../domain/job.ts';
 import { CHANGING, type ChangingJob, type FixedJob } from '../domain/job-changes.ts';
 import type { Schedule } from '../domain/schedule.ts';
-import type { FeedEvent, FeedPlace, JobType, Pool, Routing } from '../store/store.ts';
+import type { FeedPlace, JobType, Pool, Routing } from '../store/store.ts';
 import type { ApprovalRow, Run } from '../store/types/scheduling.ts';
 
 export interface EventLine extends FeedPlace {
@@ -51,34 +51,6 @@ export const EVENT_START = '{"pos":';
 
 export function printLine(line: Exclude<JournalLine, EventLine>): string {
   return `${JSON.stringify(line)}\n`;
-}
-
-/** What the line of an event tells of its job; `row` is printed already. */
-export interface Told extends Pick<EventLine, 'fixed' | 'input' | 'outcome' | 'comments' | Origin> {
-  readonly row: string;
-}
-export type Origin = 'after' | 'run' | 'gate';
-
-/** Put together by hand, since it is done twice for every job. */
-export function printEvent(event: FeedEvent, told: Told | null): string {
-  const { pos, ordinal, jobNo, seq, at, kind, facts } = event;
-  const by = JSON.stringify(event.by);
-  const about = facts === null ? 'null' : JSON.stringify(facts);
-  const start = `${EVENT_START}${pos},"ordinal":${ordinal},"event":{"jobNo":${jobNo},"seq":${seq},"at":${at},"kind":"${kind}","by":${by},"facts":${about}}`;
-  if (told === null) return `${start}}\n`;
-  const { row, fixed, input, after, outcome, run, gate, comments } = told;
-  const rest = `${printed('input', input)}${printed('after', after)}${printed('outcome', outcome)}${printed('run', run)}${printed('gate', gate)}${printed('comments', comments)}`;
-  return `${start},"row":${row}${printed('fixed', fixed && thinFixed(fixed))}${rest}}\n`;
-}
-
-function printed(name: string, value: object | undefined): string {
-  return value === undefined ? '' : `,"${name}":${JSON.stringify(value)}`;
-}
-
-/** As the database prints it. */
-export function printRow(job: ChangingJob): string {
-  const values = CHANGING.map((field) => job[field]);
-  return JSON.stringify(values.map((value) => (typeof value === 'boolean' ? Number(value) : value)));
 }
 
 /** Null when the text is no line of a journal. */
@@ -154,7 +126,7 @@ const OLD_DEFAULTS = {
   approval: 'none',
   cause: null,
 } as const;
-// Most of these are null for most jobs; leaving those out shortens the journal.
+/** What is null for most jobs is not printed. */
 const FIXED_DEFAULTS = {
   timeoutMs: null,
   retryOf: null,
@@ -165,26 +137,3 @@ const FIXED_DEFAULTS = {
   pool: null,
   concurrencyKey: null,
 } as const;
-
-function thinFixed(job: FixedJob): object {
-  return {
-    id: job.id,
-    typeNo: job.typeNo,
-    target: job.target,
-    createdAt: job.createdAt,
-    createdBy: job.createdBy,
-    leaseMs: job.leaseMs,
-    timeoutMs: job.timeoutMs ?? undefined,
-    retryMode: job.retryMode,
-    retryMax: job.retryMax,
-    backoffMs: job.backoffMs,
-    retryCount: job.retryCount,
-    retryOf: job.retryOf ?? undefined,
-    rootNo: job.rootNo ?? undefined,
-    parentNo: job.parentNo ?? undefined,
-    scheduleId: job.scheduleId ?? undefined,
-    uniqueKey: job.uniqueKey ?? undefined,
-    pool: job.pool ?? undefined,
-    concurrencyKey: job.concurrencyKey ?? undefined,
-  } satisfies Record<keyof FixedJob, unknown>;
-}

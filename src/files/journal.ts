@@ -3,7 +3,7 @@
 import type { Job } from '../domain/job.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Schedule } from '../domain/schedule.ts';
-import type { FeedEvent, FeedPlace, Store } from '../store/store.ts';
+import type { FeedEntry, FeedPlace, Store } from '../store/store.ts';
 import { RowsAhead } from './journal-ahead.ts';
 import { Compaction } from './journal-compact.ts';
 import { journalTexts } from './journal-entry.ts';
@@ -60,7 +60,8 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
 }
 
 /** A run with a new event may have been opened again since it was looked at; the next look knows. */
-function withoutNews(settled: readonly number[], events: readonly FeedEvent[]): readonly number[] {
+function withoutNews(settled: readonly number[], events: readonly FeedEntry[]): readonly number[] {
+  if (settled.length === 0) return settled;
   const news = new Set(events.map(({ jobNo }) => jobNo));
   return settled.filter((no) => !news.has(no));
 }
@@ -128,7 +129,7 @@ class FeedJournal implements Journal {
   async #writeEvents(): Promise<number> {
     const { read } = this.#options.store;
     const settled = await this.#settlements.look();
-    const events = await read.feed(this.watermark(), PASS_EVENTS);
+    const events = await read.entries(this.watermark(), PASS_EVENTS);
     const pruned = [...this.#pruned];
     const step = await this.#schedules.next();
     const settings = (await this.#settings.changes(events)) + (step === null ? '' : scheduleLines(step));
@@ -140,7 +141,7 @@ class FeedJournal implements Journal {
     if (isIdle) return 0;
     this.#settings.written();
     this.#settlements.written(ends);
-    this.#ahead.written(events);
+    this.#ahead.written();
     this.#pruned = this.#pruned.slice(pruned.length);
     const last = events.at(-1);
     if (last) this.#mark = markOf(last);
@@ -151,7 +152,7 @@ class FeedJournal implements Journal {
 
   async *#texts(
     settings: string,
-    events: readonly FeedEvent[],
+    events: readonly FeedEntry[],
     settled: readonly number[],
     pruned: readonly string[],
   ): AsyncGenerator<string> {

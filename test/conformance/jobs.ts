@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Job, JobInput } from '../../src/domain/job.ts';
-import { printRow } from '../../src/files/journal-line.ts';
+import { printRow } from '../../src/files/journal-print.ts';
 import {
   reasonOf,
   claimNext,

@@ -1,21 +1,23 @@
 import { deepStrictEqual, ok } from 'node:assert';
 import { test } from 'node:test';
 import { CHANGING } from '../../src/domain/job-changes.ts';
-import { parseLine, printEvent, printRow } from '../../src/files/journal-line.ts';
+import { parseLine } from '../../src/files/journal-line.ts';
+import { EventPrinter, printRow } from '../../src/files/journal-print.ts';
 import { allJobs, makeWork, openBench } from './fixture.ts';
 
 test('an event with its row is read back as it was', async () => {
   await using bench = openBench();
   await makeWork(bench);
   const jobs = new Map((await allJobs(bench.store)).map((job) => [job.no, job]));
-  for (const feedEvent of await bench.store.read.feed({ pos: 0, ordinal: 0 }, 1_000)) {
-    const { jobId: _, target: __, pos, ordinal, ...event } = feedEvent;
+  const printer = new EventPrinter();
+  for (const entry of await bench.store.read.entries({ pos: 0, ordinal: 0 }, 1_000)) {
+    const { pos, ordinal, ...event } = entry;
     const job = jobs.get(event.jobNo);
     ok(job);
     const line = { pos, ordinal, event };
-    deepStrictEqual(parseLine(printEvent(feedEvent, null)), line);
+    deepStrictEqual(parseLine(printer.print(entry, null)), line);
     const row = Object.fromEntries(CHANGING.map((field) => [field, job[field]]));
-    deepStrictEqual(parseLine(printEvent(feedEvent, { row: printRow(job) })), { ...line, job: row });
+    deepStrictEqual(parseLine(printer.print(entry, { row: printRow(job) })), { ...line, job: row });
   }
 });
 

@@ -58,7 +58,7 @@ async function rowsOf(bench: Bench): Promise<string[]> {
 /** A journal that comes to one event in each pass, long after it happened. */
 function slowJournalOf(bench: Bench): Promise<Journal> {
   const { identity, read } = bench.store;
-  const slow = { ...read, feed: (after: FeedPlace) => read.feed(after, 1) };
+  const slow = { ...read, entries: (after: FeedPlace) => read.entries(after, 1) };
   return openJournal({ dir: journalDir(bench), store: { identity, read: slow }, clock: bench.clock });
 }
 
@@ -118,6 +118,55 @@ test('a row whose write failed, and every row after a restart, is written again'
   await drain(journal);
   await journal.close();
   deepStrictEqual(await rowsOf(bench), [`${job.no}.3`, `${job.no}.3`]);
+});
+
+test('events of jobs that were pruned before the journal came to them stay out of it', async () => {
+  await using bench = openBench();
+  const drafts = Array.from({ length: 6 }, () => ({ target: 'left-claw' }));
+  const { jobs } = await bench.engine.jobs.create(HEAD, drafts);
+  for (const { id } of jobs) await bench.engine.jobs.comment(HEAD, id, 'hello');
+  const gone = [jobs[0], jobs[2], jobs[5]].flatMap((job) => job?.no ?? []);
+  await bench.store.transaction(0, async (tx) => tx.deleteJobs(gone));
+  const journal = await journalOf(bench);
+  strictEqual(await drain(journal), 12);
+  deepStrictEqual(journal.watermark(), await bench.store.read.feedEnd());
+  await journal.close();
+  deepStrictEqual(await places(bench), await feedPlaces(bench));
+  const named = (await linesOf(bench)).flatMap((line) => ('pos' in line ? [line.event.jobNo] : []));
+  deepStrictEqual([...new Set(named)], [jobs[1]?.no, jobs[3]?.no, jobs[4]?.no]);
+});
+
+test('a job that is pruned while the journal is on its way to its row is not named', async () => {
+  await using bench = openBench();
+  const { jobs } = await bench.engine.jobs.create(HEAD, [{ target: 'any' }, { target: 'any' }]);
+  const { identity, read } = bench.store;
+  const pruning = async (nos: readonly number[]) => {
+    await bench.store.transaction(0, async (tx) => tx.deleteJobs([jobs[0]?.no ?? 0]));
+    return read.jobsByNo(nos);
+  };
+  const store = { identity, read: { ...read, jobsByNo: pruning } };
+  const journal = await openJournal({ dir: journalDir(bench), store, clock: bench.clock });
+  await drain(journal);
+  await journal.close();
+  deepStrictEqual(await rowsOf(bench), [`${jobs[1]?.no}.1`]);
+  deepStrictEqual(await places(bench), await feedPlaces(bench));
+});
+
+test('a pass that finds nothing but pruned jobs is followed by the next', async () => {
+  await using bench = openBench();
+  const nos: number[] = [];
+  for (let i = 0; i < 8; i++) {
+    const drafts = Array.from({ length: 500 }, () => ({ target: 'any' }));
+    nos.push(...(await bench.engine.jobs.create(HEAD, drafts)).jobs.map(({ no }) => no));
+  }
+  await bench.engine.jobs.create(HEAD, [{ target: 'any' }]);
+  await bench.store.transaction(0, async (tx) => tx.deleteJobs(nos));
+  const journal = await journalOf(bench);
+  deepStrictEqual(await journal.runOnce(), { done: 4_000, more: true });
+  deepStrictEqual(await places(bench), []);
+  deepStrictEqual(await journal.runOnce(), { done: 1, more: false });
+  await journal.close();
+  deepStrictEqual(await places(bench), await feedPlaces(bench));
 });
 
 test('a journal that was opened again goes on where it stopped, without a line twice', async () => {

@@ -105,7 +105,7 @@ test('a journal that lags, is killed between its passes and is rewritten meanwhi
     const { identity, read } = bench.store;
     const slow = {
       ...read,
-      feed: (after: FeedPlace, limit: number) => read.feed(after, limit === 256 ? 256 : 2),
+      entries: (after: FeedPlace) => read.entries(after, 2),
     };
     const open = () =>
       journalOf(bench, { store: { identity, read: slow }, segmentBytes: 2_000, compactAboveBytes: 4_000 });
@@ -158,6 +158,32 @@ test('pruned jobs stay away', async () => {
   deepStrictEqual(await everything(other.store), await everything(bench.store));
   deepStrictEqual(await other.store.read.counts(), await bench.store.read.counts());
   await other.store.close();
+});
+
+test('a job that is pruned before the journal has told of its end stays away', async () => {
+  for (const passes of [0, 1, 2, 3, 4]) {
+    await using bench = openBench();
+    const { identity, read } = bench.store;
+    const slow = { ...read, entries: (after: FeedPlace) => read.entries(after, 1) };
+    const journal = await journalOf(bench, { store: { identity, read: slow } });
+    const { jobs } = await bench.engine.jobs.create(HEAD, [{ target: 'left-claw' }]);
+    const id = jobs[0]?.id ?? '';
+    const { job } = await bench.engine.leases.claim(LEFT, id);
+    for (let pass = 0; pass < passes; pass++) await journal.runOnce();
+    await bench.engine.leases.complete(LEFT, id, job.leaseToken, null);
+    await bench.engine.jobs.create(HEAD, [{ target: 'any' }]);
+    await bench.store.transaction(0, async (tx) => {
+      await tx.deleteJobs([job.no]);
+      await tx.addCounts('x', [{ target: 'left-claw', state: 'done', by: -1 }]);
+    });
+    journal.prune([id]);
+    await drain(journal);
+    await journal.close();
+    const { other } = await rebuilt(bench);
+    deepStrictEqual(await everything(other.store), await everything(bench.store));
+    deepStrictEqual(await settingsOf(other.store), await settingsOf(bench.store));
+    await other.store.close();
+  }
 });
 
 test('a journal that ends anywhere gives whole jobs with gap-free histories, and no job it names is missing', async () => {

@@ -1,0 +1,66 @@
+/** What lines tell of jobs beside their rows. */
+
+import type { Job, JobDetails, Outcome } from '../domain/job.ts';
+import type { Reads } from '../store/store.ts';
+import type { EventLine, GateFacts, RunOrigin } from './journal-line.ts';
+import type { Origin } from './journal-print.ts';
+import type { Seen } from './journal-rows.ts';
+
+export type BesideReads = Pick<
+  Reads,
+  'details' | 'outcomes' | 'dependenciesOf' | 'runsByNo' | 'approvalsByNo'
+>;
+
+export interface Beside {
+  /** Of those whose whole row was read. */
+  readonly details: ReadonlyMap<number, JobDetails>;
+  /** Of the others that have one. */
+  readonly outcomes: ReadonlyMap<number, Outcome>;
+  /** Of those that start. */
+  readonly origins: Origins;
+}
+
+type Origins = (jobNo: number) => Pick<EventLine, Origin>;
+
+const NO_DETAILS: Beside['details'] = new Map();
+const NO_OUTCOMES: Beside['outcomes'] = new Map();
+const NO_ORIGIN = {};
+const NO_ORIGINS: Origins = () => NO_ORIGIN;
+
+export async function besideRows(read: BesideReads, news: readonly Seen[]): Promise<Beside> {
+  const whole: Job[] = [];
+  const starting: Job[] = [];
+  const brief: number[] = [];
+  for (const { jobNo, isNew, row } of news) {
+    const job = row?.job ?? null;
+    if (job === null) brief.push(jobNo);
+    else whole.push(job);
+    if (job !== null && isNew) starting.push(job);
+  }
+  return {
+    details: whole.length === 0 ? NO_DETAILS : await read.details(whole),
+    outcomes: brief.length === 0 ? NO_OUTCOMES : await read.outcomes(brief),
+    origins: starting.length === 0 ? NO_ORIGINS : await originsOf(read, starting),
+  };
+}
+
+async function originsOf(read: BesideReads, starting: readonly Job[]): Promise<Origins> {
+  const nosOf = (jobs: readonly Job[]): number[] => jobs.map(({ no }) => no);
+  const after = Map.groupBy(await read.dependenciesOf(nosOf(starting)), (row) => row.jobNo);
+  const runs = new Map<number, RunOrigin>();
+  const ofSchedules = nosOf(starting.filter((job) => job.scheduleId !== null));
+  if (ofSchedules.length > 0)
+    for (const { jobNo, scheduleId, kind, dueAt, triggeredBy } of await read.runsByNo(ofSchedules))
+      runs.set(jobNo, { scheduleId, kind, dueAt, triggeredBy });
+  const gates = new Map<number, GateFacts>();
+  const gated = nosOf(starting.filter((job) => job.approval !== 'none'));
+  if (gated.length > 0)
+    for (const { jobNo, timeoutMs, auto, hash } of await read.approvalsByNo(gated))
+      gates.set(jobNo, { timeoutMs, auto, hash });
+  return (no) => {
+    const parents = after.get(no)?.map(({ parentNo, on }) => ({ parentNo, on }));
+    const run = runs.get(no);
+    const gate = gates.get(no);
+    return { ...(parents && { after: parents }), ...(run && { run }), ...(gate && { gate }) };
+  };
+}
