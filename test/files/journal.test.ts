@@ -184,6 +184,22 @@ test('a journal that was opened again goes on where it stopped, without a line t
   deepStrictEqual(await places(bench), await feedPlaces(bench));
 });
 
+test('a journal whose last event is of a pruned job is opened again as the one of its database', async () => {
+  await using bench = openBench();
+  const { jobs } = await bench.engine.jobs.create(HEAD, [{ target: 'any' }, { target: 'any' }]);
+  const [gone] = jobs;
+  ok(gone);
+  await bench.engine.jobs.comment(HEAD, gone.id, 'the last word');
+  let journal = await journalOf(bench);
+  await drain(journal);
+  await journal.close();
+  await bench.store.transaction(0, async (tx) => tx.deleteJobs([gone.no]));
+  journal = await journalOf(bench);
+  strictEqual(journal.setAside, null);
+  strictEqual(await drain(journal), 0);
+  await journal.close();
+});
+
 test('a line that a crash cut off is removed and written again, wherever it was cut', async () => {
   await using bench = openBench();
   await makeWork(bench);
