@@ -31,8 +31,7 @@ export async function besideRows(read: BesideReads, news: readonly Seen[]): Prom
   const whole: Job[] = [];
   const starting: Job[] = [];
   const brief: number[] = [];
-  for (const { jobNo, isNew, row } of news) {
-    const job = row?.job ?? null;
+  for (const { jobNo, isNew, job } of news) {
     if (job === null) brief.push(jobNo);
     else whole.push(job);
     if (job !== null && isNew) starting.push(job);

@@ -1,11 +1,11 @@
 /** Turns committed events into journal lines that hold all that changed with them. */
 
 import type { Job, Outcome } from '../domain/job.ts';
-import type { FeedEntry } from '../store/store.ts';
+import type { FeedEntry, PrintedRow } from '../store/store.ts';
 import type { RowsAhead } from './journal-ahead.ts';
 import { type Beside, type BesideReads, besideRows } from './journal-beside.ts';
 import { EventPrinter, type Told } from './journal-print.ts';
-import { type Draft, findRows, hasNews, look, type Row, type RowReads, type Seen } from './journal-rows.ts';
+import { type Draft, findRows, hasNews, look, type RowReads, type Seen } from './journal-rows.ts';
 
 /** Jobs whose input and result are in memory at once: each may be a megabyte. */
 const DETAILED_AT_ONCE = 128;
@@ -54,7 +54,8 @@ function print(printer: EventPrinter, drafts: readonly Draft[], beside: Beside):
 
 const NO_OUTCOME: Outcome = { result: null, error: null };
 
-function tell(of: Seen, { seq, text: row, job }: Row, { details, outcomes, origins }: Beside): Told {
+function tell(of: Seen, { seq, text: row }: PrintedRow, { details, outcomes, origins }: Beside): Told {
+  const { job } = of;
   const whole = details.get(of.jobNo);
   const ahead = Math.max(0, seq - of.lastSeq);
   const outcome = whole

@@ -1,5 +1,6 @@
 /** Prints the lines of events. Put together by hand, since it is done twice for every job. */
 
+import type { Outcome } from '../domain/job.ts';
 import { CHANGING, type ChangingJob, type FixedJob } from '../domain/job-changes.ts';
 import type { FeedEntry } from '../store/store.ts';
 import { EVENT_START, type EventLine } from './journal-line.ts';
@@ -37,11 +38,15 @@ function besideRow({ fixed, input, after, outcome, run, gate, comments }: Told):
   if (fixed !== undefined) text += `,"fixed":${JSON.stringify(thinFixed(fixed))}`;
   if (input !== undefined) text += `,"input":${JSON.stringify(input)}`;
   if (after !== undefined) text += `,"after":${JSON.stringify(after)}`;
-  if (outcome !== undefined) text += `,"outcome":${JSON.stringify(outcome)}`;
+  if (outcome !== undefined) text += `,"outcome":${printOutcome(outcome)}`;
   if (run !== undefined) text += `,"run":${JSON.stringify(run)}`;
   if (gate !== undefined) text += `,"gate":${JSON.stringify(gate)}`;
   if (comments !== undefined) text += `,"comments":${JSON.stringify(comments)}`;
   return text;
+}
+
+function printOutcome({ result, error }: Outcome): string {
+  return `{"result":${result === null ? 'null' : JSON.stringify(result)},"error":${error === null ? 'null' : JSON.stringify(error)}}`;
 }
 
 /** As the database prints it. */

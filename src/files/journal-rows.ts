@@ -2,7 +2,7 @@
 
 import type { EventKind } from '../domain/event.ts';
 import type { Job } from '../domain/job.ts';
-import type { FeedEntry, Reads } from '../store/store.ts';
+import type { FeedEntry, PrintedRow, Reads } from '../store/store.ts';
 import type { RowsAhead } from './journal-ahead.ts';
 import { printRow } from './journal-print.ts';
 
@@ -18,14 +18,9 @@ export interface Seen {
   /** The journal has a row of it already. */
   isKnown: boolean;
   /** The row that the journal is to get with this pass. */
-  row: Row | null;
-}
-
-export interface Row {
-  readonly seq: number;
-  readonly text: string;
+  row: PrintedRow | null;
   /** Null when its outcome is all that may have changed beside its row. */
-  readonly job: Job | null;
+  job: Job | null;
 }
 
 /** A line before it is printed. */
@@ -68,7 +63,17 @@ export function look(events: readonly FeedEntry[]): Look {
 
 function firstSight(first: FeedEntry): Seen {
   const { jobNo } = first;
-  return { jobNo, first, isNew: false, ended: false, comments: 0, lastSeq: 0, isKnown: false, row: null };
+  return {
+    jobNo,
+    first,
+    isNew: false,
+    ended: false,
+    comments: 0,
+    lastSeq: 0,
+    isKnown: false,
+    row: null,
+    job: null,
+  };
 }
 
 /** A row that is ahead of these events may have got a result or a comment since. */
@@ -93,19 +98,20 @@ export async function findRows(
     if (of.isNew) whole.push(of.jobNo);
     else if (!of.isKnown) brief.push(of.jobNo);
   }
-  const put = (no: number, row: Row): void => {
-    const of = jobs.get(no);
+  const put = (row: PrintedRow, job: Job | null): void => {
+    const of = jobs.get(row.no);
     if (of === undefined) return;
     of.row = row;
+    of.job = job;
     // The journal itself tells when a run has settled, after its last row.
-    if (row.job === null || row.job.scheduleId === null) ahead?.add(no, row.seq, of.lastSeq);
+    if (job === null || job.scheduleId === null) ahead?.add(row.no, row.seq, of.lastSeq);
   };
   if (brief.length > 0) {
     const rows = await read.printedRows(brief);
-    for (const { no, seq, text } of rows) put(no, { seq, text, job: null });
+    for (const row of rows) put(row, null);
     if (rows.length < brief.length) for (const no of brief) if (jobs.get(no)?.row === null) whole.push(no);
   }
   if (whole.length > 0)
     for (const job of await read.jobsByNo(whole))
-      put(job.no, { seq: job.seq, text: printRow(shown(job)), job });
+      put({ no: job.no, seq: job.seq, text: printRow(shown(job)) }, job);
 }
