@@ -7,6 +7,10 @@ import { createJob, expectRefusal, expectStatus, sharedServer, type Start } from
 
 const ROTATED = 'the-second-head-token-0123456789';
 
+interface Description {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
 export function accessCases(start: Start): void {
   suite('access', () => {
     const server = sharedServer(start, { env: { HEAD_TOKENS: `,${ROTATED}, ,` } });
@@ -20,6 +24,21 @@ export function accessCases(start: Start): void {
         strictEqual(Object.keys(body).toSorted().join(), 'ok,status,time,version');
       });
     }
+
+    test('no route has anything under a name with a NUL in it, and none breaks over one', async () => {
+      const { paths } = (await server().head.get<Description>('/openapi.json')).body;
+      const named = Object.entries(paths).filter(([path]) => path.includes('{'));
+      ok(named.length > 20, `${named.length} routes take a name`);
+      for (const [path, methods] of named) {
+        for (const method of Object.keys(methods)) {
+          const { status } = await server().head.request(
+            method.toUpperCase(),
+            path.replaceAll(/{\w+}/g, '%00'),
+          );
+          ok(status >= 400 && status < 500, `${method} ${path} answered ${status}`);
+        }
+      }
+    });
 
     test('details of health need a token', async () => {
       expectRefusal(await server().anyone.get('/health/details'), 401, 'unauthorized');
