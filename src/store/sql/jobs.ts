@@ -47,15 +47,22 @@ export async function lockJobsByNo(sql: Sql, nos: readonly number[]): Promise<Jo
 // A bare LIMIT parameter makes SQLite compile the statement anew at every call, hence `+ 0`, here and elsewhere.
 // One index head per target, never "target in (…)": at a million rows that is 271 ms against 0.13 ms.
 const ready = perDialect((dialect) => {
-  const lock = locking({ dialect }, 'for update of job skip locked');
-  const from = 'from job join job_input input on input.job_no = job.no';
-  const head = `select ${readyColumns({ dialect })}, ${INPUT_COLUMNS} ${from}`;
-  const order = 'order by job.priority desc, job.no';
+  const input = 'job_input input on input.job_no = job.no';
+  const best = "job.state = 'queued' order by job.priority desc, job.no";
+  const head = `select ${readyColumns({ dialect })}, ${INPUT_COLUMNS} from`;
+  // On PostgreSQL rows that others hold are passed over before anything is done for them, or several servers would
+  // mostly look up inputs of each other's jobs. Two servers at once see disjoint rows.
+  const select = (which: string, limit: string): string =>
+    dialect === 'sqlite'
+      ? `${head} job join ${input} where ${which} and ${best} limit ${limit} + 0`
+      : `${head} (select job.* from job where ${which} and ${best} limit ${limit} + 0 for update skip locked) as job
+         join lateral (select * from job_input where job_no = job.no offset 0) as input on true`;
   return {
-    // Served by job_ready and job_ready_by_type. Two servers at once see disjoint rows.
-    ofTarget: `${head} where job.target = $1 and job.state = 'queued' ${order} limit $2 + 0${lock}`,
-    ofType: `${head} where job.target = $1 and job.type_no = $2 and job.state = 'queued' ${order} limit $3 + 0${lock}`,
-    underClaim: `select ${JOB_COLUMNS}, ${INPUT_COLUMNS} ${from} where job.claim_id = $1 and job.state = 'running' order by job.no`,
+    // Served by job_ready and job_ready_by_type.
+    ofTarget: select('job.target = $1', '$2'),
+    ofType: select('job.target = $1 and job.type_no = $2', '$3'),
+    underClaim: `select ${JOB_COLUMNS}, ${INPUT_COLUMNS} from job join ${input}
+      where job.claim_id = $1 and job.state = 'running' order by job.no`,
   };
 });
 
