@@ -174,3 +174,15 @@ export const UNTOUCHED = {
   comments: 0,
   cause: null,
 } as const satisfies Partial<Job>;
+
+/** What only those jobs have that were made with it. */
+export const UNASKED = {
+  timeoutMs: null,
+  retryOf: null,
+  rootNo: null,
+  parentNo: null,
+  scheduleId: null,
+  uniqueKey: null,
+  pool: null,
+  concurrencyKey: null,
+} as const satisfies Partial<Job>;

@@ -1,4 +1,4 @@
-import { type Job, type JobInput, UNTOUCHED } from '../../src/domain/job.ts';
+import { type Job, type JobInput, UNASKED, UNTOUCHED } from '../../src/domain/job.ts';
 import type { NewRow, Store } from '../../src/store/store.ts';
 
 const EMPTY_INPUT: JobInput = {
@@ -19,24 +19,17 @@ export function row(change: Partial<Omit<Job, 'no'>> = {}, input: Partial<JobInp
   return {
     job: {
       ...UNTOUCHED,
+      ...UNASKED,
       id: `row-${process.pid}-${made}`,
       typeNo: 0,
       target: 'any',
       createdAt: 1_000,
       createdBy: 'test',
       leaseMs: 60_000,
-      timeoutMs: null,
       retryMode: 'requeue',
       retryMax: 0,
       backoffMs: 0,
       retryCount: 0,
-      retryOf: null,
-      rootNo: null,
-      parentNo: null,
-      scheduleId: null,
-      uniqueKey: null,
-      pool: null,
-      concurrencyKey: null,
       state: 'queued',
       updatedAt: 1_000,
       seq: 1,

@@ -1,5 +1,5 @@
 import type { Actor, Claim, JobCommand, LeaseOffer } from '../../src/domain/command.ts';
-import { isFinal, type Job, SETTLED, type State, UNTOUCHED } from '../../src/domain/job.ts';
+import { isFinal, type Job, SETTLED, type State, UNASKED, UNTOUCHED } from '../../src/domain/job.ts';
 
 export const NOW = 1_700_000_000_000;
 export const LEASE_MS = 60_000;
@@ -30,6 +30,7 @@ export function jobIn(state: State, change: Partial<Job> = {}): Job {
 
 const FRESH: Job = {
   ...UNTOUCHED,
+  ...UNASKED,
   no: 1,
   id: 'job-1',
   typeNo: 0,
@@ -37,18 +38,10 @@ const FRESH: Job = {
   createdAt: NOW - 10_000,
   createdBy: 'head',
   leaseMs: LEASE_MS,
-  timeoutMs: null,
   retryMode: 'requeue',
   retryMax: 0,
   backoffMs: 0,
   retryCount: 0,
-  retryOf: null,
-  rootNo: null,
-  parentNo: null,
-  scheduleId: null,
-  uniqueKey: null,
-  pool: null,
-  concurrencyKey: null,
   state: 'queued',
   updatedAt: NOW - 10_000,
   seq: 1,

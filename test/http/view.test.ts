@@ -1,6 +1,6 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert';
 import { suite, test } from 'node:test';
-import { type Job, STATES, UNTOUCHED } from '../../src/domain/job.ts';
+import { type Job, STATES, UNASKED, UNTOUCHED } from '../../src/domain/job.ts';
 import { eventView, forHolder, jobJson, onlyInput, outcomeOf } from '../../src/http/contracts/spine-view.ts';
 
 const INPUT = {
@@ -14,6 +14,7 @@ const INPUT = {
 };
 const JOB: Job = {
   ...UNTOUCHED,
+  ...UNASKED,
   no: 7,
   id: 'a-job',
   typeNo: 0,
@@ -21,18 +22,10 @@ const JOB: Job = {
   createdAt: 1_000,
   createdBy: 'head',
   leaseMs: 300_000,
-  timeoutMs: null,
   retryMode: 'requeue',
   retryMax: 0,
   backoffMs: 0,
   retryCount: 0,
-  retryOf: null,
-  rootNo: null,
-  parentNo: null,
-  scheduleId: null,
-  uniqueKey: null,
-  pool: null,
-  concurrencyKey: null,
   state: 'queued',
   updatedAt: 2_000,
   seq: 1,

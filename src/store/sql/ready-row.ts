@@ -4,22 +4,15 @@
  * any other comes whole, as the text of an array.
  */
 
-import { type Job, UNTOUCHED } from '../../domain/job.ts';
+import { type Job, UNASKED, UNTOUCHED } from '../../domain/job.ts';
 import { perDialect, type Row, type Value } from './driver.ts';
 import { columnOf, JOB_RAW, jobFrom } from './job-row.ts';
 
 /** What is the same in all plain jobs. */
 const PLAIN = {
   ...UNTOUCHED,
-  timeoutMs: null,
+  ...UNASKED,
   retryCount: 0,
-  retryOf: null,
-  rootNo: null,
-  parentNo: null,
-  scheduleId: null,
-  uniqueKey: null,
-  pool: null,
-  concurrencyKey: null,
   waitingFor: 0,
   watched: false,
   approval: 'none',
