@@ -139,13 +139,13 @@ function checkRequest(one: Row): (request: FastifyRequest) => SpineError | null 
     if (body) request.body ??= {};
     if (one.admits && !one.admits(request.actor, request.body)) return new SpineError('unauthorized');
     return (
-      params?.(request.params) ?? unnamed(request) ?? query(request.query) ?? body?.(request.body) ?? null
+      params?.(request.params) ?? nobodysName(request) ?? query(request.query) ?? body?.(request.body) ?? null
     );
   };
 }
 
 /** Nothing has a name with a NUL in it, and PostgreSQL would not even look for one. */
-function unnamed({ url, params }: FastifyRequest): SpineError | null {
+function nobodysName({ url, params }: FastifyRequest): SpineError | null {
   if (!url.includes('%00')) return null;
   // A path has nothing but texts.
   const names = Object.values(params as Readonly<Record<string, string>>);

@@ -67,6 +67,25 @@ suite('a job as it is shown', () => {
     });
   });
 
+  test('shows its own values, however like the one that was shown before', () => {
+    const others: Partial<Job> = {
+      updatedAt: 3_000,
+      createdBy: 'other',
+      claimedBy: 'left-claw',
+      leaseUntil: 4_000,
+      attempts: 1,
+      maxAttempts: 6,
+      priority: 1,
+      leaseMs: 1_000,
+    };
+    const times = new Set(['updatedAt', 'leaseUntil']);
+    for (const [field, value] of Object.entries(others)) {
+      const before = shown({});
+      const expected = times.has(field) ? new Date(Number(value)).toISOString() : value;
+      deepStrictEqual(shown({ [field]: value }), { ...before, [field]: expected });
+    }
+  });
+
   test('[SP-29] speaks of every state in the words of v0', () => {
     const words = STATES.map((state) => `${state}: ${String(shown({ state })['status'])}`);
     deepStrictEqual(words, [

@@ -43,7 +43,7 @@ function shownAlways(job: Job, { input, comments }: JobDetails): string {
   const isBare = comments.length === 0 && input.tags.length === 0;
   return (
     `"id":"${escaped(job.id)}","no":${job.no},"target":"${escaped(job.target)}",${STATE_FIELDS[job.state]}` +
-    `,"createdAt":"${iso(job.createdAt)}${isBare ? bareRest(job) : restOf(job, comments, input.tags)}`
+    `,"createdAt":"${iso(job.createdAt)}"${isBare ? bareRest(job) : restOf(job, comments, input.tags)}`
   );
 }
 
@@ -73,7 +73,7 @@ function areAlike(a: Job, b: Job): boolean {
 
 function restOf(job: Job, comments: JobDetails['comments'], tags: JobInput['tags']): string {
   return (
-    `","updatedAt":"${iso(job.updatedAt)}","createdBy":"${escaped(job.createdBy)}"` +
+    `,"updatedAt":"${iso(job.updatedAt)}","createdBy":"${escaped(job.createdBy)}"` +
     `,"claimedBy":${quotedOrNull(job.claimedBy)},"leaseUntil":${timeOrNull(job.leaseUntil)}` +
     `,"attempts":${job.attempts},"maxAttempts":${job.maxAttempts}${commentsField(comments)}` +
     `,"priority":${job.priority},"leaseMs":${job.leaseMs},"tags":${JSON.stringify(tags)}`

@@ -1,7 +1,7 @@
 /**
  * What a claim reads of a ready job. Most jobs are plain: nobody has held them yet, and they ask for nothing special.
- * Of a row of fifty values each costs as much to fetch as to write, so of a plain one the few are read that differ, and
- * any other comes whole, as the text of an array.
+ * A row has fifty values, and each of them takes time to fetch: of a plain one only those are read in which plain jobs
+ * differ. Any other comes whole, as the text of an array.
  */
 
 import { type Job, UNASKED, UNTOUCHED } from '../../domain/job.ts';
