@@ -22,11 +22,13 @@ import type { Clock, Ids } from './domain/ports.ts';
 import { type OpenEngine, openEngine } from './engine/open.ts';
 import { credentialsOf } from './http/auth.ts';
 import { buildServer } from './http/server.ts';
+import { dataDirWatch } from './loops/keepers.ts';
 import { systemClock } from './runtime/clock.ts';
 import { boundHeap } from './runtime/heap.ts';
 import { systemIds } from './runtime/ids.ts';
 import { giveBackAtRest } from './runtime/rest.ts';
 import { schemaChecker } from './runtime/schemas.ts';
+import { DataDirError } from './store/datadir.ts';
 import { prepareTokens } from './tokens.ts';
 
 const DAY_MS = 86_400_000;
@@ -66,10 +68,12 @@ async function openApp(config: Config, ports: Ports = {}): Promise<App> {
     () => clock.now(),
     ports.log ?? ((line) => void process.stderr.write(`${line}\n`)),
   );
-  const storage = await openStorage(config, clock, ids, (error) => {
-    log.error('The disk refused to make a write durable; stopping', { error });
+  const onFatal = (error: Error): void => {
+    if (error instanceof DataDirError) log.error(error.message);
+    else log.error('The disk refused to make a write durable; stopping', { error });
     ports.onFatal?.(error);
-  });
+  };
+  const storage = await openStorage(config, clock, ids, onFatal);
   try {
     const prepared = prepareTokens(config, randomBytes);
     const files = await openFiles(config, storage, clock, log);
@@ -99,7 +103,7 @@ async function openApp(config: Config, ports: Ports = {}): Promise<App> {
       tickMs: config.tickMs,
       channels:
         config.webhookUrl === null ? [] : [webhook({ url: config.webhookUrl, secret: config.webhookSecret })],
-      files: files.duties,
+      files: storage.dataDir === null ? files.duties : [...files.duties, dataDirWatch(storage.look, onFatal)],
       forget: (ids) => files.forget(ids),
       onError: (loop, error) => log.warn('A background pass failed; it will be tried again', { loop, error }),
     });

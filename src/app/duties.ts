@@ -22,7 +22,7 @@ export interface DutyOptions {
   readonly retentionMs: number;
   readonly tickMs: number;
   readonly channels: readonly Channel[];
-  /** Projections that follow the committed events. */
+  /** Projections that follow the committed events, and whoever looks after the data dir. */
   readonly files: readonly Duty[];
   readonly forget: (ids: readonly string[]) => Promise<void>;
   readonly onError: (name: string, error: unknown) => void;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import type { Clock, Ids } from '../domain/ports.ts';
 import { type DataDir, openDataDir } from '../store/datadir.ts';
+import type { Look } from '../store/datadir-watch.ts';
 import { openSqlite } from '../store/sqlite.ts';
 import type { Store } from '../store/store.ts';
 
@@ -16,6 +17,8 @@ export interface Storage {
   /** Only an embedded installation owns its data dir alone. */
   readonly dataDir: DataDir | null;
   readonly blobFolder: string;
+  /** Says when the data dir is no longer the one that was opened. */
+  readonly look: Look;
   close(): Promise<void>;
 }
 
@@ -38,18 +41,19 @@ export async function openStorage(
       clock,
     });
     const database = { postgresUrl: config.databaseUrl };
-    return { store, database, dataDir: null, blobFolder, close: once(() => store.close()) };
+    const close = once(() => store.close());
+    return { store, database, dataDir: null, blobFolder, look: () => null, close };
   }
   const dataDir = openDataDir(config.dataDir, { random: () => ids.jobId(clock.now()) });
   try {
     const store = openSqlite({ file: dataDir.dbFile, identity: dataDir.identity, onFatal });
-    dataDir.opened();
+    const look = dataDir.opened();
     const close = once(async () => {
       dataDir.closing();
       await store.close();
       dataDir.release();
     });
-    return { store, database: { sqliteFile: dataDir.dbFile }, dataDir, blobFolder, close };
+    return { store, database: { sqliteFile: dataDir.dbFile }, dataDir, blobFolder, look, close };
   } catch (error) {
     dataDir.release();
     throw error;

@@ -84,3 +84,16 @@ export function clockSync(core: Core): Duty {
     },
   };
 }
+
+/** Files that nobody writes to for a while may be gone all the same; their loss is noticed within a second. */
+export function dataDirWatch(look: () => Error | null, onGone: (error: Error) => void): Duty {
+  return {
+    name: 'datadir',
+    everyMs: 500,
+    runOnce: async () => {
+      const gone = look();
+      if (gone !== null) onGone(gone);
+      return { done: 0, more: false };
+    },
+  };
+}

@@ -16,6 +16,7 @@ import path from 'node:path';
 import { checkDatabase } from './datadir-check.ts';
 import { DataDirError, type Names, readTextIfThere, syncFolder, writePrivately } from './datadir-files.ts';
 import { takeLock } from './datadir-lock.ts';
+import { type Look, rememberFiles } from './datadir-watch.ts';
 
 export { DataDirError } from './datadir-files.ts';
 
@@ -29,8 +30,8 @@ export interface DataDir {
   readonly isNew: boolean;
   /** The server before, if there was one, ended by itself and not by a kill. */
   readonly closedInOrder: boolean;
-  /** To be called when the store has been opened: from now on a missing database or log is noticed. */
-  opened(): void;
+  /** To be called when the store has been opened: from now on a missing database or log is noticed, by the look too. */
+  opened(): Look;
   /** To be called before the store is closed in good order. */
   closing(): void;
   /** Lets another server have the data dir. */
@@ -155,11 +156,15 @@ function makeEmpty(file: string): void {
   closeSync(openSync(file, 'a', 0o600));
 }
 
+/** Without one of these the server would write where nobody finds it, or share the data dir with another. */
+const OPEN_FILES = ['spine.db', 'spine.db-wal', 'spine.db-shm', 'spine.lock', 'blobs'];
+
 function marks(names: Names, identity: string): Pick<DataDir, 'opened' | 'closing'> {
   return {
     opened() {
       if (readTextIfThere(names.id) === null) writePrivately(names.id, `${identity}\n`);
       writePrivately(names.open, `${process.pid}\n`);
+      return rememberFiles([names.dir, names.id, ...OPEN_FILES.map((name) => path.join(names.dir, name))]);
     },
     closing() {
       rmSync(names.open, { force: true });

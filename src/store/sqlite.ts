@@ -1,6 +1,7 @@
 /** The embedded store: one file, one writer, durable at every commit. */
 
 import { SpineError } from '../domain/error.ts';
+import { type Look, rememberFiles } from './datadir-watch.ts';
 import { migrateSqlite } from './migrate.ts';
 import type { Row, Sql, Value } from './sql/driver.ts';
 import { readsOver } from './sql/reads.ts';
@@ -13,7 +14,7 @@ export interface SqliteOptions {
   /** A path, or ':memory:' for tests. */
   readonly file: string;
   readonly identity: string;
-  /** The disk no longer tells the truth (a failed sync): nothing may be acknowledged any more. */
+  /** The disk no longer tells the truth (a failed sync, a deleted file): nothing may be acknowledged any more. */
   readonly onFatal?: (error: Error) => void;
 }
 
@@ -50,6 +51,8 @@ class SqliteStore implements Store {
   readonly #turn = new Turn();
   readonly #deferred: unknown[] = [];
   readonly #options: SqliteOptions;
+  /** SQLite goes on writing to a file that was deleted. */
+  readonly #look: Look;
 
   constructor(writer: SqliteConnection, options: SqliteOptions, identity: string) {
     this.#writer = writer;
@@ -59,6 +62,7 @@ class SqliteStore implements Store {
     const inMemory = options.file === ':memory:';
     this.#reader = inMemory ? null : new SqliteConnection(options.file, { readOnly: true });
     this.#reader?.database.exec('pragma cache_size = -16384; pragma trusted_schema = off;');
+    this.#look = rememberFiles(inMemory ? [] : [options.file, `${options.file}-wal`]);
     this.read = readsOver(this.#reader ?? new TakingTurns(writer, this.#turn));
     const tx = transactionOver(writer, {
       // Waiters live in this very process: there is nobody else to tell.
@@ -83,6 +87,7 @@ class SqliteStore implements Store {
         await Promise.all(this.#deferred.splice(0));
         database.exec('commit');
         this.#remembering.ended(true);
+        this.#mustBeThere();
         return value;
       } catch (error) {
         this.#deferred.length = 0;
@@ -102,6 +107,14 @@ class SqliteStore implements Store {
       this.#reader?.database.close();
       this.#writer.database.close();
     });
+  }
+
+  /** A commit into a file that is no longer in its place is never acknowledged. */
+  #mustBeThere(): void {
+    const cause = this.#look();
+    if (cause === null) return;
+    this.#options.onFatal?.(cause);
+    throw new SpineError('store_unavailable', {}, { cause });
   }
 
   #translate(error: unknown): unknown {
