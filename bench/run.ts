@@ -1,67 +1,85 @@
 /**
- * Measures Spine and its peers side by side: npm run bench -- [names…] [--quick] [--runs 3].
+ * Measures Spine and its peers side by side: npm run bench -- [names…] [--quick] [--runs 3], or this checkout and
+ * another one: npm run bench -- [names…] --against <checkout>.
  * The entrants of a bench take turns, so that a busy moment of the machine meets all of them alike.
  */
 
-import { execFile, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { availableParallelism, cpus, tmpdir } from 'node:os';
+import { availableParallelism, cpus } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs, promisify } from 'node:util';
-import { freshDatabase, startPostgres } from '../test/support/postgres.ts';
+import { startPostgres } from '../test/support/postgres.ts';
+import { benchesOf, compare, isOurs, type Side } from './against.ts';
 import type { Bench, Entrant, Size } from './bench.ts';
 import { allBenches } from './benches/all.ts';
+import { AT_LEAST, printedComparison } from './comparison.ts';
+import { type Options, optionsOf, refuseBuilt } from './options.ts';
 import type { Measured } from './phase.ts';
-import { printed, type Report, reportOn } from './report.ts';
+import { printed, reportOn } from './report.ts';
+import { measureTurn } from './turn.ts';
 
-/** Far above the slowest phase. */
-const PHASE_LIMIT_MS = 180_000;
 const QUICK = 8;
-const REASON_CHARS = 2_000;
 
-const execute = promisify(execFile);
-
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { quick: { type: 'boolean', default: false }, runs: { type: 'string' } },
-});
-const runs = wholeRuns(values.runs ?? (values.quick ? '1' : '3'));
+const options = asked(() => optionsOf(process.argv.slice(2)));
+const { runs, against } = options;
 const size: Size = {
-  jobs: (full) => (values.quick ? Math.ceil(full / QUICK) : full),
-  ms: (full) => (values.quick ? Math.ceil(full / QUICK) : full),
+  jobs: (full) => (options.quick ? Math.ceil(full / QUICK) : full),
+  ms: (full) => (options.quick ? Math.ceil(full / QUICK) : full),
 };
-const benches = chosen(allBenches(size), positionals);
+const benches = chosen(allBenches(size), options);
 
-install();
+if (against === null) install();
+else for (const checkout of [join(import.meta.dirname, '..'), against]) asked(() => refuseBuilt(checkout));
 say(
   `${cpus()[0]?.model ?? 'unknown processor'}, ${availableParallelism()} cores, Node ${process.version}; medians of ${runs} runs`,
 );
 const postgres = await startPostgres({ durable: true });
-let valid = true;
 try {
-  for (const bench of benches) {
-    const report = reportOn(bench, await measureAll(bench));
-    valid &&= report.problems.length === 0;
-    show(report);
-  }
+  const fine = await (against === null ? withPeers() : withCheckout(against));
+  if (!fine) process.exitCode = 1;
 } finally {
   await postgres.stop();
 }
-if (!valid) process.exitCode = 1;
 
-function chosen(all: readonly Bench[], names: readonly string[]): Bench[] {
+/** Whether every entrant did its work. */
+async function withPeers(): Promise<boolean> {
+  let valid = true;
+  for (const bench of benches) {
+    const report = reportOn(bench, await measureAll(bench));
+    valid &&= report.problems.length === 0;
+    say('', printed(report), JSON.stringify(report));
+  }
+  return valid;
+}
+
+/** Whether both did their work, and no row of this checkout is slower. */
+async function withCheckout(checkout: string): Promise<boolean> {
+  const known = await benchesOf(checkout, size);
+  const below: string[] = [];
+  let count = 0;
+  let valid = true;
+  const measure = (bench: Bench, entrant: Entrant, side: Side): Promise<Measured> => {
+    process.stderr.write(`${bench.name}: ${entrant.name}, ${side}\n`);
+    return measureTurn(postgres.url, bench, entrant, side === 'here' ? undefined : checkout);
+  };
+  for (const bench of benches) {
+    if (!bench.entrants.some(isOurs)) continue;
+    const comparison = await compare(bench, known, runs, measure);
+    valid &&= comparison.problems.length === 0;
+    count += comparison.rows.length;
+    for (const row of comparison.rows)
+      if (row.below) below.push(`${bench.name}: ${row.entrant}, ${row.measure}: ${row.ratio.toFixed(2)}`);
+    say('', printedComparison(comparison), JSON.stringify(comparison));
+  }
+  say('', `${count} rows compared with ${checkout}; ${below.length} below ${AT_LEAST}.`, ...below);
+  return valid && below.length === 0;
+}
+
+function chosen(all: readonly Bench[], { names }: Options): Bench[] {
   const known = all.map((bench) => bench.name);
   const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length > 0) stop(`There is no bench ${unknown.join(', ')}. There are: ${known.join(', ')}.`);
   return all.filter((bench) => names.length === 0 || names.includes(bench.name));
-}
-
-function wholeRuns(text: string): number {
-  const number = Number(text);
-  if (!Number.isInteger(number) || number < 1 || number > 100)
-    stop(`--runs ${text} is not a number from 1 to 100.`);
-  return number;
 }
 
 /** The peers are needed here only, so they have a folder of their own. */
@@ -87,39 +105,19 @@ async function measureAll(bench: Bench): Promise<Map<string, Measured[]>> {
       process.stderr.write(`${bench.name}, run ${run} of ${runs}: ${entrant.name}\n`);
       const found = measured.get(entrant.name) ?? [];
       // What cannot be run here cannot be run the second time either.
-      if (found[0]?.skipped === undefined) found.push(await measure(bench, entrant));
+      if (found[0]?.skipped === undefined) found.push(await measureTurn(postgres.url, bench, entrant));
     }
   }
   return measured;
 }
 
-/** Every entrant starts in an empty place, in a fresh process. */
-async function measure(bench: Bench, entrant: Entrant): Promise<Measured> {
-  const folder = await mkdtemp(join(tmpdir(), 'spine-bench-'));
-  const database = bench.store === 'postgres' ? await freshDatabase(postgres.url) : null;
+/** What cannot be done as it was asked for is said without a stack. */
+function asked<T>(work: () => T): T {
   try {
-    const task = JSON.stringify({ phase: entrant.phase, place: { folder, url: database?.url ?? null } });
-    const file = join(import.meta.dirname, 'phase.ts');
-    const { stdout, stderr } = await execute(process.execPath, [file, task], { timeout: PHASE_LIMIT_MS });
-    process.stderr.write(stderr);
-    return JSON.parse(stdout) as Measured;
+    return work();
   } catch (error) {
-    return { rates: {}, problem: reason(error) };
-  } finally {
-    await database?.drop();
-    await rm(folder, { recursive: true, force: true });
+    stop(error instanceof Error ? error.message : String(error));
   }
-}
-
-/** What the process said before it ended; its command line says nothing to a reader. */
-function reason(error: unknown): string {
-  const stderr = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : '';
-  return (stderr || String(error)).slice(0, REASON_CHARS);
-}
-
-function show(report: Report): void {
-  say('', printed(report));
-  say(JSON.stringify(report));
 }
 
 function say(...lines: readonly string[]): void {
