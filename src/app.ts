@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { flushCompileCache } from 'node:module';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { type Duties, startDuties } from './app/duties.ts';
@@ -15,14 +16,18 @@ import { type Log, openLog } from './app/log.ts';
 import { announceServer } from './app/server-file.ts';
 import { EXIT, explained } from './app/start-error.ts';
 import { openStorage, type Storage } from './app/storage.ts';
+import type { BlobStore } from './blobs/blobs.ts';
 import { openDiskBlobs } from './blobs/disk.ts';
+import { ownerOf } from './blobs/owner.ts';
 import { webhook } from './channels/webhook.ts';
 import { type Config, describe } from './config.ts';
 import type { Clock, Ids } from './domain/ports.ts';
 import { type OpenEngine, openEngine } from './engine/open.ts';
 import { credentialsOf } from './http/auth.ts';
 import { buildServer } from './http/server.ts';
+import { BlobSweeper } from './loops/blob-sweeper.ts';
 import { dataDirWatch } from './loops/keepers.ts';
+import type { Duty } from './loops/loop.ts';
 import { systemClock } from './runtime/clock.ts';
 import { boundHeap } from './runtime/heap.ts';
 import { systemIds } from './runtime/ids.ts';
@@ -95,6 +100,11 @@ async function openApp(config: Config, ports: Ports = {}): Promise<App> {
       outbox: config.webhookUrl === null ? () => null : noticeOf,
     });
     await storage.store.listen((targets) => wakeWaiters(engine, targets));
+    const blobStore = await openDiskBlobs({
+      folder: storage.blobFolder,
+      newId: () => ids.jobId(engine.now()),
+      now: () => engine.now(),
+    });
     const duties = startDuties({
       core: engine.core,
       clock,
@@ -103,11 +113,16 @@ async function openApp(config: Config, ports: Ports = {}): Promise<App> {
       tickMs: config.tickMs,
       channels:
         config.webhookUrl === null ? [] : [webhook({ url: config.webhookUrl, secret: config.webhookSecret })],
-      files: storage.dataDir === null ? files.duties : [...files.duties, dataDirWatch(storage.look, onFatal)],
+      files: [
+        ...files.duties,
+        ...(storage.dataDir === null ? [] : [dataDirWatch(storage.look, onFatal)]),
+        ...(await blobDuties(config, storage, engine, blobStore, log)),
+      ],
       forget: (ids) => files.forget(ids),
       onError: (loop, error) => log.warn('A background pass failed; it will be tried again', { loop, error }),
     });
-    const parts: Parts = { config, engine, storage, duties, files, tokens: prepared.tokens, log, ids, clock };
+    const { tokens } = prepared;
+    const parts: Parts = { config, engine, storage, blobStore, duties, files, tokens, log, clock };
     const server = await listen(parts).catch(async (error: unknown) => {
       await closeAll(parts);
       throw error;
@@ -133,23 +148,35 @@ interface Parts {
   readonly config: Config;
   readonly engine: OpenEngine;
   readonly storage: Storage;
+  readonly blobStore: BlobStore;
   readonly duties: Duties;
   readonly files: Files;
   readonly tokens: Config['tokens'];
   readonly log: Log;
-  readonly ids: Ids;
   readonly clock: Clock;
   /** They begin when the server listens: what they run may call it. */
   workers?: EmbeddedWorkers;
 }
 
-async function listen(parts: Parts): Promise<FastifyInstance> {
-  const { config, engine, storage, duties, files, tokens, log, ids, clock } = parts;
-  const blobStore = await openDiskBlobs({
-    folder: storage.blobFolder,
-    newId: () => ids.jobId(engine.now()),
-    now: () => engine.now(),
+/** Forgotten artifacts are swept out, unless the folder is another installation's. */
+async function blobDuties(
+  config: Config,
+  { store, blobFolder }: Storage,
+  engine: OpenEngine,
+  blobStore: BlobStore,
+  log: Log,
+): Promise<readonly Duty[]> {
+  const owner = await ownerOf(blobFolder, join(config.dataDir, 'spine.id'), store.identity);
+  if (owner === store.identity) return [new BlobSweeper(engine.core, blobStore)];
+  log.warn('The folder of artifacts belongs to another installation: nothing is swept out of it', {
+    folder: blobFolder,
+    owner,
   });
+  return [];
+}
+
+async function listen(parts: Parts): Promise<FastifyInstance> {
+  const { config, engine, storage, blobStore, duties, files, tokens, log, clock } = parts;
   const server = buildServer({
     engine,
     credentials: credentialsOf(tokens),

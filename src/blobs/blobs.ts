@@ -18,4 +18,15 @@ export interface BlobStore {
   /** Null when there are no such bytes. */
   open(id: string): Promise<{ readonly content: Readable; readonly size: number } | null>;
   remove(id: string): Promise<void>;
+  /** Everything that this server, or one before it, may have put there. */
+  files(): AsyncIterable<StoredFile>;
+  /** Removes a file that was last written to before `before`; answers whether it did. */
+  drop(name: string, before: number): Promise<boolean>;
+}
+
+export interface StoredFile {
+  readonly id: string;
+  readonly name: string;
+  /** An upload that has not ended. */
+  readonly isPart: boolean;
 }

@@ -2,10 +2,10 @@
 
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, open, opendir, readdir, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { SpineError } from '../domain/error.ts';
-import type { BlobStore, StoredBytes } from './blobs.ts';
+import type { BlobStore, StoredBytes, StoredFile } from './blobs.ts';
 
 export interface DiskOptions {
   readonly folder: string;
@@ -33,7 +33,27 @@ export async function openDiskBlobs(options: DiskOptions): Promise<BlobStore> {
     async remove(id) {
       if (ID.test(id)) await rm(pathOf(id), { force: true });
     },
+    files: () => files(folder),
+    drop: (name, before) => drop(join(folder, name), before),
   };
+}
+
+/** Ids as servers make them; whatever else somebody put into the folder is not ours to touch. Spine v0 added an ending. */
+const MADE_NAME = /^([\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12})(\.[A-Za-z\d]{1,16})?$/;
+
+/** A name at a time: the folder may hold millions. */
+async function* files(folder: string): AsyncGenerator<StoredFile> {
+  for await (const { name } of await opendir(folder, { bufferSize: 256 })) {
+    const [, id, ending] = MADE_NAME.exec(name) ?? [];
+    if (id !== undefined) yield { id, name, isPart: ending === PART };
+  }
+}
+
+async function drop(path: string, before: number): Promise<boolean> {
+  const status = await lstat(path).catch(() => null);
+  if (status === null || !status.isFile() || status.mtimeMs >= before) return false;
+  await rm(path, { force: true });
+  return true;
 }
 
 /** Uploads under way are younger; only a crash leaves older ones. */

@@ -40,7 +40,9 @@ export class Pruner implements Duty {
         (this.#options.retentionMs === 0
           ? 0
           : (await tx.dropEmptyFlushes(now - this.#options.retentionMs, WINDOW)) +
-            (await tx.dropOldTicks(now - this.#options.retentionMs, WINDOW))),
+            (await tx.dropOldTicks(now - this.#options.retentionMs, WINDOW)) +
+            (await tx.dropOldMessages(now - this.#options.retentionMs, WINDOW)) +
+            (await tx.dropOldOutbox(now - this.#options.retentionMs, WINDOW))),
     );
     if (this.#options.retentionMs === 0) return { done: swept, more: swept >= WINDOW };
     const pruned = await this.#pruneWindow(now - this.#options.retentionMs);

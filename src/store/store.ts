@@ -136,6 +136,7 @@ export interface Tx extends SchedulingTx {
   postponeOutbox(no: number, runAt: number, error: string): MaybePromise<void>;
   deleteJobs(nos: readonly number[]): MaybePromise<void>;
   dropOldIdempotency(before: number, limit: number): MaybePromise<number>;
+  dropOldOutbox(before: number, limit: number): MaybePromise<number>;
   dropEmptyFlushes(before: number, limit: number): MaybePromise<number>;
   dropFreeKeySlots(limit: number): MaybePromise<number>;
   saveBlob(blob: Blob): MaybePromise<void>;
@@ -197,6 +198,8 @@ export interface Reads extends SchedulingReads {
   outboxSize(): MaybePromise<number>;
   blob(id: string): MaybePromise<Blob | null>;
   blobsOf(jobNo: number): MaybePromise<Blob[]>;
+  /** Which of these ids have a record. */
+  knownBlobs(ids: readonly string[]): MaybePromise<ReadonlySet<string>>;
 }
 
 export interface PrintedRow {

@@ -77,6 +77,8 @@ const VERBS: Record<keyof Tx, true> = {
   nameTick: true,
   addMissed: true,
   dropOldTicks: true,
+  dropOldMessages: true,
+  dropOldOutbox: true,
   insertRuns: true,
   runOf: true,
   setActivity: true,
@@ -283,6 +285,45 @@ export function upkeepTopics(each: Each): void {
       jobIds: ['j'],
     });
     assert.equal(await within(spine, async (tx) => tx.findIdempotent({ principal: 'p', key: 'a' })), null);
+  });
+
+  each('forgets old notices and messages that are dealt with, the oldest first', async (spine) => {
+    const notice = (at: number) => ({ channel: 'webhook', kind: 'k', jobNo: null, body: '{}', at });
+    const mail = (id: string, createdAt: number, status: 'pending' | 'read') => ({
+      id,
+      sender: 'a',
+      recipient: 'b',
+      kind: 'text',
+      subject: null,
+      body: 'x',
+      priority: 0,
+      owner: null,
+      replyTo: null,
+      scheduleId: null,
+      jobNo: null,
+      status,
+      error: null,
+      createdAt,
+      deliveredAt: null,
+      readAt: null,
+      expiresAt: null,
+    });
+    await within(spine, async (tx) => {
+      await tx.addOutbox([notice(1), notice(2), notice(50)]);
+      await tx.insertMessage(mail('unread', 1, 'pending'));
+      for (const at of [2, 3, 50]) await tx.insertMessage(mail(`read ${at}`, at, 'read'));
+    });
+    const passes = [1, 1, 0];
+    for (const done of passes)
+      assert.equal(await within(spine, async (tx) => tx.dropOldOutbox(10, 1)), done, 'notices');
+    for (const done of passes)
+      assert.equal(await within(spine, async (tx) => tx.dropOldMessages(10, 1)), done, 'messages');
+    assert.equal(await spine.store.read.outboxSize(), 1);
+    const left = await spine.store.read.messages({ limit: 9 });
+    assert.deepEqual(
+      left.map(({ id }) => id),
+      ['read 50', 'unread'],
+    );
   });
 
   each('adds up the counters of all lanes and hides what came to nothing', async (spine) => {

@@ -102,6 +102,15 @@ export async function message(sql: Sql, id: string): Promise<Message | null> {
   return row === undefined ? null : messageFrom(row);
 }
 
+/** What nobody has dealt with yet stays. */
+export function dropOldMessages(sql: Sql, before: number, limit: number) {
+  return sql.run(
+    `delete from message where no in (
+       select no from message where created_at < $1 and status <> 'pending' order by no limit $2 + 0)`,
+    [before, limit],
+  );
+}
+
 /** Newest first. */
 export async function messages(
   sql: Sql,

@@ -13,7 +13,7 @@ import type {
   StoredLog,
 } from '../store.ts';
 import { detailsOf, outcomesOf } from './details.ts';
-import { byNumber, type Row, type Sql, type Value } from './driver.ts';
+import { byNumber, type KeyQuery, type Row, type Sql, type Value } from './driver.ts';
 import { entries, feed, feedEnd } from './feed.ts';
 import { eventsOf } from './history.ts';
 import { JOB_COLUMNS, jobFrom } from './job-row.ts';
@@ -143,8 +143,15 @@ export function readsOver(sql: Sql): Reads {
       (await sql.all(`select ${BLOB_COLUMNS} from blob where job_no = $1 order by created_at`, [jobNo])).map(
         blobFrom,
       ),
+    knownBlobs: async (ids) => new Set((await sql.byKeys(KNOWN_BLOBS, ids)).map((row) => row[0] as string)),
   };
 }
+
+const KNOWN_BLOBS: KeyQuery = {
+  one: 'select id from blob where id = $1',
+  many: 'select id from blob where id = any($1::text[])',
+  listed: 'select id from blob where id in (select value from json_each($1))',
+};
 
 /** Each state is read along job_by_state and the pages are merged, so that old jobs never slow the new. */
 async function list(sql: Sql, filter: ListFilter): Promise<Job[]> {

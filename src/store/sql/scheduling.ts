@@ -22,6 +22,7 @@ export function schedulingOver(sql: Sql): SchedulingTx {
     nameTick: (scheduleId, at, jobNo) => schedules.nameTick(sql, scheduleId, at, jobNo),
     addMissed: (rows) => schedules.addMissed(sql, rows),
     dropOldTicks: (before, limit) => schedules.dropOldTicks(sql, before, limit),
+    dropOldMessages: (before, limit) => mail.dropOldMessages(sql, before, limit),
     insertRuns: (rows) => runs.insertRuns(sql, rows),
     runOf: (jobNo) => runs.runOf(sql, jobNo),
     hasTriggered: (jobNo, scheduleId) => runs.hasTriggered(sql, jobNo, scheduleId),

@@ -64,6 +64,7 @@ export function transactionOver(sql: Sql, own: OwnVerbs): Tx {
     postponeOutbox: (no, runAt, error) => upkeep.postponeOutbox(sql, no, runAt, error),
     deleteJobs: (nos) => jobs.deleteJobs(sql, nos),
     dropOldIdempotency: (before, limit) => upkeep.dropOldIdempotency(sql, before, limit),
+    dropOldOutbox: (before, limit) => upkeep.dropOldOutbox(sql, before, limit),
     dropEmptyFlushes: (before, limit) => upkeep.dropEmptyFlushes(sql, before, limit),
     dropFreeKeySlots: (limit) => pools.dropFreeKeySlots(sql, limit),
     saveBlob: (blob) => upkeep.saveBlob(sql, blob),

@@ -99,6 +99,14 @@ export async function postponeOutbox(sql: Sql, no: number, runAt: number, error:
   await sql.run('update outbox set run_at = $2, error = $3 where no = $1', [no, runAt, error]);
 }
 
+/** A notice that nobody took for as long as finished jobs are kept tells of a job that is gone. */
+export function dropOldOutbox(sql: Sql, before: number, limit: number) {
+  return sql.run(
+    'delete from outbox where no in (select no from outbox where created_at < $1 order by no limit $2 + 0)',
+    [before, limit],
+  );
+}
+
 const rowId = perDialect((dialect) => (dialect === 'postgres' ? 'ctid' : 'principal, key'));
 
 export function dropOldIdempotency(sql: Sql, before: number, limit: number) {

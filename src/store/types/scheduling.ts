@@ -140,6 +140,7 @@ export interface SchedulingTx {
   nameTick(scheduleId: string, at: number, jobNo: number): MaybePromise<void>;
   addMissed(rows: readonly Omit<Tick, 'fate' | 'jobNo'>[]): MaybePromise<void>;
   dropOldTicks(before: number, limit: number): MaybePromise<number>;
+  dropOldMessages(before: number, limit: number): MaybePromise<number>;
 
   insertRuns(rows: readonly Run[]): MaybePromise<void>;
   runOf(jobNo: number): MaybePromise<Run | null>;
