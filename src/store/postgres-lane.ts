@@ -4,6 +4,7 @@ import { Client } from 'pg';
 import { PostgresConnection, type Queryable, types } from './postgres-connection.ts';
 import { unavailable } from './postgres-errors.ts';
 import { type KnownRow, RememberingTx } from './postgres-memory.ts';
+import { WAKE_CHANNEL, wakePayload } from './postgres-wake.ts';
 import type { RowMemory } from './row-memory.ts';
 import { transactionOver } from './sql/tx.ts';
 import type { MaybePromise, Tx } from './store.ts';
@@ -17,11 +18,6 @@ interface Line {
   /** Writes that were sent and not waited for yet. */
   readonly deferred: MaybePromise<unknown>[];
 }
-
-export const WAKE_CHANNEL = 'spine_wake';
-
-/** NOTIFY takes 8,000 bytes at most; with more targets than fit, everybody looks. */
-const WAKE_BYTES = 7_000;
 
 export class PostgresLane {
   readonly #url: string;
@@ -122,11 +118,7 @@ async function connect(url: string, memory: RowMemory<KnownRow>, onLost: () => v
   const send = gathering(client);
   const connection = new PostgresConnection({ query: send });
   const notify: Tx['notify'] = async (targets) => {
-    const payload = JSON.stringify(targets);
-    await connection.all('select 1 from pg_notify($1, $2)', [
-      WAKE_CHANNEL,
-      payload.length > WAKE_BYTES ? '[]' : payload,
-    ]);
+    await connection.all('select 1 from pg_notify($1, $2)', [WAKE_CHANNEL, wakePayload(targets)]);
   };
   const deferred: MaybePromise<unknown>[] = [];
   const defer: Tx['defer'] = (write) => {

@@ -5,9 +5,10 @@ import type { Clock } from '../domain/ports.ts';
 import { migratePostgres } from './migrate.ts';
 import { types } from './postgres-connection.ts';
 import { translate } from './postgres-errors.ts';
-import { PostgresLane, WAKE_CHANNEL } from './postgres-lane.ts';
+import { PostgresLane } from './postgres-lane.ts';
 import type { KnownRow } from './postgres-memory.ts';
 import { openPostgresReader, type PostgresReader } from './postgres-reader.ts';
+import { targetsIn, WAKE_CHANNEL } from './postgres-wake.ts';
 import { RowMemory } from './row-memory.ts';
 import type { Reads, Store, Tx } from './store.ts';
 
@@ -23,6 +24,8 @@ const RELISTEN_MS = 1_000;
 
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const client = new Client({ connectionString: options.url, types, connectionTimeoutMillis: 5_000 });
+  // A connection that breaks between two statements has nobody else to tell; the next statement fails.
+  client.on('error', () => undefined);
   await client.connect();
   try {
     await migratePostgres(client);
@@ -111,7 +114,10 @@ class PostgresStore implements Store {
     };
     client.on('error', again);
     client.on('end', again);
-    client.on('notification', (message) => wake(JSON.parse(message.payload ?? '[]') as string[]));
+    client.on('notification', ({ payload }) => {
+      const targets = targetsIn(payload);
+      if (targets !== null) wake(targets);
+    });
     try {
       await client.connect();
       await client.query(`listen ${WAKE_CHANNEL}`);

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { Client } from 'pg';
 import type { JobEvent } from '../../src/domain/event.ts';
 import type { Job } from '../../src/domain/job.ts';
 import type { FeedEvent, FeedPlace, Store } from '../../src/store/store.ts';
@@ -245,6 +246,38 @@ onEvery([POSTGRES], (each) => {
     assert.deepEqual(await heard.promise, ['queue-ü']);
   });
 
+  each('passes over words on the channel that no server has sent', async (spine) => {
+    const heard: string[][] = [];
+    const real = Promise.withResolvers<void>();
+    await spine.store.listen((targets) => {
+      heard.push(targets);
+      real.resolve();
+    });
+    const foreign = [
+      'no JSON',
+      '',
+      'null',
+      '"any"',
+      '{"targets":["any"]}',
+      '[1]',
+      '[["any"]]',
+      `["${'x'.repeat(7_900)}`,
+    ];
+    for (const payload of foreign) await asAnother(spine, `select pg_notify('spine_wake', $1)`, [payload]);
+    await asAnother(spine, 'notify spine_wake');
+    await create(spine, { target: 'ours' });
+    await real.promise;
+    assert.deepEqual(heard, [['ours']]);
+  });
+
+  each('takes jobs for more targets than fit into one word to the other servers', async (spine) => {
+    const drafts = Array.from({ length: 80 }, (_, i) => ({ target: `${i}-${'ü'.repeat(80)}` }));
+    const heard = Promise.withResolvers<string[]>();
+    await spine.store.listen(heard.resolve);
+    assert.equal((await spine.engine.jobs.create(HEAD, drafts)).jobs.length, 80);
+    assert.deepEqual(await heard.promise, [], 'everybody looks');
+  });
+
   each(
     'takes part in a flush only as one: a claim that another server already has is refused',
     async (spine) => {
@@ -284,13 +317,18 @@ async function runClaimer(place: string): Promise<string[]> {
   return output.split('\n').filter(Boolean);
 }
 
-async function cutConnections(spine: Opened): Promise<void> {
-  const { Client } = await import('pg');
-  const client = new Client({ connectionString: spine.place });
-  await client.connect();
-  await client.query(
+function cutConnections(spine: Opened): Promise<void> {
+  return asAnother(
+    spine,
     'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
   );
+}
+
+/** What any program with a right to the database may do. */
+async function asAnother(spine: Opened, text: string, values: string[] = []): Promise<void> {
+  const client = new Client({ connectionString: spine.place });
+  await client.connect();
+  await client.query(text, values);
   await client.end();
 }
 
