@@ -3,7 +3,7 @@ import type { RunPlan } from '../src/domain/schedule.ts';
 import type { OpenEngine } from '../src/engine/open.ts';
 import { fireDue } from '../src/engine/ticking.ts';
 import { Pruner } from '../src/loops/pruner.ts';
-import { SYSTEM } from '../src/loops/reaper.ts';
+import { SYSTEM } from '../src/domain/actor.ts';
 import { settler } from '../src/loops/settler.ts';
 import { openSqlite } from '../src/store/sqlite.ts';
 import type { Store } from '../src/store/store.ts';

@@ -1,11 +1,11 @@
 /** The workers inside the server: one for each gateway, and one for shell commands where they are allowed. */
 
+import { SYSTEM } from '../domain/actor.ts';
 import type { Config } from '../config.ts';
 import type { Actor } from '../domain/command.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { OpenEngine } from '../engine/open.ts';
 import { type Gateway, type GatewayOptions, openGateway } from '../gateway/gateway.ts';
-import { SYSTEM } from '../loops/reaper.ts';
 import { inheritedEnvironment } from '../runtime/environment.ts';
 import { EmbeddedWorker, type EmbeddedStatus } from '../worker/embedded.ts';
 import { GatewayRunner } from '../worker/gateway-runner.ts';

@@ -71,7 +71,7 @@ async function resolve(
   { agree, notes }: Pick<Verdict, 'agree' | 'notes'>,
   by: string,
 ): Promise<void> {
-  await core.flusher.transact(async (tx, ledger) => {
+  await core.flusher.transact(actor, async (tx, ledger) => {
     const [found] = await tx.lockJobsByNo([jobNo]);
     const approval = await tx.lockApproval(jobNo);
     if (found === undefined || approval === null) throw new SpineError('not_found', { id: String(jobNo) });

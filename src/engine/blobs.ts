@@ -9,7 +9,7 @@ export function blobsOf(core: Core): BlobRecords {
   return {
     save: async (actor, blob) => {
       const saved = { ...blob, jobNo: null, createdAt: core.now(), createdBy: actor.name };
-      await core.flusher.transact(async (tx) => tx.saveBlob(saved));
+      await core.flusher.transact(actor, async (tx) => tx.saveBlob(saved));
       return saved;
     },
     get: async (id) => {
@@ -18,7 +18,7 @@ export function blobsOf(core: Core): BlobRecords {
       return blob;
     },
     attach: async (actor, jobId, leaseToken, blob) => {
-      const answer = await core.flusher.transact(async (tx, ledger) => {
+      const answer = await core.flusher.transact(actor, async (tx, ledger) => {
         const [job] = await tx.lockJobs([jobId]);
         if (job === undefined) return refuse('not_found', { id: jobId });
         if (!mayTouch(actor, job)) return refuse('forbidden', { target: job.target });

@@ -1,6 +1,6 @@
 /** Completes what a caller described: ids, defaults, the type's number and schema. */
 
-import type { Gate, NewJob } from '../domain/command.ts';
+import type { Actor, Gate, NewJob } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
 import type { JobInput } from '../domain/job.ts';
 import type { JobType } from '../store/store.ts';
@@ -16,13 +16,13 @@ export class Drafting {
     this.#core = core;
   }
 
-  async complete(drafts: readonly JobDraft[]): Promise<NewJob[]> {
+  async complete(actor: Actor, drafts: readonly JobDraft[]): Promise<NewJob[]> {
     const now = this.#core.now();
     const jobs: NewJob[] = [];
     for (const [i, draft] of drafts.entries()) {
-      const type = draft.type === undefined ? null : await this.#typeOf(draft.type, now);
+      const type = draft.type === undefined ? null : await this.#typeOf(actor, draft.type, now);
       if (type !== null) this.#checkParams(type, draft, drafts.length > 1 ? `jobs[${i}].params` : 'params');
-      if (draft.pool !== undefined) await this.#ensurePool(draft.pool, now);
+      if (draft.pool !== undefined) await this.#ensurePool(actor, draft.pool, now);
       jobs.push(this.#completed(draft, type?.no ?? 0, now));
     }
     return jobs;
@@ -69,20 +69,20 @@ export class Drafting {
   }
 
   /** A type that is named for the first time comes into being, so that nothing has to be set up before the first job. */
-  async #typeOf(name: string, now: number): Promise<JobType> {
+  async #typeOf(actor: Actor, name: string, now: number): Promise<JobType> {
     const known = (await this.#core.types()).get(name);
     if (known !== undefined) return known;
     const type = { name, label: name, sop: null, paramsSchema: null, onlyIfMissing: true };
-    const made = await this.#core.flusher.transact(async (tx) => tx.saveType(type, now));
+    const made = await this.#core.flusher.transact(actor, async (tx) => tx.saveType(type, now));
     this.#core.forgetTypes();
     return made;
   }
 
   /** A pool that nobody has sized lets one job run at a time. */
-  async #ensurePool(name: string, now: number): Promise<void> {
+  async #ensurePool(actor: Actor, name: string, now: number): Promise<void> {
     const { knownPools, flusher } = this.#core;
     if (knownPools.has(name)) return;
-    await flusher.transact(async (tx) => tx.ensurePool({ name, capacity: 1, perKey: 1 }, now));
+    await flusher.transact(actor, async (tx) => tx.ensurePool({ name, capacity: 1, perKey: 1 }, now));
     knownPools.add(name);
   }
 }

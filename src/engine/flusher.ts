@@ -2,6 +2,7 @@
 
 import type {
   Accepted,
+  Actor,
   ClaimNext,
   ClaimNextAnswer,
   Command,
@@ -11,9 +12,11 @@ import type {
 import { type Refusal, SpineError } from '../domain/error.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { Routing, Store, Tx } from '../store/store.ts';
+import { FairQueue, type Piece } from './fair-queue.ts';
 import { type Answer, flush, StaleRouting } from './flush.ts';
 import { type Effects, Ledger, type OutboxPolicy } from './ledger.ts';
 import type { HandedOver } from './waiters.ts';
+import { weightOf } from './weight.ts';
 
 /** Larger flushes hold locks longer without getting cheaper. */
 const FLUSH_WEIGHT = 1_000;
@@ -28,13 +31,24 @@ export type AnswerTo<C extends Command> = C extends Create
     ? ClaimNextAnswer
     : Accepted | Refusal;
 
-interface Waiting {
+interface Waiting extends Piece {
   /** Commands that belong into one flush. */
   readonly commands: readonly Command[];
   /** A claim that waited for such jobs as the flush makes. */
   readonly handedOver?: boolean;
   readonly resolve: (answers: readonly Answer[]) => void;
   readonly reject: (error: unknown) => void;
+}
+
+/** Work that wants a transaction to itself, e.g. settling. */
+interface Alone extends Piece {
+  readonly run: (lane: number) => Promise<void>;
+}
+
+/** Somebody who waits until these heartbeats are decided. */
+interface Listener {
+  readonly unheard: Set<Waiting>;
+  readonly resolve: () => void;
 }
 
 export interface FlusherOptions {
@@ -50,19 +64,36 @@ export interface FlusherOptions {
   readonly handOver: (target: string, jobs: number) => readonly HandedOver[];
 }
 
+/**
+ * Five kinds of work wait apart, so that none can stand before another: heartbeats, claims, other commands, the
+ * callers' own transactions and those of the loops. A flush takes all heartbeats, and of the other commands what fits;
+ * flushes and transactions take turns. Within a kind everybody gets a turn.
+ */
 export class Flusher {
   readonly #options: FlusherOptions;
   readonly #freeLanes: number[];
   readonly #parking = new Set<string>();
-  #queue: Waiting[] = [];
+  readonly #heartbeats = new FairQueue<Waiting>();
+  /** Those that were sent and are not decided yet. */
+  readonly #unheard = new Set<Waiting>();
+  readonly #listeners = new Set<Listener>();
+  readonly #commands = new FairQueue<Waiting>();
+  /** The last flush had no room for them. */
+  #passedOver = false;
   /**
    * Those who ask for the next jobs. One lane at a time serves them: two would look at the same heads, and each pass
    * over all that the other has locked.
    */
-  #claims: Waiting[] = [];
+  readonly #claims = new FairQueue<Waiting>();
   #claiming = false;
-  /** Work that wants a transaction to itself, e.g. settling. */
-  #alone: ((lane: number) => Promise<void>)[] = [];
+  readonly #transactions = new FairQueue<Alone>();
+  readonly #duties = new FairQueue<Alone>();
+  #aloneUnderWay = 0;
+  /** Whose turn it is when both wait. */
+  #turn: { of: 'commands' | 'alone'; alone: 'transactions' | 'duties' } = {
+    of: 'commands',
+    alone: 'transactions',
+  };
   #underWay = 0;
   #idle: (() => void)[] = [];
   #stopping = false;
@@ -76,42 +107,60 @@ export class Flusher {
     return (await this.submitTogether([command]))[0] as AnswerTo<C>;
   }
 
-  /** Commands that are decided in one flush, one after another. */
+  /** Commands of one actor that are decided in one flush, one after another. */
   submitTogether(commands: readonly Command[]): Promise<readonly Answer[]> {
+    const [first] = commands;
+    if (first === undefined) return Promise.resolve([]);
     if (this.#stopping) return Promise.reject(new SpineError('shutting_down'));
-    if (this.pending >= LIMITS.pendingCommands) {
-      return Promise.reject(new SpineError('overloaded', { retryAfterS: 1 }));
-    }
+    const queue = this.#queueOf(commands);
+    const { actor } = first;
+    if (queue.isFullFor(actor, LIMITS.pendingCommands)) return Promise.reject(overloaded());
     return new Promise((resolve, reject) => {
-      const queue = commands.some(({ kind }) => kind === 'claimNext') ? this.#claims : this.#queue;
-      queue.push({ commands, resolve, reject });
+      const waiting: Waiting = { actor, weight: weightOf(commands), commands, resolve, reject };
+      queue.push(waiting);
+      if (queue === this.#heartbeats) this.#unheard.add(waiting);
       this.#kick();
     });
   }
 
   /** Runs `work` in a transaction of its own, with a ledger to write through. */
-  transact<T>(work: (tx: Tx, ledger: Ledger) => Promise<T>): Promise<T> {
+  transact<T>(actor: Actor, work: (tx: Tx, ledger: Ledger) => Promise<T>): Promise<T> {
+    const queue = actor.role === 'system' ? this.#duties : this.#transactions;
+    if (queue.isFullFor(actor, LIMITS.pendingCommands)) return Promise.reject(overloaded());
     return new Promise((resolve, reject) => {
-      this.#alone.push(async (lane) => {
+      const run = async (lane: number): Promise<void> => {
         try {
           resolve(await this.#transact(lane, work));
         } catch (error) {
           reject(error);
         }
-      });
+      };
+      queue.push({ actor, weight: 1, run });
       this.#kick();
     });
+  }
+
+  /** Resolves when every heartbeat that has come by now is decided. */
+  heard(): Promise<void> {
+    if (this.#unheard.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#listeners.add({ unheard: new Set(this.#unheard), resolve }));
   }
 
   /** Takes no more commands, and resolves when those under way are durable. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    if (this.#underWay === 0 && this.pending === 0 && this.#alone.length === 0) return;
+    if (this.#underWay === 0 && this.pending === 0) return;
     await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
   get pending(): number {
-    return this.#queue.length + this.#claims.length;
+    const commands = this.#heartbeats.size + this.#claims.size + this.#commands.size;
+    return commands + this.#transactions.size + this.#duties.size;
+  }
+
+  #queueOf(commands: readonly Command[]): FairQueue<Waiting> {
+    if (commands.some(({ kind }) => kind === 'claimNext')) return this.#claims;
+    return commands.every(({ kind }) => kind === 'heartbeat') ? this.#heartbeats : this.#commands;
   }
 
   #kick(): void {
@@ -123,29 +172,62 @@ export class Flusher {
   }
 
   async #work(lane: number): Promise<void> {
-    const alone = this.#alone.shift();
-    if (alone !== undefined) await alone(lane);
-    else if (this.#hasCommands()) await this.#flushNext(lane);
+    if (this.#mayRunAlone() && (this.#turn.of === 'alone' || !this.#hasCommands())) {
+      await this.#runAlone(lane);
+    } else if (this.#hasCommands()) {
+      this.#turn.of = 'alone';
+      await this.#flushNext(lane);
+    }
     this.#freeLanes.push(lane);
     this.#underWay--;
-    if (this.#hasCommands() || this.#alone.length > 0) this.#kick();
+    if (this.#hasCommands() || this.#mayRunAlone()) this.#kick();
     else if (this.#underWay === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   /** Whether there is something that a free lane may do now. */
   #hasCommands(): boolean {
-    return this.#queue.length > 0 || (this.#claims.length > 0 && !this.#claiming);
+    if (this.#heartbeats.size > 0 || this.#commands.size > 0) return true;
+    return this.#claims.size > 0 && !this.#claiming;
+  }
+
+  /** Where there are several lanes, one is always left for commands. */
+  #mayRunAlone(): boolean {
+    if (this.#transactions.size === 0 && this.#duties.size === 0) return false;
+    return this.#aloneUnderWay < Math.max(1, this.#options.store.lanes - 1);
+  }
+
+  async #runAlone(lane: number): Promise<void> {
+    const [first, second] =
+      this.#turn.alone === 'duties' ? [this.#duties, this.#transactions] : [this.#transactions, this.#duties];
+    const [next] = first.size > 0 ? first.take(1) : second.take(1);
+    this.#turn = { of: 'commands', alone: this.#turn.alone === 'duties' ? 'transactions' : 'duties' };
+    this.#aloneUnderWay++;
+    await next?.run(lane);
+    this.#aloneUnderWay--;
   }
 
   async #flushNext(lane: number): Promise<void> {
-    const claims = this.#claiming ? [] : takeUpTo(this.#claims, FLUSH_WEIGHT);
-    // What does not fit is for the next lane. With a single one, claims without end must not keep out all others.
-    const least = this.#options.store.lanes > 1 ? 0 : FLUSH_WEIGHT / 2;
-    const others = takeUpTo(this.#queue, Math.max(least, FLUSH_WEIGHT - weightOfAll(claims)));
+    const heartbeats = this.#heartbeats.take(FLUSH_WEIGHT);
+    const claims = this.#claiming ? [] : this.#claims.take(FLUSH_WEIGHT);
+    // What does not fit is for the next lane, if there is one that comes to it.
+    const least = this.#options.store.lanes > 1 && !this.#passedOver ? 0 : FLUSH_WEIGHT / 2;
+    const others = this.#commands.take(Math.max(least, FLUSH_WEIGHT - weightOfAll(claims)));
+    this.#passedOver = others.length === 0 && this.#commands.size > 0;
     if (claims.length > 0) this.#claiming = true;
     if (this.#hasCommands()) this.#kick();
-    await this.#flush(lane, this.#withWaiters([...claims, ...others]));
+    await this.#flush(lane, this.#withWaiters([...heartbeats, ...claims, ...others]));
     if (claims.length > 0) this.#claiming = false;
+    if (heartbeats.length > 0) this.#tellListeners(heartbeats);
+  }
+
+  #tellListeners(heard: readonly Waiting[]): void {
+    for (const waiting of heard) this.#unheard.delete(waiting);
+    for (const listener of this.#listeners) {
+      for (const waiting of heard) listener.unheard.delete(waiting);
+      if (listener.unheard.size > 0) continue;
+      this.#listeners.delete(listener);
+      listener.resolve();
+    }
   }
 
   /** A job for which somebody waits is made and handed out in one commit instead of two. */
@@ -163,6 +245,8 @@ export class Flusher {
     );
     const claims = waiting.map(
       ({ claim, done }): Waiting => ({
+        actor: claim.actor,
+        weight: 0,
         commands: [claim],
         handedOver: true,
         resolve: ([answer]) => done(answer as ClaimNextAnswer),
@@ -233,23 +317,10 @@ export class Flusher {
   }
 }
 
-/** Takes the first ones, at least one while there is room, until they weigh that much. */
-function takeUpTo(queue: Waiting[], weight: number): Waiting[] {
-  let left = weight;
-  let count = 0;
-  while (count < queue.length && left > 0) left -= weightOfOne(queue[count++] as Waiting);
-  return queue.splice(0, count);
-}
-
 function weightOfAll(batch: readonly Waiting[]): number {
-  return batch.reduce((sum, waiting) => sum + weightOfOne(waiting), 0);
+  return batch.reduce((sum, { weight }) => sum + weight, 0);
 }
 
-function weightOfOne({ commands }: Waiting): number {
-  return commands.reduce((sum, command) => sum + weightOf(command), 0);
-}
-
-function weightOf(command: Command): number {
-  if (command.kind === 'create') return command.jobs.length;
-  return command.kind === 'claimNext' ? command.max : 1;
+function overloaded(): SpineError {
+  return new SpineError('overloaded', { retryAfterS: 1 });
 }

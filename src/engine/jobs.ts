@@ -27,7 +27,7 @@ export function jobsOf(core: Core): Jobs {
       if (core.unfinished + drafts.length > core.settings.maxUnfinishedJobs) {
         throw new SpineError('queue_full', { limit: core.settings.maxUnfinishedJobs, retryAfterS: 5 });
       }
-      const jobs = await drafting.complete(drafts);
+      const jobs = await drafting.complete(actor, drafts);
       const key = idempotency === undefined ? null : { principal: actor.name, ...idempotency };
       const answer = accepted(await core.flusher.submit({ kind: 'create', actor, jobs, idempotency: key }));
       return { jobs: answer.jobs, replayed: answer.replayed };
@@ -67,7 +67,7 @@ function targetsOf(actor: Actor, filter: JobFilter): readonly string[] | null {
 
 /** The job and all unfinished work it created, in one transaction: nothing slips through in between. */
 async function cancelFamily(core: Core, actor: Actor, id: string, reason: string | null) {
-  const answer = await core.flusher.transact(async (tx, ledger) => {
+  const answer = await core.flusher.transact(actor, async (tx, ledger) => {
     const [job] = await tx.lockJobs([id]);
     if (job === undefined) return { ok: false, code: 'not_found', details: { id } } as const;
     const family = [job.no, ...(await tx.openDescendants(job.no, LIMITS.cascade))];

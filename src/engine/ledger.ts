@@ -1,5 +1,6 @@
 /** The working set of one flush: rows as they were and as they are decided to be, and everything to be written with them. */
 
+import { SYSTEM } from '../domain/actor.ts';
 import type { Actor, Decision, LogLine } from '../domain/command.ts';
 import type { EventDraft, JobEvent } from '../domain/event.ts';
 import { isFinal, type Job, type JobInput, type State, UNSETTLED } from '../domain/job.ts';
@@ -98,7 +99,7 @@ export class Ledger {
 
   /** Changes a row without a command of its own, e.g. a parent that is now watched. */
   amend(job: Job, events: readonly EventDraft[] = []): void {
-    this.apply({ job, events, answer: { ok: true, job } }, { name: 'system', role: 'system', targets: null });
+    this.apply({ job, events, answer: { ok: true, job } }, SYSTEM);
   }
 
   async insert(tx: Tx, rows: readonly NewRow[], event: (row: NewRow) => EventDraft): Promise<Job[]> {

@@ -36,7 +36,7 @@ export function messagesOf(core: Core): Messages {
         expiresAt: null,
         ...(await senderOf(core, actor, draft)),
       };
-      await core.flusher.transact(async (tx) => tx.insertMessage(message));
+      await core.flusher.transact(actor, async (tx) => tx.insertMessage(message));
       core.hints.scheduled();
       return get(message.id);
     },

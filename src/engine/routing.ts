@@ -31,7 +31,7 @@ export function typesOf(core: Core): Types {
         paramsSchema: schema === null ? null : JSON.stringify(schema),
         onlyIfMissing: false,
       };
-      const saved = await flusher.transact(async (tx, ledger) => {
+      const saved = await flusher.transact(actor, async (tx, ledger) => {
         await audit(tx, ledger, actor, 'type.save', draft.name);
         return tx.saveType(type, ledger.now);
       });
@@ -43,7 +43,7 @@ export function typesOf(core: Core): Types {
 
 export function routingOf(core: Core): RoutingVerbs {
   const set = async (actor: Actor, kind: 'target' | 'type', name: string, paused: boolean): Promise<void> => {
-    await core.flusher.transact(async (tx, ledger) => {
+    await core.flusher.transact(actor, async (tx, ledger) => {
       await tx.setPaused(kind, name, paused, ledger.now, actor.name);
       await audit(tx, ledger, actor, `${kind}.${paused ? 'pause' : 'resume'}`, name);
     });
@@ -64,7 +64,7 @@ export function poolsOf(core: Core): Pools {
   return {
     list: async () => store.read.pools(),
     save: async (actor, pool) => {
-      await flusher.transact(async (tx, ledger) => {
+      await flusher.transact(actor, async (tx, ledger) => {
         await tx.savePool(pool, ledger.now);
         const { capacity, perKey } = pool;
         await audit(tx, ledger, actor, 'pool.save', pool.name, { capacity, perKey });
@@ -74,7 +74,7 @@ export function poolsOf(core: Core): Pools {
       return (await find(pool.name)) as PoolUse;
     },
     remove: async (actor, name) => {
-      const end = await flusher.transact(async (tx, ledger) => {
+      const end = await flusher.transact(actor, async (tx, ledger) => {
         const deleted = await tx.deletePool(name);
         if (deleted === 'deleted') await audit(tx, ledger, actor, 'pool.delete', name);
         return deleted;

@@ -127,7 +127,7 @@ export async function insertSchedule(
 
 async function create(core: Core, actor: Actor, draft: Readonly<Record<string, unknown>>): Promise<Schedule> {
   const { spec, enabled = true } = completed(core, draft, null);
-  const schedule = await core.flusher.transact(async (tx, ledger) => {
+  const schedule = await core.flusher.transact(actor, async (tx, ledger) => {
     const made = await insertSchedule(core, tx, ledger.now, actor.name, { spec, enabled, spawnedBy: null });
     await audit(tx, ledger, actor, 'schedule.create', made.id, { name: spec.name });
     return made;
@@ -147,7 +147,7 @@ async function change(
   work: (schedule: Schedule, tx: Tx, ledger: Ledger) => Promise<Schedule>,
 ): Promise<Schedule> {
   const { id } = await find(core, which);
-  const saved = await core.flusher.transact(async (tx, ledger) => {
+  const saved = await core.flusher.transact(actor, async (tx, ledger) => {
     const [schedule] = await tx.lockSchedules([id]);
     if (schedule === undefined) throw new SpineError('not_found', { id });
     const next = await work(schedule, tx, ledger);
@@ -190,7 +190,7 @@ function enable(core: Core, actor: Actor, which: string, enabled: boolean): Prom
 /** Goes with everything below it, at once: children without a parent would never run again. */
 async function remove(core: Core, actor: Actor, which: string): Promise<CancelledSchedules> {
   const { id } = await find(core, which);
-  return core.flusher.transact(async (tx, ledger) => {
+  return core.flusher.transact(actor, async (tx, ledger) => {
     await tx.lockChains();
     const schedules = await tx.lockSchedules(await tx.subtreeOf(id));
     const ids = schedules.map((each) => each.id);
@@ -209,7 +209,7 @@ async function cancel(
   cascade: boolean,
 ): Promise<CancelledSchedules> {
   const { id } = await find(core, which);
-  return core.flusher.transact(async (tx, ledger) => {
+  return core.flusher.transact(actor, async (tx, ledger) => {
     const schedules = await tx.lockSchedules(cascade ? await tx.subtreeOf(id) : [id]);
     for (const schedule of schedules) {
       schedule.enabled = false;
@@ -244,7 +244,7 @@ async function cancelRuns(
 async function runNow(core: Core, actor: Actor, which: string) {
   const { id } = await find(core, which);
   await core.types();
-  return core.flusher.transact(async (tx, ledger) => {
+  return core.flusher.transact(actor, async (tx, ledger) => {
     const [schedule] = await tx.lockSchedules([id]);
     if (schedule === undefined) throw new SpineError('not_found', { id });
     const job = await fire(core, tx, ledger, schedule, { kind: 'manual', dueAt: null });

@@ -1,5 +1,7 @@
 /** Reacts to jobs that ended: the lineage goes on with a retry, or those who waited for the end move. */
 
+import { SYSTEM } from '../domain/actor.ts';
+import type { Actor } from '../domain/command.ts';
 import { admit, dependencyMet } from '../domain/admit.ts';
 import { type Job, rootOf, SETTLED, UNSETTLED, UNTOUCHED } from '../domain/job.ts';
 import { LIMITS } from '../domain/limits.ts';
@@ -10,6 +12,8 @@ import { RUN_ACTIVE, RUN_ENDED } from '../store/types/scheduling.ts';
 import { afterRun, sweepOneShots } from './after-run.ts';
 import type { Core } from './core.ts';
 import type { Ledger } from './ledger.ts';
+
+const SETTLER: Actor = { ...SYSTEM, name: 'settler' };
 
 /** Runs of schedules that are settled together: one commit for all of them. */
 const RUNS_AT_ONCE = 50;
@@ -40,7 +44,7 @@ async function settleGroup(core: Core, group: readonly Job[]): Promise<void> {
 
 async function settleTogether(core: Core, group: readonly Job[]): Promise<void> {
   const scheduleIds = [...new Set(group.flatMap(({ scheduleId }) => scheduleId ?? []))];
-  await core.flusher.transact(async (tx, ledger) => {
+  await core.flusher.transact(SETTLER, async (tx, ledger) => {
     // Schedules are locked before their jobs, here and everywhere.
     const relatives =
       scheduleIds.length === 0 ? [] : await tx.lockSchedules(await tx.relativesOf(scheduleIds));

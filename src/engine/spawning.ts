@@ -1,5 +1,6 @@
 /** Turns spawn messages into schedules that run once, never with more rights than whoever asked. */
 
+import { SYSTEM } from '../domain/actor.ts';
 import { SpineError } from '../domain/error.ts';
 import { completeSchedule, snakeName } from '../domain/schedule-draft.ts';
 import type { Schedule, ScheduleSpec } from '../domain/schedule.ts';
@@ -13,7 +14,7 @@ import { insertSchedule } from './schedules.ts';
 /** Each message in a transaction of its own: one that cannot be done must not hold up the others. */
 export async function spawnNext(core: Core): Promise<boolean> {
   await core.types();
-  const found = await core.flusher.transact(async (tx, ledger) => {
+  const found = await core.flusher.transact(SYSTEM, async (tx, ledger) => {
     const [message] = await tx.pendingSpawns(1);
     if (message === undefined) return false;
     const problem = await spawn(core, tx, ledger, message);

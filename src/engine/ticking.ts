@@ -1,5 +1,6 @@
 /** Fires what the clock says is due. Every tick fires once, or is written down as missed. */
 
+import { SYSTEM } from '../domain/actor.ts';
 import { nextAfter, ticksBetween } from '../domain/cron.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { type Schedule, timeRule, type TimeRule } from '../domain/schedule.ts';
@@ -15,7 +16,7 @@ const GRACE_MS = 30_000;
 export async function fireDue(core: Core, limit: number): Promise<number> {
   // Read before the transaction, so that making the runs needs no second connection.
   await core.types();
-  return core.flusher.transact(async (tx, ledger) => {
+  return core.flusher.transact(SYSTEM, async (tx, ledger) => {
     const due = await tx.dueSchedules(ledger.now, limit);
     for (const schedule of due) await fireTicks(core, tx, ledger, schedule);
     if (due.length > 0) await tx.saveSchedules(due);

@@ -26,7 +26,7 @@ export function tokensOf(core: Core): Tokens {
       };
       await refuseTaken(core, draft.name);
       const facts = { role: draft.role, targets: draft.targets };
-      await core.flusher.transact(async (tx, ledger) => {
+      await core.flusher.transact(actor, async (tx, ledger) => {
         await tx.addToken(stored);
         await tx.addAudit({
           at: ledger.now,
@@ -41,7 +41,7 @@ export function tokensOf(core: Core): Tokens {
     },
     list: async () => core.store.read.tokens(),
     revoke: async (actor, which) => {
-      const found = await core.flusher.transact(async (tx, ledger) => {
+      const found = await core.flusher.transact(actor, async (tx, ledger) => {
         const revoked = await tx.revokeToken(which, ledger.now, actor.name);
         if (revoked) await audit(tx, ledger, actor, 'token.revoke', which);
         return revoked;

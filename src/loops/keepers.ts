@@ -1,5 +1,6 @@
 /** Small duties that keep the engine's view of the world fresh. */
 
+import { SYSTEM } from '../domain/actor.ts';
 import { isFinal } from '../domain/job.ts';
 import type { Core } from '../engine/core.ts';
 import type { Duty } from './loop.ts';
@@ -27,7 +28,7 @@ export function sequencer(core: Core): Duty {
     name: 'sequencer',
     everyMs: 500,
     runOnce: async () => {
-      const done = await core.flusher.transact(async (tx) => tx.numberFlushes(FLUSHES_A_PASS));
+      const done = await core.flusher.transact(SYSTEM, async (tx) => tx.numberFlushes(FLUSHES_A_PASS));
       // Another server may have numbered what somebody here waits for, so watchers look after every pass.
       core.feed.announce();
       const nextInMs = core.feed.watched ? WATCHED_MS : null;

@@ -1,10 +1,14 @@
 /** Sends what the outbox holds. At least once: a notice is removed only after the other side took it. */
 
+import { SYSTEM } from '../domain/actor.ts';
+import type { Actor } from '../domain/command.ts';
 import type { Channel } from '../channels/channel.ts';
 import { backoffDelayMs } from '../domain/retry.ts';
 import type { Core } from '../engine/core.ts';
 import type { OutboxRow } from '../store/store.ts';
 import type { Duty } from './loop.ts';
+
+const NOTIFIER: Actor = { ...SYSTEM, name: 'notifier' };
 
 const BATCH = 20;
 const POLL_MS = 2_000;
@@ -17,7 +21,7 @@ export function notifier(core: Core, channels: readonly Channel[]): Duty {
     name: 'notifier',
     everyMs: POLL_MS,
     runOnce: async () => {
-      const rows = await core.flusher.transact(async (tx, ledger) =>
+      const rows = await core.flusher.transact(NOTIFIER, async (tx, ledger) =>
         tx.claimOutbox(ledger.now, BATCH, SENDING_MS),
       );
       await Promise.all(rows.map((row) => deliver(core, channels, row)));
@@ -31,10 +35,10 @@ async function deliver(core: Core, channels: readonly Channel[], row: OutboxRow)
     const channel = channels.find(({ name }) => name === row.channel);
     if (channel === undefined) throw new Error(`there is no channel "${row.channel}" any more`);
     await channel.send({ id: String(row.no), kind: row.kind, body: row.body });
-    await core.flusher.transact(async (tx) => tx.deleteOutbox(row.no));
+    await core.flusher.transact(NOTIFIER, async (tx) => tx.deleteOutbox(row.no));
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     const runAt = core.now() + backoffDelayMs(FIRST_RETRY_MS, row.attempts);
-    await core.flusher.transact(async (tx) => tx.postponeOutbox(row.no, runAt, message));
+    await core.flusher.transact(NOTIFIER, async (tx) => tx.postponeOutbox(row.no, runAt, message));
   }
 }

@@ -1,5 +1,6 @@
 /** The safety net of the pools: a waiter that stepped aside just as the last slot was freed is found here. */
 
+import { SYSTEM } from '../domain/actor.ts';
 import type { Core } from '../engine/core.ts';
 import type { Duty } from './loop.ts';
 
@@ -13,7 +14,7 @@ export function poolSweeper(core: Core): Duty {
     runOnce: async () => {
       const pools = await core.store.read.poolsWithRoomAndWaiters(BATCH);
       for (const pool of pools)
-        await core.flusher.transact((tx, ledger) => ledger.requeueWaiters(tx, pool, BATCH));
+        await core.flusher.transact(SYSTEM, (tx, ledger) => ledger.requeueWaiters(tx, pool, BATCH));
       return { done: pools.length, more: false };
     },
   };

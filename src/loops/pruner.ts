@@ -1,5 +1,6 @@
 /** Forgets finished jobs after the retention time, with everything that hangs on them. Never anything unfinished or referred to. */
 
+import { SYSTEM } from '../domain/actor.ts';
 import { FINAL_STATES, isFinal, type Job, SETTLED, type State } from '../domain/job.ts';
 import type { Core } from '../engine/core.ts';
 import type { Duty, Pass } from './loop.ts';
@@ -33,6 +34,7 @@ export class Pruner implements Duty {
   async runOnce(): Promise<Pass> {
     const now = this.#core.now();
     const swept = await this.#core.flusher.transact(
+      SYSTEM,
       async (tx) =>
         (await tx.dropOldIdempotency(now - IDEMPOTENCY_MS, WINDOW)) +
         (await tx.dropFreeKeySlots(WINDOW)) +
@@ -63,7 +65,7 @@ export class Pruner implements Duty {
   async #remove(jobs: readonly { no: number; id: string }[]): Promise<void> {
     // Files go first: after a crash in between the rows come up again, while orphaned files never would.
     await this.#options.forget(jobs.map((job) => job.id));
-    await this.#core.flusher.transact(async (tx, ledger) => {
+    await this.#core.flusher.transact(SYSTEM, async (tx, ledger) => {
       // Somebody may have reopened one since it was found.
       const found = await tx.lockJobsByNo(jobs.map((job) => job.no));
       const rows = found.filter((job) => isFinal(job.state) && job.settled === SETTLED);

@@ -1,10 +1,9 @@
 /** Takes back jobs whose holder was not heard from. */
 
+import { SYSTEM } from '../domain/actor.ts';
 import type { Actor } from '../domain/command.ts';
 import type { Core } from '../engine/core.ts';
 import type { Duty, Pass } from './loop.ts';
-
-export const SYSTEM: Actor = { name: 'system', role: 'system', targets: null };
 
 const REAPER: Actor = { ...SYSTEM, name: 'reaper' };
 
@@ -48,7 +47,7 @@ export class Reaper implements Duty {
       everyMs: BEAT_MS,
       runOnce: async () => {
         const now = this.#core.now();
-        const lastBeat = await this.#core.flusher.transact(async (tx) => tx.beat(ALIVE, now));
+        const lastBeat = await this.#core.flusher.transact(SYSTEM, async (tx) => tx.beat(ALIVE, now));
         const gapMs = lastBeat === null ? 0 : now - lastBeat;
         this.#pulseAt = now;
         if (gapMs > GAP_MS) this.#reapAfter = now + Math.min(gapMs, this.#core.settings.leaseMs);

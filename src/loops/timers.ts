@@ -1,8 +1,8 @@
 /** Moves what waits for a moment in time: delayed jobs become ready, attempts that ran too long end. */
 
+import { SYSTEM } from '../domain/actor.ts';
 import type { Core } from '../engine/core.ts';
 import type { Duty, Pass } from './loop.ts';
-import { SYSTEM } from './reaper.ts';
 
 const BATCH = 500;
 const POLL_MS = 5_000;

@@ -113,7 +113,7 @@ export async function everyJob({ store }: Opened) {
 }
 
 export async function numberAll({ engine }: Opened): Promise<void> {
-  while ((await engine.core.flusher.transact(async (tx) => tx.numberFlushes(1_000))) > 0);
+  while ((await engine.core.flusher.transact(SYSTEM, async (tx) => tx.numberFlushes(1_000))) > 0);
 }
 
 async function pages({ engine }: Opened, size: number): Promise<FeedEvent[]> {

@@ -201,7 +201,8 @@ onEvery([POSTGRES], (each) => {
       }),
     ).finally(() => (work.going = false));
     const number = (async () => {
-      while (work.going) await other.engine.core.flusher.transact(async (tx) => tx.numberFlushes(1_000));
+      while (work.going)
+        await other.engine.core.flusher.transact(SYSTEM, async (tx) => tx.numberFlushes(1_000));
     })();
     const seen: FeedEvent[] = [];
     const follow = async (): Promise<void> => {

@@ -17,6 +17,7 @@ import {
   SQLITE_FILE,
   SQLITE_MEMORY,
   worker,
+  SYSTEM,
 } from '../support/engines.ts';
 
 onEvery(DIALECTS, (each) => {
@@ -299,7 +300,8 @@ async function standing(spine: Opened, count: number): Promise<void> {
   await until(`${count} wait`, () => spine.engine.core.waiters.size === count);
   await until('nothing is under way', () => spine.engine.core.flusher.pending === 0);
   // The look of the last one is a round trip to the database; one of our own comes back after it.
-  for (let i = 0; i < 3; i++) await spine.engine.core.flusher.transact(async (tx) => tx.routingRevision());
+  for (let i = 0; i < 3; i++)
+    await spine.engine.core.flusher.transact(SYSTEM, async (tx) => tx.routingRevision());
   await rest();
 }
 

@@ -28,6 +28,7 @@ import {
   SQLITE_MEMORY,
   settleAll,
   stateOf,
+  SYSTEM,
 } from '../support/engines.ts';
 
 const DAY_MS = 86_400_000;
@@ -231,7 +232,7 @@ onEvery(DIALECTS, (each) => {
   each('lets those who wait look again now and then, in case a hint was lost', async (spine) => {
     const waiting = claimNext(spine, { waitMs: 60_000 });
     await until('it waits', () => spine.engine.core.waiters.size === 1);
-    await spine.engine.core.flusher.transact(async (tx) => tx.routingRevision());
+    await spine.engine.core.flusher.transact(SYSTEM, async (tx) => tx.routingRevision());
     // A job that came without a hint, as from another server.
     const { row } = await import('../conformance/rows.ts');
     await spine.store.transaction(0, async (tx) => tx.insertJobs([row()]));

@@ -1,0 +1,35 @@
+/** What commands take of a flush: one for each row, and more for what is large. */
+
+import type { Command, LogLine, NewJob } from '../domain/command.ts';
+
+/** So many characters take as long to write as a row. */
+const CHARS = 4_096;
+/** So many lines of a log take as long as a row with its events. */
+const LINES = 10;
+
+export function weightOf(commands: readonly Command[]): number {
+  let weight = 0;
+  for (const command of commands) weight += weightOfOne(command);
+  return weight;
+}
+
+function weightOfOne(command: Command): number {
+  if (command.kind === 'create')
+    return command.jobs.length + command.jobs.reduce((sum, job) => sum + inputChars(job), 0) / CHARS;
+  if (command.kind === 'claimNext') return command.max;
+  if (command.kind === 'complete') return 1 + chars(command.result) / CHARS;
+  return command.kind === 'log' ? 1 + weightOfLines(command.lines) : 1;
+}
+
+function weightOfLines(lines: readonly LogLine[]): number {
+  return lines.length / LINES + lines.reduce((sum, { text }) => sum + text.length, 0) / CHARS;
+}
+
+function inputChars({ input }: NewJob): number {
+  const { description, spec, meta, params } = input;
+  return chars(description) + chars(spec) + chars(meta) + chars(params);
+}
+
+function chars(text: string | null): number {
+  return text === null ? 0 : text.length;
+}
