@@ -109,7 +109,7 @@ export async function drain(
   /** As whoever takes many at once ends them: all together, and each judged by itself. */
   const finishAll = async (claimed: readonly ClaimedJob[]): Promise<readonly ClaimedJob[]> => {
     const ends = claimed.map(({ job, input }) => {
-      handle(payloadOf(input.params));
+      handle(payloadOf(input?.params ?? null));
       return { id: job.id, leaseToken: job.leaseToken, result: null };
     });
     const { ended } = await engine.leases.completeMany(CLAW, ends, null);
@@ -119,7 +119,7 @@ export async function drain(
   };
   const finishOne = async (claimed: readonly ClaimedJob[]): Promise<readonly ClaimedJob[]> => {
     for (const { job, input } of claimed) {
-      handle(payloadOf(input.params));
+      handle(payloadOf(input?.params ?? null));
       await engine.leases.complete(CLAW, job.id, job.leaseToken, null);
     }
     return engine.leases.claimNext(CLAW, { ...wanted, waitMs: 0 });

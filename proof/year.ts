@@ -139,7 +139,7 @@ async function finish(engine: OpenEngine, { job, input }: ClaimedJob, fates: Fat
       if (!(error instanceof Death)) throw error;
     }
   }
-  const { dueAt } = JSON.parse(input.meta ?? '{}') as RunPlan;
+  const { dueAt } = JSON.parse(input?.meta ?? '{}') as RunPlan;
   const ran = fates.ran.get(job.scheduleId ?? '') ?? new Map<number, number>();
   fates.ran.set(job.scheduleId ?? '', ran.set(dueAt ?? 0, (ran.get(dueAt ?? 0) ?? 0) + 1));
 }

@@ -118,8 +118,13 @@ class EmbeddedJobs implements WorkerJobs {
   }
 
   async #shown(claimed: readonly Claimed[]): Promise<readonly ClaimedJob[]> {
-    const texts = await claimedJson(this.#engine, claimed);
-    return texts.map((text) => JSON.parse(text) as ClaimedJob);
+    try {
+      const texts = await claimedJson(this.#engine, claimed);
+      return texts.map((text) => JSON.parse(text) as ClaimedJob);
+    } catch (error) {
+      await this.#engine.leases.giveBack(this.#actor, claimed);
+      throw error;
+    }
   }
 }
 

@@ -55,6 +55,8 @@ export interface Fail extends Held {
 export interface Release extends Held {
   readonly kind: 'release';
   readonly reason: string | null;
+  /** The claim never reached its claimer, so that it was no attempt. */
+  readonly unanswered?: true;
 }
 export interface Snooze extends Held {
   readonly kind: 'snooze';
@@ -208,7 +210,10 @@ export interface Decision {
 
 export interface ClaimedJob {
   readonly job: Job;
-  readonly input: JobInput;
+  /** Null when it is too large to be read for every job that may be claimed: it is read once the claim is made. */
+  readonly input: JobInput | null;
+  /** About what it takes to show the job to its holder, the instructions of its type aside. */
+  readonly bytes: number;
 }
 export type CreateAnswer =
   | { readonly ok: true; readonly jobs: readonly Job[]; readonly replayed: boolean }

@@ -82,7 +82,7 @@ function release(next: Job, command: Release, now: number): End {
     };
   }
   // A requeued job counts the claim, as v0 does; a member of a lineage has only one attempt, which it keeps.
-  if (next.retryMode === 'lineage') next.attempts -= 1;
+  if (next.retryMode === 'lineage' || command.unanswered) next.attempts -= 1;
   requeueAfter(next, 0, now);
   return { events: [{ kind: 'job.released', by, facts }] };
 }

@@ -5,6 +5,8 @@ export const LIMITS = {
   jsonDepth: 64,
   batchJobs: 1_000,
   claimJobs: 1_000,
+  /** A claim or a page ends before it is longer than this; it holds at least one item. */
+  answerBytes: 8_388_608,
   claimTargets: 16,
   claimTypes: 64,
   claimWaitMs: 60_000,
@@ -15,6 +17,8 @@ export const LIMITS = {
   titleChars: 500,
   descriptionChars: 100_000,
   commentChars: 20_000,
+  /** The newest of them are shown with the job; all have a page of their own. */
+  commentsShown: 100,
   errorChars: 20_000,
   reasonChars: 2_000,
   progressBytes: 16_384,

@@ -4,6 +4,7 @@ import type { Claim, ClaimedJob, ClaimNext, ClaimNextAnswer, JobCommand } from '
 import { decide } from '../domain/decide.ts';
 import type { Job } from '../domain/job.ts';
 import { serves } from '../domain/lease.ts';
+import { LIMITS } from '../domain/limits.ts';
 import { needsSlots } from '../domain/pool.ts';
 import type { MaybePromise, Routing, Tx } from '../store/store.ts';
 import type { Ledger } from './ledger.ts';
@@ -11,6 +12,11 @@ import { fullPool, parked, takeSlotsFor } from './slots.ts';
 
 /** Heads to read beyond the demand where full pools were met last time, so that one flush can pass many of them. */
 const PARKING_WINDOW = 100;
+
+/** Heads that one flush reads at most, of all targets and types together. */
+const HEADS = 4_000;
+/** What they may take with the inputs that come along; larger inputs are read when their jobs are shown. */
+const HEADS_BYTES = 2 * LIMITS.answerBytes;
 
 /** The ready jobs of one target (and type), read once for all claimers of the flush. */
 interface Heads {
@@ -45,11 +51,19 @@ export class ClaimDesk {
   /** Reads the ready jobs of every demanded target, once each. */
   async readHeads(commands: readonly ClaimNext[]): Promise<void> {
     const demand = new Map<string, number>();
+    let all = 0;
     for (const command of commands) {
-      for (const key of this.#keys(command)) demand.set(key, (demand.get(key) ?? 0) + command.max);
+      for (const key of this.#keys(command)) {
+        demand.set(key, (demand.get(key) ?? 0) + command.max);
+        all += command.max;
+      }
     }
+    const share = Math.min(1, HEADS / all);
+    const carriedBytes = Math.floor(HEADS_BYTES / Math.min(all, HEADS));
     await Promise.all(
-      [...demand].map(async ([key, count]) => this.#heads.set(key, await this.#read(key, count))),
+      [...demand].map(async ([key, count]) =>
+        this.#heads.set(key, await this.#read(key, Math.ceil(count * share), carriedBytes)),
+      ),
     );
   }
 
@@ -78,15 +92,19 @@ export class ClaimDesk {
   async #serveOne(command: ClaimNext): Promise<ClaimNextAnswer> {
     const claimId = command.offers[0]?.claimId ?? null;
     if (claimId !== null) {
-      const known = this.#byClaimId.get(claimId) ?? (await this.#tx.claimedUnder(claimId));
+      const known = this.#byClaimId.get(claimId) ?? (await this.#claimedUnder(claimId));
       const mine = known.filter(({ job }) => job.claimedBy === command.actor.name);
       if (mine.length > 0) return { ok: true, jobs: mine, more: false };
     }
     const lists = this.#keys(command).flatMap((key) => this.#heads.get(key) ?? []);
     const taken: ClaimedJob[] = [];
+    let bytes = 0;
     while (taken.length < command.max) {
       const best = bestOf(lists);
-      if (best === null) break;
+      // Behind a list that was read in part there may be better ones than in all others.
+      if (best === null || (taken.length > 0 && lists.some(isUsedUp))) break;
+      bytes += this.#bytesOf(best.candidate);
+      if (taken.length > 0 && bytes > LIMITS.answerBytes) break;
       best.list.next += 1;
       const mayTake = this.#mayTake(best.candidate);
       if (!(mayTake instanceof Promise ? await mayTake : mayTake)) continue;
@@ -97,6 +115,19 @@ export class ClaimDesk {
     const more =
       taken.length === 0 && (lists.some((list) => list.cut) || (await this.#hidden(command, lists)));
     return { ok: true, jobs: taken, more };
+  }
+
+  /** As many as one answer may hold, the first in any case: jobs that were claimed by their ids may have one claim id too. */
+  async #claimedUnder(claimId: string): Promise<ClaimedJob[]> {
+    const claimed = await this.#tx.claimedUnder(claimId, LIMITS.claimJobs);
+    const sized = claimed.map((one) => ({ ...one, bytes: this.#bytesOf(one) }));
+    let all = 0;
+    return sized.filter(({ bytes }, i) => (all += bytes) <= LIMITS.answerBytes || i === 0);
+  }
+
+  /** What a claimed job adds to the answer. */
+  #bytesOf({ job, bytes }: ClaimedJob): number {
+    return bytes + (job.typeNo === 0 ? 0 : (this.#routing.typeBytes.get(job.typeNo) ?? 0));
   }
 
   /** Ready jobs that another lane or server is looking at right now: it may leave some of them. */
@@ -124,7 +155,9 @@ export class ClaimDesk {
     const claim: Claim = { kind: 'claim', id: job.id, actor: command.actor, offer };
     const decision = decide(job, claim, this.#ledger.now);
     this.#ledger.apply(decision, command.actor);
-    return decision.answer.ok ? { job: decision.answer.job, input: candidate.input } : null;
+    return decision.answer.ok
+      ? { job: decision.answer.job, input: candidate.input, bytes: this.#bytesOf(candidate) }
+      : null;
   }
 
   /** A job whose pool is full steps out of the queue until a slot is freed. */
@@ -150,16 +183,20 @@ export class ClaimDesk {
     return targets.flatMap((target) => types.map((type) => headKey(target, type)));
   }
 
-  async #read(key: string, demand: number): Promise<Heads> {
+  async #read(key: string, demand: number, carriedBytes: number): Promise<Heads> {
     const { target, typeNo } = fromHeadKey(key);
     const window = this.#parking.delete(target) ? PARKING_WINDOW : 0;
     const limit = demand + window;
     const jobs =
       typeNo === null
-        ? await this.#tx.readyJobs(target, limit)
-        : await this.#tx.readyJobsOfType(target, typeNo, limit);
+        ? await this.#tx.readyJobs(target, { limit, carriedBytes })
+        : await this.#tx.readyJobsOfType(target, typeNo, { limit, carriedBytes });
     return { jobs, next: 0, cut: jobs.length === limit };
   }
+}
+
+function isUsedUp({ jobs, next, cut }: Heads): boolean {
+  return cut && next === jobs.length;
 }
 
 function headKey(target: string, typeNo: number | null): string {

@@ -44,6 +44,11 @@ export interface Hints {
   scheduled: () => void;
 }
 
+interface KnownTypes {
+  readonly byName: Map<string, JobType>;
+  readonly byNo: Map<number, JobType>;
+}
+
 const NO_SCHEDULING: SchedulingSettings = {
   shell: false,
   gateways: ['main'],
@@ -73,7 +78,7 @@ export class Core {
   };
   readonly #clock: Clock;
   #routing: Promise<Routing> | null = null;
-  #types: Promise<Map<string, JobType>> | null = null;
+  #types: Promise<KnownTypes> | null = null;
   #unfinished = 0;
   stopping = false;
 
@@ -121,9 +126,22 @@ export class Core {
     this.#routing = null;
   }
 
-  types(): Promise<Map<string, JobType>> {
-    const read = async (): Promise<Map<string, JobType>> =>
-      new Map((await this.store.read.types()).map((type) => [type.name, type]));
+  async types(): Promise<Map<string, JobType>> {
+    return (await this.#knownTypes()).byName;
+  }
+
+  async typesByNo(): Promise<Map<number, JobType>> {
+    return (await this.#knownTypes()).byNo;
+  }
+
+  #knownTypes(): Promise<KnownTypes> {
+    const read = async (): Promise<KnownTypes> => {
+      const types = await this.store.read.types();
+      return {
+        byName: new Map(types.map((type) => [type.name, type])),
+        byNo: new Map(types.map((type) => [type.no, type])),
+      };
+    };
     this.#types ??= this.#kept(read(), () => this.forgetTypes());
     return this.#types;
   }

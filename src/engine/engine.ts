@@ -157,6 +157,8 @@ export interface Leases {
     cause?: FailureCause | null,
   ): Promise<Accepted>;
   release(actor: Actor, id: string, leaseToken: string | null, reason: string | null): Promise<Accepted>;
+  /** Undoes claims of which the claimer never heard: they were no attempts. */
+  giveBack(actor: Actor, claimed: readonly Pick<ClaimedJob, 'job'>[]): Promise<void>;
   /** Ends a job and claims the next ones in one transaction; claims nothing when the ending is refused. */
   endThenClaim(
     actor: Actor,
@@ -188,6 +190,8 @@ export interface TypeDraft {
 }
 export interface Types {
   list(): Promise<JobType[]>;
+  /** All of them by number, as of the last change that this server has seen. */
+  known(): Promise<ReadonlyMap<number, JobType>>;
   get(name: string): Promise<JobType>;
   save(actor: Actor, draft: TypeDraft): Promise<JobType>;
 }

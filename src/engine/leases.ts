@@ -55,6 +55,7 @@ export function leasesOf(core: Core): Leases {
       const claimed = answers[ends.length] as ClaimNextAnswer | undefined;
       return { ended, next: claimed?.jobs ?? [] };
     },
+    giveBack: (actor, claimed) => giveBack(core, actor, claimed),
     release: (actor, id, leaseToken, reason) =>
       core.perform({ kind: 'release', actor, id, leaseToken, reason }),
     log: (actor, id, leaseToken, lines) => core.perform({ kind: 'log', actor, id, leaseToken, lines }),
@@ -79,7 +80,11 @@ async function claimNext(
         found = await claimNow(core, actor, options);
       }
       const leftMs = endsAt - core.now();
-      if (found.length > 0 && options.signal?.aborted) return await giveBack(core, actor, found);
+      // Whoever named the claim asks for it again, maybe already now.
+      if (found.length > 0 && options.signal?.aborted && options.claimId === undefined) {
+        await giveBack(core, actor, found);
+        return [];
+      }
       if (found.length > 0 || leftMs <= 0 || core.stopping || options.signal?.aborted) return found;
       const claim = command(core, actor, options, await typeNosOf(core, options.types), null);
       handed = await core.waiters.wait(ticket, leftMs, options.signal, claim);
@@ -110,19 +115,26 @@ async function claimNow(
   }
 }
 
-/** The claimer went away while it was being served: its jobs are ready again at once. */
+const UNANSWERED = 'The claimer could not be answered.';
+
+/** The claimer never heard of its jobs: they are ready again at once, as if they had not been claimed. */
 async function giveBack(
   core: Core,
   actor: Actor,
-  jobs: readonly ClaimedJob[],
-): Promise<readonly ClaimedJob[]> {
-  const reason = 'the claimer went away';
-  await Promise.all(
-    jobs.map(({ job }) =>
-      core.perform({ kind: 'release', actor, id: job.id, leaseToken: job.leaseToken, reason }),
-    ),
+  claimed: readonly Pick<ClaimedJob, 'job'>[],
+): Promise<void> {
+  const releases = claimed.map(
+    ({ job: { id, leaseToken } }): JobCommand => ({
+      kind: 'release',
+      actor,
+      id,
+      leaseToken,
+      reason: UNANSWERED,
+      unanswered: true,
+    }),
   );
-  return [];
+  // A refusal means that somebody else has seen to the job since.
+  await core.flusher.submitTogether(releases);
 }
 
 function ending(actor: Actor, id: string, leaseToken: string | null, how: Ending): Complete | Fail {

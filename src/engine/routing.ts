@@ -11,6 +11,7 @@ export function typesOf(core: Core): Types {
   const { store, flusher, schemas } = core;
   return {
     list: async () => store.read.types(),
+    known: () => core.typesByNo(),
     get: async (name) => {
       const type = (await store.read.types()).find((each) => each.name === name);
       if (type === undefined) throw new SpineError('not_found', { type: name });

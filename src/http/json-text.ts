@@ -46,10 +46,3 @@ export function itemsOf(texts: readonly string[]): string {
   for (const text of texts) items = items === '' ? text : `${items},${text}`;
   return items;
 }
-
-/** All fields of an object, to follow those of another: `{"a":1}` becomes `,"a":1`. */
-export function fieldsOf(object: object | undefined): string {
-  if (object === undefined) return '';
-  const json = JSON.stringify(object);
-  return json === '{}' ? '' : `,${json.slice(1, -1)}`;
-}

@@ -43,6 +43,13 @@ export interface NewRow {
   readonly input: JobInput;
 }
 
+/** How much of the ready jobs to read. */
+export interface ReadyWindow {
+  readonly limit: number;
+  /** Inputs up to this size are read along. */
+  readonly carriedBytes: number;
+}
+
 export interface Tx extends SchedulingTx {
   /** A write whose outcome nobody needs before the commit: it is waited for there, and a failure undoes everything. */
   defer(write: MaybePromise<unknown>): void;
@@ -52,12 +59,12 @@ export interface Tx extends SchedulingTx {
   lockJobs(ids: readonly string[]): MaybePromise<Job[]>;
   lockJobsByNo(nos: readonly number[]): MaybePromise<Job[]>;
   /** The best ready rows of one target, in claim order, locked; rows that another server holds are passed over. */
-  readyJobs(target: string, limit: number): MaybePromise<ClaimedJob[]>;
-  readyJobsOfType(target: string, typeNo: number, limit: number): MaybePromise<ClaimedJob[]>;
+  readyJobs(target: string, window: ReadyWindow): MaybePromise<ClaimedJob[]>;
+  readyJobsOfType(target: string, typeNo: number, window: ReadyWindow): MaybePromise<ClaimedJob[]>;
   /** Whether the target has ready rows, those that another server is looking at included. */
   hasReady(target: string): MaybePromise<boolean>;
   /** Jobs under a live lease that was asked for with this claim id. */
-  claimedUnder(claimId: string): MaybePromise<ClaimedJob[]>;
+  claimedUnder(claimId: string, limit: number): MaybePromise<ClaimedJob[]>;
   insertJobs(rows: readonly NewRow[]): MaybePromise<number[]>;
   updateJobs(changes: readonly Change[]): MaybePromise<void>;
   saveOutcomes(
@@ -258,6 +265,8 @@ export interface Routing {
   readonly revision: number;
   readonly pausedTargets: ReadonlySet<string>;
   readonly pausedTypes: ReadonlySet<number>;
+  /** How large the instructions are that each type adds to a claimed job; types without any are left out. */
+  readonly typeBytes: ReadonlyMap<number, number>;
   readonly pauses: readonly { kind: PauseKind; name: string; at: number; by: string }[];
 }
 

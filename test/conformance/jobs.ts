@@ -49,8 +49,8 @@ export function jobTopics(each: Each): void {
     ]);
     const best = made.toSorted((a, b) => b.priority - a.priority || a.no - b.no);
     const { all, ofType } = await store.transaction(0, async (tx) => ({
-      all: await tx.readyJobs(target, 100),
-      ofType: await tx.readyJobsOfType(target, 0, 100),
+      all: await tx.readyJobs(target, { limit: 100, carriedBytes: 1_000_000 }),
+      ofType: await tx.readyJobsOfType(target, 0, { limit: 100, carriedBytes: 1_000_000 }),
     }));
     assert.deepEqual(
       all.map(({ job }) => job),
@@ -188,7 +188,7 @@ export function jobTopics(each: Each): void {
     assert.ok(Buffer.byteLength(JSON.stringify(params)) > 20_000);
     await create(spine, { params });
     const [found] = await claimNext(spine);
-    assert.deepEqual(JSON.parse(found?.input.params ?? 'null'), params);
+    assert.deepEqual(JSON.parse(found?.input?.params ?? 'null'), params);
   });
 
   each('keeps results and errors as they were given, null included', async (spine) => {
@@ -258,7 +258,7 @@ export function jobTopics(each: Each): void {
       .map(([target, priority], i) => ({ target, priority, i }))
       .toSorted((x, y) => y.priority - x.priority || x.i - y.i);
     assert.deepEqual(
-      claimed.map(({ input }) => input.title),
+      claimed.map(({ input }) => input?.title),
       expected.map(({ target, priority }) => `${target}${priority}`),
     );
   });

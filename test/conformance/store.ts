@@ -1,4 +1,5 @@
 import { onEvery, type EngineKind } from '../support/engines.ts';
+import { claimSizeTopics } from './claim-size.ts';
 import { dependencyTopics } from './dependencies.ts';
 import { eventTopics } from './events.ts';
 import { historyTopics } from './history.ts';
@@ -18,6 +19,7 @@ export function storeConformance(kind: EngineKind): void {
     jobTopics(each);
     keyTopics(each);
     leaseTopics(each);
+    claimSizeTopics(each);
     eventTopics(each);
     historyTopics(each);
     transactionTopics(each);

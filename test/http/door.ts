@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
+import type { Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -23,6 +24,8 @@ interface Door {
   readonly anyone: HttpClient;
   readonly tokens: { readonly head: string; readonly left: string; readonly right: string };
   readonly engine: OpenEngine;
+  /** The server that listens. */
+  readonly server: Server;
   readonly blobsFolder: string;
   /** What the server told its log. */
   readonly logged: { readonly message: string; readonly facts: Readonly<Record<string, unknown>> }[];
@@ -80,7 +83,16 @@ export async function openDoor(
     await store.close();
     await rm(folder, { recursive: true, force: true });
   });
-  return { ...clients, url, port: Number(new URL(url).port), tokens, engine, blobsFolder, logged };
+  return {
+    ...clients,
+    url,
+    port: Number(new URL(url).port),
+    tokens,
+    engine,
+    server: app.server,
+    blobsFolder,
+    logged,
+  };
 }
 
 function secret(role: string): string {

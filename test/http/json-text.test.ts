@@ -1,7 +1,7 @@
 import { strictEqual } from 'node:assert';
 import { suite, test } from 'node:test';
 import * as fc from 'fast-check';
-import { escaped, fieldsOf, itemsOf } from '../../src/http/json-text.ts';
+import { escaped, itemsOf } from '../../src/http/json-text.ts';
 import { iso } from '../../src/http/times.ts';
 
 suite('JSON put together as text', () => {
@@ -27,12 +27,6 @@ suite('JSON put together as text', () => {
 
   test('separates the items of an array', () => {
     for (const items of [[], ['1'], ['1', '{}', '"a"']]) strictEqual(itemsOf(items), items.join(','));
-  });
-
-  test('puts the fields of one object behind those of another', () => {
-    strictEqual(fieldsOf({ a: 1, b: undefined, c: { d: '"' } }), ',"a":1,"c":{"d":"\\""}');
-    strictEqual(fieldsOf({}), '');
-    strictEqual(fieldsOf(undefined), '');
   });
 });
 

@@ -9,7 +9,8 @@ import { asSpineError, errorAnswer } from '../errors.ts';
 import { escaped, itemsOf } from '../json-text.ts';
 import type { Call } from '../routes.ts';
 import type { CompleteBatchBody } from '../schemas.ts';
-import { claimedJson, giveBack, isGone, wanted } from './spine-claims.ts';
+import { claimedJson, wanted } from './spine-claims.ts';
+import { delivered } from './spine-delivery.ts';
 import { fullId, isFullId, wantsLittle } from './spine-jobs.ts';
 import { briefJson, jobJson, outcomeOf } from './spine-view.ts';
 
@@ -26,15 +27,16 @@ export async function completeBatch(call: Call<Body>): Promise<string> {
   });
   const next = body.next === undefined ? null : wanted(actor, body.next);
   const done = await engine.leases.completeMany(actor, ends, next);
-  if (isGone(call, body.next?.claimId)) await giveBack(call, done.next);
   let ended = 0;
   const outcomes = ids.map((id) => (typeof id === 'string' ? outcomeFrom(done.ended[ended++]) : id));
-  const show = wantsLittle(call) ? briefJson : await fullView(call, outcomes);
-  const results = outcomes.map((outcome, index) =>
-    resultJson(body.jobs[index]?.id ?? '', outcome, show, call.request.id),
-  );
-  if (next === null) return `{"results":[${itemsOf(results)}]}`;
-  return `{"results":[${itemsOf(results)}],"next":[${itemsOf(await claimedJson(engine, done.next))}]}`;
+  return delivered(call, done.next, body.next?.claimId, async (claimed) => {
+    const show = wantsLittle(call) ? briefJson : await fullView(call, outcomes);
+    const results = outcomes.map((outcome, index) =>
+      resultJson(body.jobs[index]?.id ?? '', outcome, show, call.request.id),
+    );
+    if (next === null) return `{"results":[${itemsOf(results)}]}`;
+    return `{"results":[${itemsOf(results)}],"next":[${itemsOf(await claimedJson(engine, claimed))}]}`;
+  });
 }
 
 /** A short number is looked up; what cannot be the name of any job is refused by itself, not with all others. */

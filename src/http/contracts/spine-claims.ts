@@ -6,9 +6,10 @@ import type { JobDetails } from '../../domain/job.ts';
 import { serves } from '../../domain/lease.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { Claimed, ClaimedJob as ClaimedJobAnswer } from '../answers.ts';
-import { fieldsOf, itemsOf } from '../json-text.ts';
+import { itemsOf, quotedOrNull } from '../json-text.ts';
 import { type Call, row, type Row } from '../routes.ts';
 import { ClaimBody, ClaimNextBody, type NextClaim } from '../schemas.ts';
+import { delivered } from './spine-delivery.ts';
 import { answer, jobId } from './spine-jobs.ts';
 import { forHolder, jobJson, onlyInput } from './spine-view.ts';
 
@@ -46,7 +47,9 @@ export const claimRows: readonly Row[] = [
     ],
     handle: async (call) => {
       const accepted = await call.engine.leases.claim(call.actor, await jobId(call), call.body);
-      return answer(call, accepted, forHolder(accepted.job));
+      return delivered(call, [accepted], call.body.claimId, () =>
+        answer(call, accepted, forHolder(accepted.job)),
+      );
     },
   }),
 ];
@@ -59,13 +62,12 @@ async function claimNext(call: Call<ClaimNext>): Promise<string> {
     waitMs,
     ...(waitMs > 0 && { signal: goneSignal(reply) }),
   });
-  if (isGone(call, body.claimId)) await giveBack(call, claimed);
-  return `{"jobs":[${itemsOf(await claimedJson(engine, claimed))}]}`;
-}
-
-/** Whoever named the claim can ask for it again; anybody else's jobs would wait for their lease to end. */
-export function isGone({ reply }: Pick<Call, 'reply'>, claimId: string | undefined): boolean {
-  return reply.raw.destroyed && claimId === undefined;
+  return delivered(
+    call,
+    claimed,
+    body.claimId,
+    async (jobs) => `{"jobs":[${itemsOf(await claimedJson(engine, jobs))}]}`,
+  );
 }
 
 /** The request's own "close" comes as soon as its body was read; the reply's comes with the connection's end. */
@@ -104,39 +106,31 @@ function targetsOf(actor: Actor, { target, targets }: ClaimNext): readonly strin
   return named;
 }
 
-export async function giveBack({ engine, actor }: Call, claimed: readonly ClaimedJob[]): Promise<void> {
-  const reason = 'The claimer was gone before it could be answered.';
-  await Promise.all(claimed.map(({ job }) => engine.leases.release(actor, job.id, job.leaseToken, reason)));
-}
-
 export async function claimedJson(engine: Engine, claimed: readonly ClaimedJob[]): Promise<string[]> {
-  if (isKnown(claimed))
-    return claimed.map(({ job, input }) => jobJson(job, onlyInput(input, null), forHolder(job)));
   const { details, types } = await moreAbout(engine, claimed);
-  return claimed.map(({ job, input }) => {
-    const type = types.find(({ no }) => no === job.typeNo);
-    const instructions = type && { sop: type.sop, schema: parsed(type.paramsSchema) };
-    const known = details.get(job.no) ?? onlyInput(input, type?.name ?? null);
-    return jobJson(job, known, forHolder(job) + fieldsOf(instructions));
+  return claimed.flatMap(({ job, input }) => {
+    const type = types.get(job.typeNo);
+    const known = details.get(job.no) ?? (input && onlyInput(input, type?.name ?? null));
+    // An operator may have removed the job since.
+    return known ? [jobJson(job, known, forHolder(job) + instructionsOf(type))] : [];
   });
 }
 
 interface More {
   readonly details: ReadonlyMap<number, JobDetails>;
-  readonly types: Awaited<ReturnType<Engine['types']['list']>>;
+  readonly types: Awaited<ReturnType<Engine['types']['known']>>;
 }
 
-/** Most jobs have no type and no past: all there is to know came with the claim. */
-function isKnown(claimed: readonly ClaimedJob[]): boolean {
-  return claimed.every(({ job }) => job.typeNo === 0 && !hasHistory(job));
-}
+const NOTHING_MORE: More = { details: new Map(), types: new Map() };
 
+/** Most jobs have no type, no past and a small input: all there is to know came with the claim. */
 async function moreAbout(engine: Engine, claimed: readonly ClaimedJob[]): Promise<More> {
-  const old = claimed.filter(({ job }) => hasHistory(job)).map(({ job }) => job);
+  const unread = claimed.filter(({ job, input }) => input === null || hasHistory(job)).map(({ job }) => job);
   const typed = claimed.some(({ job }) => job.typeNo !== 0);
+  if (unread.length === 0 && !typed) return NOTHING_MORE;
   const [details, types] = await Promise.all([
-    old.length > 0 ? engine.jobs.details(old) : new Map<number, JobDetails>(),
-    typed ? engine.types.list() : [],
+    unread.length > 0 ? engine.jobs.details(unread) : NOTHING_MORE.details,
+    typed ? engine.types.known() : NOTHING_MORE.types,
   ]);
   return { details, types };
 }
@@ -146,6 +140,7 @@ function hasHistory({ attempts, fence, comments, retryOf, parentNo }: ClaimedJob
   return attempts > 1 || fence > 1 || comments > 0 || retryOf !== null || parentNo !== null;
 }
 
-function parsed(json: string | null): unknown {
-  return json === null ? null : JSON.parse(json);
+/** How to do work of this type. The schema is JSON already. */
+function instructionsOf(type: { sop: string | null; paramsSchema: string | null } | undefined): string {
+  return type === undefined ? '' : `,"sop":${quotedOrNull(type.sop)},"schema":${type.paramsSchema ?? 'null'}`;
 }

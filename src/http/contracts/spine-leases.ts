@@ -23,7 +23,8 @@ import {
 import { itemsOf } from '../json-text.ts';
 import { iso, timeOf } from '../times.ts';
 import { completeBatch } from './spine-batch.ts';
-import { claimedJson, giveBack, isGone, wanted } from './spine-claims.ts';
+import { claimedJson, wanted } from './spine-claims.ts';
+import { delivered } from './spine-delivery.ts';
 import { answer, endAnswer, jobId } from './spine-jobs.ts';
 
 const HOLDERS = ['head', 'worker', 'run'] as const;
@@ -217,7 +218,8 @@ async function endThenClaim(
   const { engine, actor } = call;
   const { leases } = engine;
   const done = await leases.endThenClaim(actor, id, tokenOf(call), ending, wanted(actor, next));
-  if (isGone(call, next.claimId)) await giveBack(call, done.next);
-  const [job, claimed] = await Promise.all([endAnswer(call, done.ended), claimedJson(engine, done.next)]);
-  return `{"job":${job},"next":[${itemsOf(claimed)}]}`;
+  return delivered(call, done.next, next.claimId, async (jobs) => {
+    const [job, claimed] = await Promise.all([endAnswer(call, done.ended), claimedJson(engine, jobs)]);
+    return `{"job":${job},"next":[${itemsOf(claimed)}]}`;
+  });
 }

@@ -1,14 +1,29 @@
 /** What belongs to jobs but does not live in their rows, for many jobs at once. */
 
 import type { Job, JobComment, JobDetails, Outcome } from '../../domain/job.ts';
+import { LIMITS } from '../../domain/limits.ts';
 import { byNumber, type KeyQuery, type Row, type Sql } from './driver.ts';
 import { INPUT_COLUMNS, INPUT_WIDTH, inputFrom } from './texts.ts';
+
+/** Of a job's comments, the newest so many are shown with it. Comments are numbered from 1. */
+const SHOWN_COMMENTS = `seq > (select comments from job where no = job_no) - ${LIMITS.commentsShown}`;
+
+/** How large that is of a job which came after it was made: how it ended, and the comments that are shown. */
+export const PAST_BYTES = `
+  coalesce((select coalesce(octet_length(result), 0) + coalesce(octet_length(error), 0)
+    from job_result where job_no = job.no), 0)
+  + coalesce((select sum(octet_length(body)) from comment
+    where job_no = job.no and seq > job.comments - ${LIMITS.commentsShown}), 0)`;
 
 const columns = `input.job_no, ${INPUT_COLUMNS}, result.result, result.error`;
 const from = 'from job_input input left join job_result result on result.job_no = input.job_no';
 const inputs = byNumber(`select ${columns} ${from}`, 'input.job_no');
 const outcomes = byNumber('select job_no, result, error from job_result', 'job_no');
-const comments = byNumber('select job_no, at, author, body from comment', 'job_no', 'order by job_no, seq');
+const comments = byNumber(
+  'select job_no, at, author, body from comment',
+  'job_no',
+  `and ${SHOWN_COMMENTS} order by job_no, seq`,
+);
 const ids = byNumber('select no, id from job', 'no');
 const types = byNumber('select no, name from job_type', 'no');
 

@@ -2,7 +2,8 @@
 
 import type { ClaimedJob, LogLine } from '../../domain/command.ts';
 import type { Job, JobInput } from '../../domain/job.ts';
-import type { Change, NewRow } from '../store.ts';
+import type { Change, NewRow, ReadyWindow } from '../store.ts';
+import { PAST_BYTES } from './details.ts';
 import { type KeyQuery, locking, perDialect, type Row, type Shape, type Sql } from './driver.ts';
 import { moveOut, outgrowsRow } from './history.ts';
 import {
@@ -23,7 +24,7 @@ import {
 import { READY_WIDTH, readyColumns, readyJobFrom } from './ready-row.ts';
 import { deleteWords, insertWords } from './search.ts';
 import { insertTags } from './tags.ts';
-import { INPUT, INPUT_COLUMNS, inputFrom, inputRow } from './texts.ts';
+import { INPUT, INPUT_BYTES, INPUT_COLUMNS, inputFrom, inputRow } from './texts.ts';
 
 // Rows are locked in the order of their numbers, whatever the order of the commands: two flushes never deadlock.
 const lockById: KeyQuery = {
@@ -47,40 +48,59 @@ export async function lockJobsByNo(sql: Sql, nos: readonly number[]): Promise<Jo
 // A bare LIMIT parameter makes SQLite compile the statement anew at every call, hence `+ 0`, here and elsewhere.
 // One index head per target, never "target in (…)": at a million rows that is 271 ms against 0.13 ms.
 const ready = perDialect((dialect) => {
-  const input = 'job_input input on input.job_no = job.no';
   const best = "job.state = 'queued' order by job.priority desc, job.no";
-  const head = `select ${readyColumns({ dialect })}, ${INPUT_COLUMNS} from`;
+  // An input that is too large to come along leaves its columns null and says how large it is.
+  const large = `case when input.job_no is null then (select ${INPUT_BYTES} from job_input input where input.job_no = job.no) end`;
+  const head = `select ${readyColumns({ dialect })}, ${large}, ${INPUT_COLUMNS} from`;
+  const carried = (limit: string): string => `input.job_no = job.no and ${INPUT_BYTES} <= ${limit}`;
   // On PostgreSQL rows that others hold are passed over before anything is done for them, or several servers would
   // mostly look up inputs of each other's jobs. Two servers at once see disjoint rows.
-  const select = (which: string, limit: string): string =>
+  const select = (which: string, limit: string, carriedBytes: string): string =>
     dialect === 'sqlite'
-      ? `${head} job join ${input} where ${which} and ${best} limit ${limit} + 0`
+      ? `${head} job left join job_input input on ${carried(carriedBytes)} where ${which} and ${best} limit ${limit} + 0`
       : `${head} (select job.* from job where ${which} and ${best} limit ${limit} + 0 for update skip locked) as job
-         join lateral (select * from job_input where job_no = job.no offset 0) as input on true`;
+         left join lateral (select * from job_input input where ${carried(carriedBytes)} offset 0) as input on true`;
   return {
     // Served by job_ready and job_ready_by_type.
-    ofTarget: select('job.target = $1', '$2'),
-    ofType: select('job.target = $1 and job.type_no = $2', '$3'),
-    underClaim: `select ${JOB_COLUMNS}, ${INPUT_COLUMNS} from job join ${input}
-      where job.claim_id = $1 and job.state = 'running' order by job.no`,
+    ofTarget: select('job.target = $1', '$2', '$3'),
+    ofType: select('job.target = $1 and job.type_no = $2', '$3', '$4'),
+    underClaim: `select ${JOB_COLUMNS}, ${INPUT_BYTES} + ${PAST_BYTES} from job
+      join job_input input on input.job_no = job.no
+      where job.claim_id = $1 and job.state = 'running' order by job.no limit $2 + 0`,
   };
 });
 
-export async function readyJobs(sql: Sql, target: string, limit: number): Promise<ClaimedJob[]> {
-  return (await sql.all(ready(sql).ofTarget, [target, limit])).map((row) => readyFrom(row, target));
+export async function readyJobs(sql: Sql, target: string, window: ReadyWindow): Promise<ClaimedJob[]> {
+  const params = [target, window.limit, window.carriedBytes];
+  return (await sql.all(ready(sql).ofTarget, params)).map((row) => readyFrom(row, target));
 }
 
 export async function readyJobsOfType(
   sql: Sql,
   target: string,
   typeNo: number,
-  limit: number,
+  window: ReadyWindow,
 ): Promise<ClaimedJob[]> {
-  return (await sql.all(ready(sql).ofType, [target, typeNo, limit])).map((row) => readyFrom(row, target));
+  const params = [target, typeNo, window.limit, window.carriedBytes];
+  return (await sql.all(ready(sql).ofType, params)).map((row) => readyFrom(row, target));
 }
 
+/** About what the fields take that every job has. */
+const SHOWN_ALWAYS_BYTES = 1_024;
+
 function readyFrom(row: Row, target: string): ClaimedJob {
-  return { job: readyJobFrom(row, target), input: inputFrom(row, READY_WIDTH) };
+  const { job, pastBytes } = readyJobFrom(row, target);
+  const large = row[READY_WIDTH] as number | null;
+  const input = large === null ? inputFrom(row, READY_WIDTH + 1) : null;
+  const bytes = SHOWN_ALWAYS_BYTES + pastBytes + (large ?? charsOf(row));
+  return { job, input, bytes };
+}
+
+/** Near enough to its bytes for what is small. */
+function charsOf(row: Row): number {
+  let chars = 0;
+  for (let i = READY_WIDTH + 1; i < row.length; i++) chars += (row[i] as string | null)?.length ?? 0;
+  return chars;
 }
 
 export async function hasReady(sql: Sql, target: string): Promise<boolean> {
@@ -88,12 +108,12 @@ export async function hasReady(sql: Sql, target: string): Promise<boolean> {
   return (await sql.all(text, [target])).length > 0;
 }
 
-export async function claimedUnder(sql: Sql, claimId: string): Promise<ClaimedJob[]> {
-  return (await sql.all(ready(sql).underClaim, [claimId])).map(claimedFrom);
-}
-
-function claimedFrom(row: Row): ClaimedJob {
-  return { job: jobFrom(row), input: inputFrom(row, JOB_WIDTH) };
+export async function claimedUnder(sql: Sql, claimId: string, limit: number): Promise<ClaimedJob[]> {
+  return (await sql.all(ready(sql).underClaim, [claimId, limit])).map((row) => ({
+    job: jobFrom(row),
+    input: null,
+    bytes: SHOWN_ALWAYS_BYTES + Number(row[JOB_WIDTH]),
+  }));
 }
 
 export async function insertJobs(sql: Sql, rows: readonly NewRow[]): Promise<number[]> {

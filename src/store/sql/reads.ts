@@ -247,6 +247,11 @@ async function routing(sql: Sql): Promise<Routing> {
     'select kind, name, at, actor, (select no from job_type where job_type.name = pause.name) from pause',
     [],
   );
+  const sizes = await sql.all(
+    `select no, coalesce(octet_length(sop), 0) + coalesce(octet_length(params_schema), 0) from job_type
+     where sop is not null or params_schema is not null`,
+    [],
+  );
   const pauses = rows.map((row) => ({
     kind: row[0] as PauseKind,
     name: row[1] as string,
@@ -259,6 +264,7 @@ async function routing(sql: Sql): Promise<Routing> {
     pausedTypes: new Set(
       rows.filter((row) => row[0] === 'type' && row[4] !== null).map((row) => row[4] as number),
     ),
+    typeBytes: new Map(sizes.map((row) => [row[0] as number, row[1] as number])),
     pauses,
   };
 }

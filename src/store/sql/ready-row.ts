@@ -6,7 +6,8 @@
 
 import { type Job, UNASKED, UNTOUCHED } from '../../domain/job.ts';
 import { perDialect, type Row, type Value } from './driver.ts';
-import { columnOf, JOB_RAW, jobFrom } from './job-row.ts';
+import { PAST_BYTES } from './details.ts';
+import { columnOf, JOB_RAW, JOB_WIDTH, jobFrom } from './job-row.ts';
 
 /** What is the same in all plain jobs. */
 const PLAIN = {
@@ -31,7 +32,8 @@ export const READY_WIDTH: number = read.length + 1;
 /** The columns to select, in the order that `readyJobFrom` reads them. */
 export const readyColumns = perDialect((dialect) => {
   const array = dialect === 'sqlite' ? 'json_array' : 'json_build_array';
-  const whole = `cast(${array}(${JOB_RAW.columns.map(([name]) => `job.${name}`).join(', ')}) as text)`;
+  const all = [...JOB_RAW.columns.map(([name]) => `job.${name}`), PAST_BYTES];
+  const whole = `cast(${array}(${all.join(', ')}) as text)`;
   const few = read.map(([name]) => `job.${name}`);
   return [...few, `case when ${isPlain()} then null else ${whole} end`].join(', ');
 });
@@ -61,13 +63,17 @@ const plainRow: Row = JOB_RAW.columns.map(([name]) =>
   name === STATE ? 'queued' : (plain.get(name) ?? null),
 );
 
-export function readyJobFrom(row: Row, target: string): Job {
+/** A ready job, and how large its past is: what earlier attempts left, and comments. */
+export function readyJobFrom(row: Row, target: string): { job: Job; pastBytes: number } {
   const whole = row[wholePlace];
-  if (typeof whole === 'string') return jobFrom(JSON.parse(whole) as Row);
+  if (typeof whole === 'string') {
+    const values = JSON.parse(whole) as Row;
+    return { job: jobFrom(values), pastBytes: Number(values[JOB_WIDTH]) };
+  }
   const values = plainRow.slice();
   values[targetPlace] = target;
   for (let i = 0; i < places.length; i++) values[places[i] as number] = row[i] as Value;
-  return jobFrom(values);
+  return { job: jobFrom(values), pastBytes: 0 };
 }
 
 function placeOf(column: string): number {

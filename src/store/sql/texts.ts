@@ -22,6 +22,10 @@ export const INPUT_COLUMNS: string = INPUT.columns
   .slice(2)
   .map(([name]) => `input.${name}`)
   .join(', ');
+/** How large an input is. Both databases know the length of a text without reading it. */
+export const INPUT_BYTES: string = ['title', 'description', 'spec', 'meta', 'params', 'tags', 'budget']
+  .map((name) => `coalesce(octet_length(input.${name}), 0)`)
+  .join(' + ');
 export const INPUT_WIDTH: number = INPUT.columns.length - 2;
 
 export function inputRow(jobNo: number, id: string, input: JobInput): Row {
