@@ -101,7 +101,8 @@ function snooze(next: Job, command: Snooze, now: number): End {
 const WAITING: readonly State[] = ['queued', 'scheduled'];
 
 function mayPostpone(job: Job, command: Snooze): boolean {
-  return WAITING.includes(job.state) && command.actor.role !== 'worker';
+  const { role } = command.actor;
+  return WAITING.includes(job.state) && (role === 'head' || role === 'system');
 }
 
 /** An operator puts off a job that nobody holds. */

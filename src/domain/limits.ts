@@ -36,6 +36,13 @@ export const LIMITS = {
   schemaChars: 100_000,
   cascade: 10_000,
   childrenPerJob: 1_000,
+  /** How deep children may have children, and how many jobs may hang below one in all. */
+  childDepth: 10,
+  descendantsPerJob: 10_000,
+  /** How often one run may ask for another, how deep such runs may go, and how many of them one chain has at a time. */
+  spawnsPerRun: 100,
+  spawnDepth: 3,
+  spawnedPerChain: 200,
   /** Commands waiting for a flush; beyond it callers are told to come back. */
   pendingCommands: 50_000,
   waitingClaims: 10_000,

@@ -6,7 +6,7 @@ import { completeTarget, type DoorFacts } from './schedule-target.ts';
 import { completeTrigger } from './schedule-trigger.ts';
 import { type Refused, readWish, refused, type Wish } from './schedule-wish.ts';
 
-export { SCHEDULE_FIELDS, type ScheduleField, snakeName, toSnake } from './schedule-fields.ts';
+export { SCHEDULE_FIELDS, type ScheduleField, toSnake } from './schedule-fields.ts';
 
 export type Completed =
   | { readonly ok: true; readonly spec: ScheduleSpec; readonly enabled: boolean | undefined }

@@ -7,6 +7,8 @@ import type { ScheduleSpec } from './schedule.ts';
 
 const DAY_S = 86_400;
 const YEAR_S = 366 * DAY_S;
+/** How long an approval is waited for unless said otherwise. */
+export const APPROVAL_TIMEOUT_S = 3_600;
 const NAME: Shape = {
   pattern: /^[\p{L}\p{N}][\p{L}\p{N}._:@-]*$/u,
   words: 'letters, digits and . _ : @ -, beginning with a letter or digit',
@@ -177,7 +179,7 @@ export const RULES: Readonly<Record<ScheduleKey, FieldRule>> = {
   deleteAfterRun: boolean(false, 'Whether it is deleted after its first run that was ok.'),
 
   approvalRequired: boolean(false, 'Whether somebody must approve each run before it starts.'),
-  approvalTimeoutS: integer(1, 30 * DAY_S, 3_600, 'How long an approval is waited for.'),
+  approvalTimeoutS: integer(1, 30 * DAY_S, APPROVAL_TIMEOUT_S, 'How long an approval is waited for.'),
   approvalAuto: choice('approvalAuto', ['approve', 'reject'], 'What happens when nobody answers.', 'reject'),
   maxPendingApprovals: integer(1, 1_000, 10, 'How many approvals may be open at a time.'),
 

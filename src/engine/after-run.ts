@@ -118,10 +118,12 @@ async function letNextGo(tx: Tx, ledger: Ledger, schedule: Pick<Schedule, 'id' |
   await tx.setActivity(no, RUN_ACTIVE);
 }
 
-/** A schedule that was to run once goes when it has succeeded and nothing below it is still under way. */
+/** A schedule that was to run once goes when that is done and nothing below it is still under way. */
 export async function sweepOneShots(tx: Tx, relatives: readonly Schedule[]): Promise<void> {
-  for (const { id, spec, lastStatus } of relatives) {
-    if (!spec.deleteAfterRun || lastStatus !== 'ok') continue;
+  for (const { id, spec, lastStatus, spawnedBy } of relatives) {
+    // What a run asked for is done once, however it ends: those that failed would pile up.
+    const over = spawnedBy === null ? lastStatus === 'ok' : lastStatus !== null;
+    if (!spec.deleteAfterRun || !over) continue;
     const family = await tx.subtreeOf(id);
     if (!(await tx.anyOpenRun(family))) await tx.deleteSchedules(family);
   }

@@ -30,6 +30,8 @@ export class CreationDesk {
   readonly #uniqueKeys = new Map<string, string>();
   readonly #idempotent = new Map<string, { bodyHash: string; at: number }>();
   readonly #children = new Map<number, number>();
+  readonly #trees = new Map<number, { topNo: number; depth: number }>();
+  readonly #sizes = new Map<number, number>();
 
   constructor(tx: Tx, ledger: Ledger) {
     this.#tx = tx;
@@ -135,9 +137,22 @@ export class CreationDesk {
     }
     const children = (this.#children.get(parent.no) ?? (await this.#tx.countChildren(parent.no))) + 1;
     this.#children.set(parent.no, children);
-    return children > LIMITS.childrenPerJob
-      ? refuse('too_many_children', { limit: LIMITS.childrenPerJob })
-      : parent;
+    if (children > LIMITS.childrenPerJob)
+      return refuse('too_many_children', { limit: LIMITS.childrenPerJob });
+    return (await this.#treeProblem(parent)) ?? parent;
+  }
+
+  /** A first level is bounded already; below it children could have children for ever. */
+  async #treeProblem(parent: Job): Promise<Refusal | null> {
+    if (parent.parentNo === null) return null;
+    const tree = this.#trees.get(parent.no) ?? (await this.#tx.treeAbove(parent.no));
+    this.#trees.set(parent.no, tree);
+    if (tree.depth >= LIMITS.childDepth)
+      return refuse('too_many_children', { depth: tree.depth, limit: LIMITS.childDepth });
+    const limit = LIMITS.descendantsPerJob;
+    const size = (this.#sizes.get(tree.topNo) ?? (await this.#tx.countDescendants(tree.topNo, limit))) + 1;
+    this.#sizes.set(tree.topNo, size);
+    return size > limit ? refuse('too_many_children', { below: tree.topNo, limit }) : null;
   }
 
   /** How a dependency stands: its lineage has ended one way or the other, or it is still to be waited for. */

@@ -1,13 +1,13 @@
 /** Completes what a caller described: ids, defaults, the type's number and schema. */
 
+import { LINEAGE_RETRIES } from '../domain/child-job.ts';
 import type { Actor, Gate, NewJob } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
 import type { JobInput } from '../domain/job.ts';
+import { APPROVAL_TIMEOUT_S } from '../domain/schedule-fields.ts';
 import type { JobType } from '../store/store.ts';
 import type { Core } from './core.ts';
 import type { JobDraft } from './engine.ts';
-
-const DEFAULT_RETRIES = 3;
 
 export class Drafting {
   readonly #core: Core;
@@ -31,7 +31,7 @@ export class Drafting {
   #completed(draft: JobDraft, typeNo: number, now: number): NewJob {
     const { settings, ids } = this.#core;
     const mode = draft.retry?.mode ?? 'requeue';
-    const retryMax = draft.retry?.max ?? DEFAULT_RETRIES;
+    const retryMax = draft.retry?.max ?? LINEAGE_RETRIES;
     // Each member of a lineage runs once; a job that is requeued runs as often as its limit says.
     const attempts =
       mode === 'lineage' ? 1 : draft.retry?.max === undefined ? settings.maxAttempts : draft.retry.max + 1;
@@ -86,8 +86,6 @@ export class Drafting {
     knownPools.add(name);
   }
 }
-
-const APPROVAL_TIMEOUT_S = 3_600;
 
 function gateOf(approval: JobDraft['approval']): Gate | null {
   if (approval === undefined) return null;

@@ -6,6 +6,7 @@ import type { Job } from '../domain/job.ts';
 import { mayTouch, serves } from '../domain/lease.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { decide } from '../domain/decide.ts';
+import { withinParents } from './children.ts';
 import { accepted, type Core } from './core.ts';
 import { Drafting } from './drafting.ts';
 import type { JobFilter, Jobs } from './engine.ts';
@@ -27,7 +28,7 @@ export function jobsOf(core: Core): Jobs {
       if (core.unfinished + drafts.length > core.settings.maxUnfinishedJobs) {
         throw new SpineError('queue_full', { limit: core.settings.maxUnfinishedJobs, retryAfterS: 5 });
       }
-      const jobs = await drafting.complete(actor, drafts);
+      const jobs = await drafting.complete(actor, await withinParents(core, actor, drafts));
       const key = idempotency === undefined ? null : { principal: actor.name, ...idempotency };
       const answer = accepted(await core.flusher.submit({ kind: 'create', actor, jobs, idempotency: key }));
       return { jobs: answer.jobs, replayed: answer.replayed };

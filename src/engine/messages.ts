@@ -2,6 +2,8 @@
 
 import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
+import { LIMITS } from '../domain/limits.ts';
+import type { Tx } from '../store/store.ts';
 import type { Message } from '../store/types/scheduling.ts';
 import type { Core } from './core.ts';
 import type { MessageDraft, Messages } from './engine.ts';
@@ -36,11 +38,20 @@ export function messagesOf(core: Core): Messages {
         expiresAt: null,
         ...(await senderOf(core, actor, draft)),
       };
-      await core.flusher.transact(actor, async (tx) => tx.insertMessage(message));
+      await core.flusher.transact(actor, async (tx) => {
+        if (message.jobNo !== null) await checkRoom(tx, message.jobNo);
+        await tx.insertMessage(message);
+      });
       core.hints.scheduled();
       return get(message.id);
     },
   };
+}
+
+/** Counted when it is asked, so that a run cannot pile up requests either. */
+async function checkRoom(tx: Tx, jobNo: number): Promise<void> {
+  if ((await tx.countSpawns(jobNo)) < LIMITS.spawnsPerRun) return;
+  throw new SpineError('too_many_children', { limit: LIMITS.spawnsPerRun });
 }
 
 /** A run speaks for its own schedule; only head may name another. */

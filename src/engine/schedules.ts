@@ -64,17 +64,21 @@ function completed(
   throw new SpineError('bad_request', { field: answer.field, problem: answer.problem });
 }
 
+async function checkRoom(tx: Tx): Promise<void> {
+  const schedules = await tx.countSchedules();
+  if (schedules < LIMITS.schedules) return;
+  throw new SpineError('bad_request', {
+    field: 'name',
+    problem: `there are ${schedules} schedules already, and no more than ${LIMITS.schedules} are kept; delete some first`,
+  });
+}
+
 /** The whole subtree is judged, under a lock that lets nobody else change a chain meanwhile. */
 async function checkChain(core: Core, tx: Tx, schedule: { id: string; spec: ScheduleSpec }): Promise<void> {
   const { parentId, name } = schedule.spec;
-  const edges = await tx.lockChains();
-  if (edges.length >= LIMITS.schedules && !edges.some(({ id }) => id === schedule.id))
-    throw new SpineError('bad_request', {
-      field: 'name',
-      problem: `there are ${edges.length} schedules already, and no more than ${LIMITS.schedules} are kept; delete some first`,
-    });
   if (parentId === null) return;
   const [parent] = await tx.lockSchedules([parentId]);
+  const edges = await tx.edgesAround(schedule.id, parentId);
   const fanout = parent?.spec.maxTriggerFanout ?? 0;
   const limits = { depth: core.scheduling.chainDepth, fanout };
   const problem = chainProblem(edges, { id: schedule.id, parentId, name }, limits);
@@ -120,6 +124,8 @@ export async function insertSchedule(
     consecutiveErrors: 0,
   };
   row.nextRunAt = firstTick(row, now);
+  await tx.lockChains();
+  await checkRoom(tx);
   await checkChain(core, tx, row);
   await ensureNamed(tx, spec, now);
   return { no: await tx.insertSchedule(row), ...row };
@@ -170,6 +176,7 @@ function update(
   return change(core, actor, which, 'schedule.update', async (schedule, tx, ledger) => {
     const { spec, enabled = schedule.enabled } = completed(core, patch, schedule.spec);
     const next = { ...schedule, spec, enabled };
+    await tx.lockChains();
     await checkChain(core, tx, next);
     await ensureNamed(tx, spec, ledger.now);
     const rule = JSON.stringify(timeRule(next));

@@ -2,8 +2,10 @@
 
 import { SYSTEM } from '../domain/actor.ts';
 import { SpineError } from '../domain/error.ts';
-import { completeSchedule, snakeName } from '../domain/schedule-draft.ts';
+import { LIMITS } from '../domain/limits.ts';
+import { completeSchedule } from '../domain/schedule-draft.ts';
 import type { Schedule, ScheduleSpec } from '../domain/schedule.ts';
+import { spawnedSpec } from '../domain/spawn.ts';
 import type { Tx } from '../store/store.ts';
 import type { Message } from '../store/types/scheduling.ts';
 import type { Core } from './core.ts';
@@ -32,7 +34,9 @@ async function spawn(core: Core, tx: Tx, ledger: Ledger, message: Message): Prom
   if (body === null) return 'body must be a JSON object with at least name and payload_message';
   const [parent] = message.scheduleId === null ? [] : await tx.lockSchedules([message.scheduleId]);
   if (message.scheduleId !== null && parent === undefined) return 'the schedule that asked is gone';
-  const judged = draftOf(core, body, parent, ledger.now);
+  const problem = (await askerProblem(tx, message)) ?? (parent ? await roomProblem(tx, parent) : null);
+  if (problem !== null) return problem;
+  const judged = specOf(core, body, parent, ledger.now);
   if (typeof judged === 'string') return judged;
   try {
     const made = { spec: judged, enabled: true, spawnedBy: message.id };
@@ -57,42 +61,36 @@ function parsed(text: string): Record<string, unknown> | null {
   }
 }
 
-/** A child inherits where its parent runs; what would reach further than the parent is refused. */
-function draftOf(
+/** A run's child has what its schedule has; head may ask for anything. */
+function specOf(
   core: Core,
   body: Readonly<Record<string, unknown>>,
   parent: Schedule | undefined,
   now: number,
 ): ScheduleSpec | string {
-  const own = parent?.spec;
-  const inherited = own && {
-    session_target: own.sessionTarget === 'main' ? 'isolated' : own.sessionTarget,
-    agent_id: own.agentId,
-    gateway: own.gateway,
-    target: own.target,
-    delivery_mode: own.deliveryMode,
-    delivery_channel: own.deliveryChannel,
-    delivery_to: own.deliveryTo,
-  };
   const { shell, gateways } = core.scheduling;
-  const draft = { ...inherited, delete_after_run: true, schedule_kind: 'manual', ...body };
-  const answer = completeSchedule(draft, null, { now, shellAllowed: shell, gateways });
-  if (!answer.ok) return answer.problem;
-  const { spec } = answer;
-  if (parent === undefined) return spec;
-  const problem = beyondParent(spec, parent.spec);
-  if (problem !== null) return problem;
-  return {
-    ...spec,
-    parentId: parent.id,
-    approvalRequired: spec.approvalRequired || parent.spec.approvalRequired,
-  };
+  const facts = { now, shellAllowed: shell, gateways };
+  const answer =
+    parent === undefined
+      ? completeSchedule({ delete_after_run: true, schedule_kind: 'manual', ...body }, null, facts)
+      : spawnedSpec(body, parent, facts);
+  return answer.ok ? answer.spec : answer.problem;
 }
 
-function beyondParent(spec: ScheduleSpec, own: ScheduleSpec): string | null {
-  if (spec.parentId !== null) return 'parent_id is set by the scheduler; leave it out';
-  if (spec.sessionTarget === 'shell' && own.sessionTarget !== 'shell')
-    return 'session_target shell is not allowed: the run that asks is not a shell command itself';
-  const key = (['agentId', 'gateway', 'target'] as const).find((each) => spec[each] !== own[each]);
-  return key === undefined ? null : `${snakeName(key)} must be ${own[key]}, as for the run that asks`;
+/** A run must not use up the schedules that everybody shares, neither by itself nor through what it asked for. */
+async function roomProblem(tx: Tx, parent: Schedule): Promise<string | null> {
+  await tx.lockChains();
+  const { above, inChain } = await tx.spawnedAround(parent.id);
+  if (above >= LIMITS.spawnDepth)
+    return `runs that were asked for may ask for others ${LIMITS.spawnDepth} levels deep, no deeper`;
+  if (inChain < LIMITS.spawnedPerChain) return null;
+  return `${inChain} runs that were asked for are under way in this chain, and no more are allowed; wait until some have ended`;
+}
+
+/** Whoever cancelled a run does not want what it asked for just before. */
+async function askerProblem(tx: Tx, { jobNo }: Message): Promise<string | null> {
+  if (jobNo === null) return null;
+  const [asker] = await tx.lockJobsByNo([jobNo]);
+  if (asker === undefined) return 'the run that asked is gone';
+  return asker.cancelRequested || asker.state === 'cancelled' ? 'the run that asked was cancelled' : null;
 }

@@ -77,6 +77,10 @@ export interface Tx extends SchedulingTx {
   /** The unfinished job that has this key, if any. */
   findUnique(typeNo: number, uniqueKey: string): MaybePromise<string | null>;
   countChildren(parentNo: number): MaybePromise<number>;
+  /** The job at the top of the tree of children that this one belongs to, and how deep below it this one is. */
+  treeAbove(no: number): MaybePromise<{ topNo: number; depth: number }>;
+  /** Everything below a job, ended or not; counting stops beyond `limit`. */
+  countDescendants(no: number, limit: number): MaybePromise<number>;
   /** All descendants by parentId that have not ended, up to the limit. */
   openDescendants(no: number, limit: number): MaybePromise<number[]>;
 

@@ -13,7 +13,6 @@ import {
   refusal,
   refused,
   settleAll,
-  worker,
 } from '../support/engines.ts';
 
 export function keyTopics(each: Each): void {
@@ -94,7 +93,7 @@ export function keyTopics(each: Each): void {
 
   each('keeps the idempotency keys of two principals apart', async (spine) => {
     const mine = await keyed(spine, 'k', 'hash');
-    const other = await spine.engine.jobs.create(worker('w'), [{ target: 'any' }], {
+    const other = await spine.engine.jobs.create({ ...HEAD, name: 'other' }, [{ target: 'any' }], {
       key: 'k',
       bodyHash: 'hash',
     });

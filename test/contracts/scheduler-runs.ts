@@ -262,10 +262,9 @@ export function runCases(start: StartScheduler): void {
       const job = await claim(server(), schedule.type);
       const run = checked(httpClient(server().url, { token: `run.${job.id}.${job.leaseToken}` }));
       try {
-        const type = `${schedule.type}-child`;
-        const body = { name: 'Child', payload_message: 'look', type };
+        const body = { name: 'Child', payload_message: 'look' };
         const sent = expectStatus(await run.post<RunBody>('/messages', { kind: 'spawn', body }), 201);
-        const child = await claim(server(), type);
+        const child = await claim(server(), schedule.type);
         strictEqual((await readRun(server().head, child.id)).kind, 'spawn');
         const { job_id: childId } = await readRun(server().head, child.id);
         deepStrictEqual(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Actor } from '../../src/domain/command.ts';
 import { LIMITS } from '../../src/domain/limits.ts';
+import type { JobDraft } from '../../src/engine/engine.ts';
 import {
   claimed,
   create,
@@ -124,6 +125,61 @@ onEvery(DIALECTS, (each) => {
     await create(spine, { parentId: parent.id });
     assert.equal(await refusal(create(spine, { parentId: parent.id })), 'too_many_children');
     assert.equal((await everyJob(spine)).length, LIMITS.childrenPerJob + 1);
+  });
+
+  each('gives a holder no child that has more than the job it holds', async (spine) => {
+    const { engine } = spine;
+    const parent = await create(spine, { maxAttempts: 1, timeoutMs: 5_000, pool: 'gpu' });
+    const holder = worker('w', ['any']);
+    await claimed(spine, parent, holder);
+    const child = (draft: Partial<JobDraft>, by: Actor = holder) =>
+      engine.jobs.create(by, [{ target: 'any', parentId: parent.id, ...draft }]);
+    for (const [field, value] of Object.entries({
+      priority: 1,
+      timeoutMs: 5_001,
+      maxAttempts: 2,
+      pool: 'other',
+      concurrencyKey: 'k',
+      uniqueKey: 'k',
+      budget: 1,
+      type: 'never-heard-of',
+    })) {
+      const error = await refused(child({ [field]: value }));
+      assert.deepEqual([error.code, error.details['field']], ['bad_request', field]);
+    }
+    assert.deepEqual((await engine.types.list()).length, 0);
+    const [made] = (await child({})).jobs;
+    assert.deepEqual([made?.maxAttempts, made?.timeoutMs, made?.pool], [1, 5_000, 'gpu']);
+    assert.equal((await child({ priority: 9, uniqueKey: 'k' }, HEAD)).jobs.length, 1);
+    // Whoever does not hold the parent does not learn what it has.
+    assert.equal(await refusal(child({ priority: 1 }, worker('other', ['any']))), 'not_owner');
+  });
+
+  each('holds the child of a gated job at the same gate', async (spine) => {
+    const { engine } = spine;
+    const parent = await create(spine, { approval: { timeoutS: 60, auto: 'reject' } });
+    await engine.approvals.resolve(HEAD, parent.id, { agree: true, notes: null, by: 'operator' });
+    await claimed(spine, parent);
+    const child = (approval?: JobDraft['approval']) =>
+      engine.jobs.create(worker('w'), [
+        { target: 'any', parentId: parent.id, ...(approval && { approval }) },
+      ]);
+    assert.equal((await refused(child({ auto: 'approve', timeoutS: 1 }))).details['field'], 'approval');
+    const [made] = (await child()).jobs;
+    assert.equal(made?.state, 'awaiting_approval');
+  });
+
+  each('bounds how deep children have children, and how many there are below one job', async (spine) => {
+    let last = await create(spine);
+    for (let depth = 1; depth <= LIMITS.childDepth; depth++)
+      last = await create(spine, { parentId: last.id });
+    const error = await refused(create(spine, { parentId: last.id }));
+    assert.deepEqual([error.code, error.details['depth']], ['too_many_children', LIMITS.childDepth]);
+    const top = await create(spine);
+    for (const branch of await createMany(spine, 10, { parentId: top.id }))
+      for (let made = 0; made < 999; made += 333) await createMany(spine, 333, { parentId: branch.id });
+    const [branch] = await createMany(spine, 1, { parentId: top.id });
+    assert.equal(await refusal(create(spine, { parentId: branch?.id ?? '' })), 'too_many_children');
   });
 
   each('makes all jobs of a batch or none', async (spine) => {

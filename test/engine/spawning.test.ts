@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import type { Actor } from '../../src/domain/command.ts';
-import { DIALECTS, HEAD, onEvery, refused, worker } from '../support/engines.ts';
-import { doNext, plan, pump, runNow, runsOf, statuses, take } from '../support/scheduling.ts';
+import { LIMITS } from '../../src/domain/limits.ts';
+import { DIALECTS, HEAD, onEvery, type Opened, refused, worker } from '../support/engines.ts';
+import { doNext, pass, plan, pump, runNow, runsOf, statuses, take } from '../support/scheduling.ts';
+
+async function approve(spine: Opened, { id }: { id: string }): Promise<void> {
+  await spine.engine.approvals.resolveOf(HEAD, id, { agree: true, notes: null, by: 'operator' });
+  await pump(spine);
+}
 
 onEvery(DIALECTS, (each) => {
   const running = async (
@@ -10,6 +16,7 @@ onEvery(DIALECTS, (each) => {
   ) => {
     const parent = await plan(spine, { name: 'research', target: 'parents', ...draft });
     await runNow(spine, parent);
+    if (parent.spec.approvalRequired) await approve(spine, parent);
     const held = await take(spine, ['parents']);
     assert.ok(held);
     const run: Actor = { ...worker('w'), role: 'run', onlyJob: held.job.id };
@@ -21,7 +28,7 @@ onEvery(DIALECTS, (each) => {
     return { parent, held, run, ask };
   };
   const children = async (spine: Parameters<Parameters<typeof each>[1]>[0], parentId: string) =>
-    (await spine.engine.schedules.list({ afterNo: 0, limit: 100 })).filter(
+    (await spine.engine.schedules.list({ afterNo: 0, limit: 1_000 })).filter(
       ({ spec }) => spec.parentId === parentId,
     );
 
@@ -84,5 +91,96 @@ onEvery(DIALECTS, (each) => {
     await spine.engine.messages.send(HEAD, { kind: 'spawn', body: { ...body, session_target: 'queue' } });
     await pump(spine);
     assert.ok(await doNext(spine));
+  });
+
+  each('a run has no field that its schedule has not, whatever the body says', async (spine) => {
+    const { parent, ask } = await running(spine, { approval_required: true, approval_timeout_s: 60 });
+    for (const [field, value] of Object.entries({
+      approval_required: false,
+      approval_auto: 'approve',
+      session_target: 'isolated',
+      preferred_session_key: 'agent:main:main',
+      delivery_to: '@everybody',
+      payload_scope: 'global',
+      schedule_cron: '* * * * *',
+      resource_pool: 'gpu',
+      type: 'other',
+      priority: 1,
+      max_retries: 1,
+      delete_after_run: false,
+    })) {
+      const { status, error } = await ask({ name: 'x', payload_message: 'y', [field]: value });
+      assert.equal(status, 'failed', field);
+      assert.match(error ?? '', new RegExp(`\\b(${field}|session_target|schedule_kind)\\b`));
+    }
+    assert.deepEqual(await children(spine, parent.id), []);
+  });
+
+  each(
+    'the child of a gated schedule waits at the same gate, and goes when it is turned away',
+    async (spine) => {
+      const { parent, ask } = await running(spine, {
+        approval_required: true,
+        approval_timeout_s: 60,
+        approval_auto: 'reject',
+      });
+      assert.equal((await ask({ name: 'x', payload_message: 'y' })).status, 'delivered');
+      const [child] = await children(spine, parent.id);
+      assert.ok(child);
+      assert.deepEqual(await statuses(spine, child), ['awaiting_approval']);
+      await pass(spine, 60_000);
+      assert.deepEqual(await statuses(spine, child), ['cancelled']);
+      assert.deepEqual(await children(spine, parent.id), []);
+    },
+  );
+
+  each('a spawned schedule is gone after its run failed too', async (spine) => {
+    const { parent, ask } = await running(spine);
+    await ask({ name: 'x', payload_message: 'y' });
+    const held = await take(spine, ['parents']);
+    assert.ok(held);
+    await spine.engine.leases.fail(worker('w'), held.job.id, held.job.leaseToken, 'broken', true);
+    await pump(spine);
+    assert.deepEqual(await children(spine, parent.id), []);
+  });
+
+  each('a run that was cancelled gets nothing that it asked for just before', async (spine) => {
+    const { parent, held, run } = await running(spine);
+    const body = { name: 'x', payload_message: 'y' };
+    const { id } = await spine.engine.messages.send(run, { kind: 'spawn', body });
+    await spine.engine.jobs.cancel(HEAD, held.job.id, 'no');
+    await pump(spine);
+    assert.match((await spine.engine.messages.get(id)).error ?? '', /cancelled/);
+    assert.deepEqual(await children(spine, parent.id), []);
+  });
+
+  each('one run may ask only so often, and what it asked for only so deep', async (spine) => {
+    const { run, ask } = await running(spine, { max_trigger_fanout: 1_000 });
+    const body = { name: 'x', payload_message: 'y' };
+    for (let i = 0; i < LIMITS.spawnsPerRun - 1; i++)
+      await spine.engine.messages.send(run, { kind: 'spawn', body: 'not json' });
+    assert.equal((await ask(body)).status, 'delivered');
+    const more = spine.engine.messages.send(run, { kind: 'spawn', body });
+    assert.equal((await refused(more)).code, 'too_many_children');
+    let last = '';
+    for (let depth = 1; depth <= LIMITS.spawnDepth; depth++) {
+      const held = await take(spine, ['parents']);
+      assert.ok(held);
+      const child: Actor = { ...worker('w'), role: 'run', onlyJob: held.job.id };
+      const { id } = await spine.engine.messages.send(child, { kind: 'spawn', body });
+      await pump(spine);
+      last = (await spine.engine.messages.get(id)).error ?? 'made';
+      if (depth < LIMITS.spawnDepth) assert.equal(last, 'made');
+    }
+    assert.match(last, /levels deep/);
+  });
+
+  each('all that the runs of one chain asked for is bounded together', async (spine) => {
+    const { parent, ask } = await running(spine, { max_trigger_fanout: 1_000 });
+    const asking = { kind: 'spawn', body: { name: 'x', payload_message: 'y' }, scheduleId: parent.id };
+    for (let i = 0; i < LIMITS.spawnedPerChain; i++) await spine.engine.messages.send(HEAD, asking);
+    await pump(spine);
+    assert.equal((await children(spine, parent.id)).length, LIMITS.spawnedPerChain);
+    assert.match((await ask({ name: 'x', payload_message: 'y' })).error ?? '', /under way in this chain/);
   });
 });

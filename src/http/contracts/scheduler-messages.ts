@@ -23,7 +23,7 @@ export const messageRows: readonly Row[] = [
     body: MessageBody,
     status: 201,
     answer: Message,
-    errors: ['not_found', 'forbidden', 'conflict'],
+    errors: ['not_found', 'forbidden', 'conflict', 'too_many_children'],
     handle: async (call) => messageView(await call.engine.messages.send(call.actor, await draftOf(call))),
   }),
   row({

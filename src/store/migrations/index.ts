@@ -5,6 +5,7 @@ import { leanStates } from './0004_lean_states.ts';
 import { feedInFlush } from './0005_feed_in_flush.ts';
 import { eventsInFlush } from './0006_events_in_flush.ts';
 import { leanIndexes } from './0007_lean_indexes.ts';
+import { spawned } from './0008_spawned.ts';
 import type { Migration } from './migration.ts';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -15,4 +16,5 @@ export const MIGRATIONS: readonly Migration[] = [
   feedInFlush,
   eventsInFlush,
   leanIndexes,
+  spawned,
 ];

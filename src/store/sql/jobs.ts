@@ -231,6 +231,29 @@ export async function countChildren(sql: Sql, parentNo: number): Promise<number>
   return row?.[0] as number;
 }
 
+export async function treeAbove(sql: Sql, no: number): Promise<{ topNo: number; depth: number }> {
+  const text = `
+    with recursive line (no, parent_no, depth) as (
+      select no, parent_no, 0 from job where no = $1
+      union all
+      select above.no, above.parent_no, line.depth + 1 from job above join line on above.no = line.parent_no
+    )
+    select no, depth from line order by depth desc limit 1`;
+  const [row] = await sql.all(text, [no]);
+  return { topNo: (row?.[0] ?? no) as number, depth: (row?.[1] ?? 0) as number };
+}
+
+export async function countDescendants(sql: Sql, no: number, limit: number): Promise<number> {
+  const text = `
+    with recursive family (no) as (
+      select no from job where parent_no = $1
+      union all
+      select child.no from job child join family on child.parent_no = family.no
+    )
+    select count(*) from (select no from family limit $2 + 0) counted`;
+  return (await sql.all(text, [no, limit]))[0]?.[0] as number;
+}
+
 export async function openDescendants(sql: Sql, no: number, limit: number): Promise<number[]> {
   const text = `
     with recursive family (no, finished_at) as (

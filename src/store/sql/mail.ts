@@ -77,6 +77,12 @@ const spawns = perDialect(
     `select ${SELECTED} from message where kind = 'spawn' and status = 'pending' order by no limit $1 + 0${locking({ dialect }, 'for update skip locked')}`,
 );
 
+// Served by message_spawned.
+export async function countSpawns(sql: Sql, jobNo: number): Promise<number> {
+  const text = "select count(*) from message where kind = 'spawn' and job_no = $1";
+  return (await sql.all(text, [jobNo]))[0]?.[0] as number;
+}
+
 export async function pendingSpawns(sql: Sql, limit: number): Promise<Message[]> {
   return (await sql.all(spawns(sql), [limit])).map(messageFrom);
 }

@@ -1,5 +1,6 @@
 /** Schedules and their ticks. */
 
+import { LIMITS } from '../../domain/limits.ts';
 import type { Schedule, ScheduleSpec } from '../../domain/schedule.ts';
 import type { RunStatus } from '../../domain/words.ts';
 import type { ScheduleEdge, ScheduleStamp, Tick } from '../types/scheduling.ts';
@@ -118,18 +119,21 @@ export async function deleteSchedules(sql: Sql, ids: readonly string[]): Promise
 }
 
 /** Two servers that each add an edge could close a circle together, so they take turns. */
-export async function lockChains(sql: Sql): Promise<ScheduleEdge[]> {
+export async function lockChains(sql: Sql): Promise<void> {
   await sql.run("update revision set value = value + 1 where name = 'chains'", []);
-  return scheduleEdges(sql);
+}
+
+export async function countSchedules(sql: Sql): Promise<number> {
+  return (await sql.all('select count(*) from schedule', []))[0]?.[0] as number;
 }
 
 export async function scheduleEdges(sql: Sql): Promise<ScheduleEdge[]> {
   const rows = await sql.all('select id, parent_id, name from schedule order by no', []);
-  return rows.map((row) => ({
-    id: row[0] as string,
-    parentId: row[1] as string | null,
-    name: row[2] as string,
-  }));
+  return rows.map(edgeFrom);
+}
+
+function edgeFrom(row: Row): ScheduleEdge {
+  return { id: row[0] as string, parentId: row[1] as string | null, name: row[2] as string };
 }
 
 // `union` ends a circle, should one ever be there.
@@ -150,6 +154,39 @@ export async function relativesOf(sql: Sql, ids: readonly string[]): Promise<str
   const many = above.replaceAll('= $1', '= any($1::text[])');
   const rows = await sql.byKeys({ one: above, many }, ids);
   return [...new Set(rows.map((row) => row[0] as string))];
+}
+
+const around = `
+  with recursive line (id, parent_id, name) as (
+    select id, parent_id, name from schedule where id = $2
+    union select above.id, above.parent_id, above.name from schedule above join line on above.id = line.parent_id
+  ), family (id, parent_id, name) as (
+    select id, parent_id, name from schedule where id = $1
+    union select child.id, child.parent_id, child.name from schedule child join family on child.parent_id = family.id
+  )
+  select id, parent_id, name from line union select id, parent_id, name from family
+  union select id, parent_id, name from schedule where parent_id = $2`;
+
+export async function edgesAround(sql: Sql, id: string, parentId: string): Promise<ScheduleEdge[]> {
+  return (await sql.all(around, [id, parentId])).map(edgeFrom);
+}
+
+const spawnedLine = `
+  with recursive line (id, parent_id, spawned_by, depth) as (
+    select id, parent_id, spawned_by, 1 from schedule where id = $1
+    union select above.id, above.parent_id, above.spawned_by, line.depth + 1
+      from schedule above join line on above.id = line.parent_id where line.depth < $2
+  ), top (id) as (
+    select id from line order by depth desc limit 1
+  ), family (id, spawned_by) as (
+    select id, spawned_by from schedule where id = (select id from top)
+    union select child.id, child.spawned_by from schedule child join family on child.parent_id = family.id
+  )
+  select (select count(*) from line where spawned_by is not null), (select count(*) from family where spawned_by is not null)`;
+
+export async function spawnedAround(sql: Sql, id: string) {
+  const [row] = await sql.all(spawnedLine, [id, LIMITS.cascade]);
+  return { above: row?.[0] as number, inChain: row?.[1] as number };
 }
 
 export async function subtreeOf(sql: Sql, id: string): Promise<string[]> {

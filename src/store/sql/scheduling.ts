@@ -16,6 +16,9 @@ export function schedulingOver(sql: Sql): SchedulingTx {
     saveSchedules: (rows) => schedules.saveSchedules(sql, rows),
     deleteSchedules: (ids) => schedules.deleteSchedules(sql, ids),
     lockChains: () => schedules.lockChains(sql),
+    countSchedules: () => schedules.countSchedules(sql),
+    edgesAround: (id, parentId) => schedules.edgesAround(sql, id, parentId),
+    spawnedAround: (id) => schedules.spawnedAround(sql, id),
     relativesOf: (ids) => schedules.relativesOf(sql, ids),
     subtreeOf: (id) => schedules.subtreeOf(sql, id),
     takeTick: (scheduleId, at, now) => schedules.takeTick(sql, scheduleId, at, now),
@@ -40,6 +43,7 @@ export function schedulingOver(sql: Sql): SchedulingTx {
     resolveApproval: (jobNo, end) => approvals.resolveApproval(sql, jobNo, end),
     pendingApprovals: (scheduleId) => approvals.pendingApprovals(sql, scheduleId),
     insertMessage: (message) => mail.insertMessage(sql, message),
+    countSpawns: (jobNo) => mail.countSpawns(sql, jobNo),
     pendingSpawns: (limit) => mail.pendingSpawns(sql, limit),
     endMessage: (no, status, error, at) => mail.endMessage(sql, no, status, error, at),
   };

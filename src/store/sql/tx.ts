@@ -30,6 +30,8 @@ export function transactionOver(sql: Sql, own: OwnVerbs): Tx {
     addLogs: (rows) => jobs.addLogs(sql, rows),
     findUnique: (typeNo, uniqueKey) => jobs.findUnique(sql, typeNo, uniqueKey),
     countChildren: (parentNo) => jobs.countChildren(sql, parentNo),
+    treeAbove: (no) => jobs.treeAbove(sql, no),
+    countDescendants: (no, limit) => jobs.countDescendants(sql, no, limit),
     openDescendants: (no, limit) => jobs.openDescendants(sql, no, limit),
     addToFeed: (rows, at) => events.addToFeed(sql, rows, at),
     appendEvents: (rows, at) => events.appendEvents(sql, rows, at),

@@ -128,8 +128,13 @@ export interface SchedulingTx {
   dueSchedules(now: number, limit: number): MaybePromise<Schedule[]>;
   saveSchedules(schedules: readonly Schedule[]): MaybePromise<void>;
   deleteSchedules(ids: readonly string[]): MaybePromise<void>;
-  /** Every schedule and its parent, with the right to change them: nobody else does at the same time. */
-  lockChains(): MaybePromise<ScheduleEdge[]>;
+  /** The right to add schedules and to change their parents: nobody else does at the same time. */
+  lockChains(): MaybePromise<void>;
+  countSchedules(): MaybePromise<number>;
+  /** All that decides whether a schedule may hang below that parent: the parent's line and children, and its own family. */
+  edgesAround(id: string, parentId: string): MaybePromise<ScheduleEdge[]>;
+  /** How many of a schedule and those above it were spawned, and how many in its whole chain. */
+  spawnedAround(id: string): MaybePromise<{ above: number; inChain: number }>;
   /** The schedules themselves, those above them and their children: all that the end of one of their runs may touch. */
   relativesOf(ids: readonly string[]): MaybePromise<string[]>;
   /** The schedule and everything below it. */
@@ -169,6 +174,8 @@ export interface SchedulingTx {
   pendingApprovals(scheduleId: string): MaybePromise<number>;
 
   insertMessage(message: Omit<Message, 'no'>): MaybePromise<void>;
+  /** How often this run has asked for another. */
+  countSpawns(jobNo: number): MaybePromise<number>;
   /** Requests to spawn that nobody has looked at, locked. */
   pendingSpawns(limit: number): MaybePromise<Message[]>;
   endMessage(no: number, status: Message['status'], error: string | null, at: number): MaybePromise<void>;

@@ -1,0 +1,161 @@
+/** What the holder of a job may ask for when it creates children. Rights only shrink: nothing goes beyond the parent's. */
+
+import type { Gate } from './command.ts';
+import type { Job } from './job.ts';
+
+/** A field of the draft and what is wrong with it. */
+export interface BeyondParent {
+  readonly field: string;
+  readonly problem: string;
+}
+
+/** A draft of a job, as far as it is judged here. */
+export interface ChildWish {
+  readonly target: string;
+  readonly priority?: number;
+  readonly timeoutMs?: number;
+  readonly leaseMs?: number;
+  readonly maxAttempts?: number;
+  readonly retry?: {
+    readonly mode?: 'requeue' | 'lineage';
+    readonly max?: number;
+    readonly backoffMs?: number;
+  };
+  readonly pool?: string;
+  readonly concurrencyKey?: string;
+  readonly budget?: unknown;
+  readonly approval?: { readonly timeoutS?: number; readonly auto?: 'approve' | 'reject' };
+}
+
+export interface ParentFacts {
+  readonly job: Job;
+  /** The gate that it passed; null when it had none. */
+  readonly gate: Gate | null;
+  /** As it was written. */
+  readonly budget: string | null;
+  /** What everybody's jobs have unless they ask for something else. */
+  readonly defaults: { readonly leaseMs: number; readonly maxAttempts: number };
+}
+
+/** What the work is and when it is to be done: the child's own to say. */
+const OWN = [
+  'parentId',
+  'target',
+  'type',
+  'title',
+  'description',
+  'spec',
+  'meta',
+  'params',
+  'tags',
+  'runAt',
+  'after',
+] as const;
+/** Judged one by one below. */
+const JUDGED = [
+  'priority',
+  'timeoutMs',
+  'leaseMs',
+  'maxAttempts',
+  'retry',
+  'approval',
+  'pool',
+  'concurrencyKey',
+  'budget',
+] as const;
+const KNOWN: ReadonlySet<string> = new Set([...OWN, ...JUDGED]);
+
+/** The draft with what it takes over from its parent, or the field that reaches beyond it. */
+export function childDraft<W extends ChildWish>(wish: W, parent: ParentFacts): W | BeyondParent {
+  const problem = stranger(wish) ?? beyondParent(wish, parent);
+  return problem ?? { ...wish, ...takenOver(wish, parent) };
+}
+
+/** Where work for people's agents and commands goes. What it may do there is said by its schedule. */
+function isHouseTarget(target: string): boolean {
+  return target === 'shell' || target.startsWith('gateway:');
+}
+
+/** A field that nobody thought of here is refused: a new one must be judged first. */
+function stranger(wish: object): BeyondParent | null {
+  const field = Object.entries(wish).find(([key, value]) => value !== undefined && !KNOWN.has(key))?.[0];
+  return field === undefined
+    ? null
+    : { field, problem: `${field} may not be set by the holder of a job; leave it out.` };
+}
+
+function beyondParent(wish: ChildWish, { job, gate, budget, defaults }: ParentFacts): BeyondParent | null {
+  const tries = triesOf(job);
+  return (
+    misplaced(wish.target, job) ??
+    above('priority', wish.priority, job.priority) ??
+    above('timeoutMs', wish.timeoutMs, job.timeoutMs) ??
+    above('leaseMs', wish.leaseMs, Math.max(job.leaseMs, defaults.leaseMs)) ??
+    above('maxAttempts', wish.maxAttempts, tries) ??
+    above('retry.max', wish.retry?.max, tries - 1) ??
+    other('pool', wish.pool, job.pool) ??
+    other('concurrencyKey', wish.concurrencyKey, job.concurrencyKey) ??
+    other('budget', wish.budget === undefined ? undefined : JSON.stringify(wish.budget), budget) ??
+    looser(wish.approval, gate)
+  );
+}
+
+function takenOver(wish: ChildWish, { job, gate, budget, defaults }: ParentFacts): Partial<ChildWish> {
+  const tries = triesOf(job);
+  const counted = wish.retry?.mode !== 'lineage' && wish.retry?.max === undefined;
+  return {
+    priority: wish.priority ?? Math.min(0, job.priority),
+    ...(wish.timeoutMs === undefined && job.timeoutMs !== null && { timeoutMs: job.timeoutMs }),
+    ...(counted && { maxAttempts: wish.maxAttempts ?? Math.min(defaults.maxAttempts, tries) }),
+    ...(wish.retry?.mode === 'lineage' && {
+      retry: { ...wish.retry, max: wish.retry.max ?? Math.min(LINEAGE_RETRIES, tries - 1) },
+    }),
+    ...(job.pool !== null && { pool: job.pool }),
+    ...(job.concurrencyKey !== null && { concurrencyKey: job.concurrencyKey }),
+    ...(budget !== null && { budget: JSON.parse(budget) as unknown }),
+    ...(gate !== null && wish.approval === undefined && { approval: shownGate(gate) }),
+  };
+}
+
+/** How often a job that asks for a lineage without saying more is tried again. */
+export const LINEAGE_RETRIES = 3;
+
+/** How often the work of this job may be begun in all. */
+function triesOf(job: Job): number {
+  return job.retryMode === 'lineage' ? job.retryMax + 1 : job.maxAttempts;
+}
+
+function misplaced(target: string, parent: Job): BeyondParent | null {
+  if (!isHouseTarget(target) || (parent.scheduleId === null && target === parent.target)) return null;
+  return {
+    field: 'target',
+    problem: `target ${target} is not for children of this job; ask for work there with a spawn message.`,
+  };
+}
+
+function above(field: string, asked: number | undefined, own: number | null): BeyondParent | null {
+  if (asked === undefined || asked <= (own ?? Infinity)) return null;
+  return {
+    field,
+    problem: `${field} may not go beyond that of the job that asks, which allows ${own} at most.`,
+  };
+}
+
+function other(field: string, asked: string | undefined, own: string | null): BeyondParent | null {
+  if (asked === undefined || asked === own) return null;
+  return { field, problem: `${field} is that of the job that asks (${own ?? 'none'}); leave it out.` };
+}
+
+/** Nobody's answer may let a child through sooner than its parent, or where the parent would have been turned away. */
+function looser(asked: ChildWish['approval'], gate: Gate | null): BeyondParent | null {
+  if (asked === undefined || gate === null || (asked.auto ?? 'reject') === 'reject') return null;
+  if (gate.auto === 'approve' && (asked.timeoutS ?? 0) * 1_000 >= gate.timeoutMs) return null;
+  return {
+    field: 'approval',
+    problem: `approval may not be looser than that of the job that asks (auto ${gate.auto}, timeoutS ${gate.timeoutMs / 1_000}); leave it out.`,
+  };
+}
+
+function shownGate({ timeoutMs, auto }: Gate) {
+  return { timeoutS: timeoutMs / 1_000, auto };
+}
