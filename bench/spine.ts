@@ -8,7 +8,6 @@ import { LIMITS } from '../src/domain/limits.ts';
 import { type OpenEngine, openEngine } from '../src/engine/open.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { systemIds } from '../src/runtime/ids.ts';
-import { schemaChecker } from '../src/runtime/schemas.ts';
 import { openPostgres } from '../src/store/postgres.ts';
 import { openSqlite } from '../src/store/sqlite.ts';
 import { type Payload, payload } from './measure.ts';
@@ -36,7 +35,7 @@ export async function openSpine(place: Place): Promise<Spine> {
       ? openSqlite({ file: join(place.folder, 'spine.db'), identity })
       : await openPostgres({ url: place.url, identity, lanes: LANES, pool: POOL, clock });
   const settings = { leaseMs: HOUR_MS, maxAttempts: 5, maxUnfinishedJobs: 10_000_000 };
-  const engine = openEngine({ store, clock, ids, schemas: schemaChecker(), settings });
+  const engine = openEngine({ store, clock, ids, settings });
   const duties = startDuties({
     core: engine.core,
     clock,

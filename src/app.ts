@@ -32,7 +32,6 @@ import { systemClock } from './runtime/clock.ts';
 import { boundHeap } from './runtime/heap.ts';
 import { systemIds } from './runtime/ids.ts';
 import { giveBackAtRest } from './runtime/rest.ts';
-import { schemaChecker } from './runtime/schemas.ts';
 import { DataDirError } from './store/datadir.ts';
 import { prepareTokens } from './tokens.ts';
 
@@ -86,7 +85,6 @@ async function openApp(config: Config, ports: Ports = {}): Promise<App> {
       store: storage.store,
       clock,
       ids,
-      schemas: schemaChecker(),
       settings: {
         leaseMs: config.leaseMs,
         maxAttempts: config.defaultMaxAttempts,

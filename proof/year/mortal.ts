@@ -1,7 +1,6 @@
 import type { Clock } from '../../src/domain/ports.ts';
 import { type OpenEngine, openEngine } from '../../src/engine/open.ts';
 import { systemIds } from '../../src/runtime/ids.ts';
-import { schemaChecker } from '../../src/runtime/schemas.ts';
 import type { Store, Tx } from '../../src/store/store.ts';
 import type { Random } from '../random.ts';
 
@@ -51,7 +50,6 @@ export class Mortals {
       store: this.#mortal(),
       clock: this.#clock,
       ids: systemIds(),
-      schemas: schemaChecker(),
       settings: { leaseMs: 300_000, maxAttempts: 5, maxUnfinishedJobs: 10_000_000 },
     });
   }

@@ -34,6 +34,8 @@ export const LIMITS = {
   poolCapacity: 10_000,
   sopChars: 200_000,
   schemaChars: 100_000,
+  /** All of one schema are compiled in about 5 ms. */
+  schemaKeywords: 5_000,
   cascade: 10_000,
   childrenPerJob: 1_000,
   /** How deep children may have children, and how many jobs may hang below one in all. */

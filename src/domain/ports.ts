@@ -16,11 +16,3 @@ export interface Ids {
   /** A number in [0, 1), for jitter. */
   fraction(): number;
 }
-
-/** Checks JSON Schemas that users write, and values against them. */
-export interface SchemaChecker {
-  /** What is wrong with the schema itself, in words; null when it is usable. */
-  problemWith(schema: unknown): string | null;
-  /** Why `value` does not fit, naming the field; null when it fits. */
-  mismatch(schema: unknown, value: unknown): string | null;
-}

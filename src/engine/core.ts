@@ -3,7 +3,8 @@
 import type { Accepted, JobCommand } from '../domain/command.ts';
 import { type Refusal, SpineError } from '../domain/error.ts';
 import { LIMITS } from '../domain/limits.ts';
-import type { Clock, Ids, SchemaChecker } from '../domain/ports.ts';
+import type { Clock, Ids } from '../domain/ports.ts';
+import { Schemas } from '../domain/schema/schemas.ts';
 import type { JobType, Routing, Store } from '../store/store.ts';
 import { Flusher } from './flusher.ts';
 import type { Effects, OutboxPolicy } from './ledger.ts';
@@ -29,7 +30,6 @@ export interface EngineOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly schemas: SchemaChecker;
   readonly settings: EngineSettings;
   readonly scheduling?: SchedulingSettings;
   readonly outbox?: OutboxPolicy;
@@ -61,7 +61,7 @@ const LANE_NAMES = 64;
 export class Core {
   readonly store: Store;
   readonly ids: Ids;
-  readonly schemas: SchemaChecker;
+  readonly schemas = new Schemas();
   readonly settings: EngineSettings;
   readonly scheduling: SchedulingSettings;
   readonly flusher: Flusher;
@@ -85,7 +85,6 @@ export class Core {
   constructor(options: EngineOptions) {
     this.store = options.store;
     this.ids = options.ids;
-    this.schemas = options.schemas;
     this.settings = options.settings;
     this.scheduling = options.scheduling ?? NO_SCHEDULING;
     this.#clock = options.clock;

@@ -3,6 +3,7 @@
 import { LINEAGE_RETRIES } from '../domain/child-job.ts';
 import type { Actor, Gate, NewJob } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
+import { Meter } from '../domain/schema/check.ts';
 import type { JobInput } from '../domain/job.ts';
 import { APPROVAL_TIMEOUT_S } from '../domain/schedule-fields.ts';
 import type { JobType } from '../store/store.ts';
@@ -19,9 +20,12 @@ export class Drafting {
   async complete(actor: Actor, drafts: readonly JobDraft[]): Promise<NewJob[]> {
     const now = this.#core.now();
     const jobs: NewJob[] = [];
+    // One for all of them: a batch may not cost more than a single job.
+    const meter = new Meter();
     for (const [i, draft] of drafts.entries()) {
       const type = draft.type === undefined ? null : await this.#typeOf(actor, draft.type, now);
-      if (type !== null) this.#checkParams(type, draft, drafts.length > 1 ? `jobs[${i}].params` : 'params');
+      const field = drafts.length > 1 ? `jobs[${i}].params` : 'params';
+      if (type !== null) this.#checkParams(type, draft.params ?? {}, field, meter);
       if (draft.pool !== undefined) await this.#ensurePool(actor, draft.pool, now);
       jobs.push(this.#completed(draft, type?.no ?? 0, now));
     }
@@ -58,14 +62,19 @@ export class Drafting {
     };
   }
 
-  #checkParams(type: JobType, draft: JobDraft, field: string): void {
-    if (type.paramsSchema === null) return;
-    const problem = this.#core.schemas.mismatch(JSON.parse(type.paramsSchema), draft.params ?? {});
-    if (problem !== null)
-      throw new SpineError('bad_request', {
-        field,
-        problem: `${field} does not fit type ${type.name}: ${problem}`,
+  #checkParams({ name, paramsSchema }: JobType, params: unknown, field: string, meter: Meter): void {
+    if (paramsSchema === null) return;
+    const mismatch = this.#core.schemas.mismatch(paramsSchema, params, meter);
+    if (mismatch === null) return;
+    const { kind, why } = mismatch;
+    if (kind === 'unusable')
+      throw new SpineError('conflict', {
+        type: name,
+        problem: `type ${name} was stored with a paramsSchema that cannot be used: ${why}; save the type again`,
       });
+    const advice = kind === 'costly' ? '; send less at once, or give the type a simpler schema' : '';
+    const problem = `${field} does not fit type ${name}: ${why}${advice}`;
+    throw new SpineError('bad_request', { field, problem });
   }
 
   /** A type that is named for the first time comes into being, so that nothing has to be set up before the first job. */

@@ -227,6 +227,41 @@ onEvery(DIALECTS, (each) => {
     assert.equal(await refusal(spine.engine.types.get('t')), 'not_found');
   });
 
+  each('refuses jobs of a type that was stored with a schema that cannot be used', async (spine) => {
+    // Databases and imports from before schemas were judged as strictly.
+    for (const paramsSchema of ['{"$async":true}', '{"pattern":"(a+)+$(?=b)"}', '{', '[]']) {
+      const stored = { name: 'old', label: 'old', sop: null, paramsSchema, onlyIfMissing: false };
+      await spine.engine.core.flusher.transact(HEAD, async (tx) => tx.saveType(stored, 1));
+      spine.engine.core.forgetTypes();
+      const error = await refused(create(spine, { type: 'old', params: {} }));
+      assert.equal(error.code, 'conflict');
+      assert.match(
+        String(error.details['problem']),
+        /type old was stored with a paramsSchema .*save the type again/,
+      );
+    }
+    await spine.engine.types.save(HEAD, { name: 'old' });
+    await create(spine, { type: 'old' });
+  });
+
+  each('bounds the checks of all jobs of a batch together', async (spine) => {
+    await spine.engine.types.save(HEAD, { name: 'rows', paramsSchema: { uniqueItems: true } });
+    const params = Array.from({ length: 20_000 }, (_, i) => i);
+    const job = { target: 'any', type: 'rows', params };
+    await spine.engine.jobs.create(HEAD, [job]);
+    const error = await refused(
+      spine.engine.jobs.create(
+        HEAD,
+        Array.from({ length: 40 }, () => job),
+      ),
+    );
+    assert.equal(error.code, 'bad_request');
+    assert.match(
+      String(error.details['problem']),
+      /^jobs\[\d+\]\.params .* takes too long to check; send less/,
+    );
+  });
+
   each(
     'refuses more unfinished jobs than the installation allows',
     async (spine) => {

@@ -8,7 +8,6 @@ import type { Clock } from '../../src/domain/ports.ts';
 import { type OpenEngine, openEngine } from '../../src/engine/open.ts';
 import { settle } from '../../src/engine/settling.ts';
 import { systemIds } from '../../src/runtime/ids.ts';
-import { schemaChecker } from '../../src/runtime/schemas.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import type { JobDependency, Store } from '../../src/store/store.ts';
 
@@ -42,7 +41,6 @@ export function openBench(dir: string = makeDir(), file = 'spine.db'): Bench {
       store,
       clock,
       ids: systemIds(),
-      schemas: schemaChecker(),
       settings: { leaseMs: 60_000, maxAttempts: 3, maxUnfinishedJobs: 1_000_000 },
     });
   const store = open();

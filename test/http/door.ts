@@ -44,7 +44,6 @@ export async function openDoor(
     store,
     clock,
     ids: systemIds(),
-    schemas: { problemWith: () => null, mismatch: () => null },
     settings: { leaseMs: 60_000, maxAttempts: 5, maxUnfinishedJobs: 1_000_000 },
   });
   const blobStore: BlobStore = await openDiskBlobs({

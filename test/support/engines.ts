@@ -14,7 +14,6 @@ import { settler } from '../../src/loops/settler.ts';
 import { timers } from '../../src/loops/timers.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemIds } from '../../src/runtime/ids.ts';
-import { schemaChecker } from '../../src/runtime/schemas.ts';
 import { openPostgres } from '../../src/store/postgres.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -172,7 +171,6 @@ export function engineOn(store: Store, clock: TestClock, options: OpenOptions = 
     store: options.wrap?.(store) ?? store,
     clock,
     ids: systemIds(),
-    schemas: schemaChecker(),
     settings: { ...SETTINGS, ...options.settings },
     ...(options.outbox && { outbox: options.outbox }),
   });

@@ -9,7 +9,6 @@ import { loadConfig } from '../../src/config.ts';
 import { openEngine } from '../../src/engine/open.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemIds } from '../../src/runtime/ids.ts';
-import { schemaChecker } from '../../src/runtime/schemas.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { until } from '../support/clock.ts';
 import { create, HEAD, read } from '../support/engines.ts';
@@ -24,7 +23,6 @@ async function open() {
     store,
     clock,
     ids: systemIds(),
-    schemas: schemaChecker(),
     settings: { leaseMs: 300_000, maxAttempts: 5, maxUnfinishedJobs: 1_000_000 },
     scheduling: { shell: true, gateways: ['main'], chainDepth: 10 },
   });
