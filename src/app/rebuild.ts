@@ -28,11 +28,18 @@ export async function rebuild(config: Config, out: Out, clock: Clock, ids: Ids):
     );
     if (report.uncertain > 0)
       out.print(`${n(report.uncertain)} jobs had ended in a way the files do not tell; they are failed now.`);
-    if (report.unreadable.length > 0) out.warn(`Not readable: ${report.unreadable.slice(0, 10).join(', ')}`);
+    if (report.unreadable.length > 0) out.warn(damageOf(report));
     if (aside !== null) out.print(`The old database is kept as ${aside}.`);
   } finally {
     target.release();
   }
+}
+
+/** How much of the files could not be used, and where; what only they told is not in the new database. */
+function damageOf({ from, unreadable }: RebuildReport): string {
+  const places = unreadable.slice(0, 10).join(', ');
+  const more = unreadable.length > 10 ? ' and others' : '';
+  return `In ${unreadable.length.toLocaleString('en')} places the ${from} cannot be read or changed since it was written; jobs or changes may be missing. Look at ${places}${more}.`;
 }
 
 async function fill(

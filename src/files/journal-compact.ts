@@ -5,6 +5,7 @@ import type { Job } from '../domain/job.ts';
 import type { FeedPlace, Store } from '../store/store.ts';
 import { journalTexts } from './journal-entry.ts';
 import { printLine } from './journal-line.ts';
+import { Sealer } from './journal-seal.ts';
 import { putBase, segmentFile } from './journal-segments.ts';
 import type { Settlements } from './journal-settled.ts';
 import { scheduleLine, settingLines } from './journal-settings.ts';
@@ -26,6 +27,7 @@ export class Compaction {
   /** Where the next page of schedules begins; null when all are written. */
   #scheduleNo: number | null = 0;
   #handle: FileHandle | null = null;
+  #sealer = new Sealer();
   #bytes = 0;
 
   /** Replaces the segments up to number `upTo`, which hold the feed up to `end`. */
@@ -58,6 +60,7 @@ export class Compaction {
       const events = found.filter((event) => !isAfter(event, this.#end));
       for await (const text of journalTexts(read, events, null, shown)) await this.#write(text);
       const last = events.at(-1);
+      await this.#seal();
       if (last) this.#place = last;
       return events.length === STEP_EVENTS ? null : await this.#finish();
     } catch (error) {
@@ -72,6 +75,7 @@ export class Compaction {
     this.#handle = null;
     this.#place = START;
     this.#scheduleNo = 0;
+    this.#sealer = new Sealer();
     this.#bytes = 0;
     await rm(this.#temp, { force: true });
   }
@@ -103,6 +107,13 @@ export class Compaction {
   async #write(text: string): Promise<void> {
     const bytes = Buffer.from(text);
     await this.#handle?.appendFile(bytes);
+    this.#sealer.add(bytes);
     this.#bytes += bytes.length;
+  }
+
+  async #seal(): Promise<void> {
+    const seal = this.#sealer.seal();
+    await this.#handle?.appendFile(seal);
+    this.#bytes += seal.length;
   }
 }

@@ -1,14 +1,14 @@
 /** Reads a journal from its first line to its last whole one, a line at a time. */
 
-import { createReadStream } from 'node:fs';
 import path from 'node:path';
 import { type JournalLine, parseLine } from './journal-line.ts';
+import { scanLines } from './journal-seal.ts';
 import { listSegments, readEnd } from './journal-segments.ts';
 
 export interface JournalEntry {
   /** File and line, for messages. */
   readonly where: string;
-  /** Null when the line cannot be read. */
+  /** Null when something cannot be read, is not as it was written, or is missing. */
   readonly line: JournalLine | null;
 }
 
@@ -18,27 +18,25 @@ export async function journalIdentity(dir: string): Promise<string | null> {
 }
 
 export async function* readJournal(dir: string): AsyncGenerator<JournalEntry> {
-  const { live } = await listSegments(dir);
-  for (const { file } of live) {
-    let number = 0;
-    for await (const text of wholeLines(file)) {
-      number++;
-      yield { where: `${path.basename(file)}:${number}`, line: parseLine(text) };
-    }
-  }
+  const { live, missing } = await listSegments(dir);
+  for (const file of missing) yield { where: `${path.basename(file)} (missing)`, line: null };
+  for (const { file } of live) yield* readSegment(file);
 }
 
-// Not node:readline: it also splits at U+2028, which JSON leaves as it is.
-async function* wholeLines(file: string): AsyncGenerator<string> {
-  let rest: Buffer[] = [];
-  for await (const chunk of createReadStream(file, { highWaterMark: 1024 * 1024 }) as AsyncIterable<Buffer>) {
-    let start = 0;
-    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
-      rest.push(chunk.subarray(start, end));
-      yield Buffer.concat(rest).toString('utf8');
-      rest = [];
-      start = end + 1;
+async function* readSegment(file: string): AsyncGenerator<JournalEntry> {
+  const name = path.basename(file);
+  let first = 1;
+  let isTold = false;
+  for await (const { number, bytes, seal } of scanLines(file)) {
+    if (seal === null) {
+      const line = parseLine(bytes.toString('utf8'));
+      if (line === null) isTold = true;
+      yield { where: `${name}:${number}`, line };
+      continue;
     }
-    if (start < chunk.length) rest.push(chunk.subarray(start));
+    // Lines that can be read and were changed, or taken out.
+    if (seal === 'bad' && !isTold) yield { where: `${name}:${first}-${number} (not as written)`, line: null };
+    first = number + 1;
+    isTold = false;
   }
 }

@@ -3,10 +3,11 @@
  * number 6. Its appearance under that name is the moment of the change, the rest is tidying up.
  */
 
-import { type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat, truncate } from 'node:fs/promises';
 import path from 'node:path';
 import { syncFolder } from './atomic.ts';
 import { EVENT_START, type JournalLine, parseLine, printLine } from './journal-line.ts';
+import { Sealer, scanLines } from './journal-seal.ts';
 import type { Mark } from './place.ts';
 
 interface Segment {
@@ -20,6 +21,8 @@ interface Listing {
   readonly live: readonly Segment[];
   /** Replaced by a base, or never finished. */
   readonly stale: readonly string[];
+  /** Between those that are there, or before them. */
+  readonly missing: readonly string[];
 }
 
 export async function listSegments(dir: string): Promise<Listing> {
@@ -37,8 +40,15 @@ export async function listSegments(dir: string): Promise<Listing> {
   const isLive = ({ number, isBase }: Segment): boolean => number > base || (number === base && isBase);
   const live = found.filter(isLive).toSorted((a, b) => a.number - b.number);
   const unfinished = names.filter((name) => name.endsWith('.tmp')).map((name) => path.join(dir, name));
+  const isThere = new Set(live.map(({ number }) => number));
+  const upTo = live.at(-1)?.number ?? 0;
+  const missing: string[] = [];
+  // The first gap tells enough; a folder somebody tampered with may have a gap of any length.
+  for (let number = base + 1; number < upTo && missing.length === 0; number++)
+    if (!isThere.has(number)) missing.push(segmentFile(dir, number));
   return {
     live,
+    missing,
     stale: [...found.filter((segment) => !isLive(segment)).map(({ file }) => file), ...unfinished],
   };
 }
@@ -47,13 +57,33 @@ export function segmentFile(dir: string, number: number, base = false): string {
   return path.join(dir, `${String(number).padStart(6, '0')}${base ? '.base' : ''}.jsonl`);
 }
 
+/**
+ * Cuts the last segment off behind its last good seal. What follows was under way when the writer ended: a power cut
+ * may have left a hole in it, before lines that are whole. The database has it all, and it is written again.
+ */
+export async function mendEnd(dir: string): Promise<void> {
+  const last = (await listSegments(dir)).live.at(-1);
+  if (last === undefined || last.isBase) return;
+  let goodEnd = 0;
+  for await (const { end, seal } of scanLines(last.file)) {
+    if (seal === 'bad') break;
+    if (seal === 'good') goodEnd = end;
+  }
+  await truncate(last.file, goodEnd);
+}
+
 /** The journal's end: where to append, and the last event that is in it. */
 export class Segments {
   readonly dir: string;
   readonly #header: string;
+  readonly #sealer = new Sealer();
   #number: number;
   #handle: FileHandle | null = null;
   #size = 0;
+  /** Whether files that were written before are no longer there. */
+  #isLost = false;
+  /** The last file, and which one it is. */
+  #last: { readonly file: string; readonly inode: number } | null = null;
 
   private constructor(dir: string, identity: string, number: number) {
     this.dir = dir;
@@ -63,12 +93,29 @@ export class Segments {
 
   static async open(dir: string, identity: string): Promise<Segments> {
     await mkdir(dir, { recursive: true, mode: 0o700 });
-    const { live, stale } = await listSegments(dir);
+    const { live, stale, missing } = await listSegments(dir);
     for (const file of stale) await rm(file, { force: true });
     const last = live.at(-1);
     const segments = new Segments(dir, identity, last?.number ?? 0);
+    segments.#isLost = missing.length > 0;
+    if (last) segments.#last = { file: last.file, inode: (await stat(last.file)).ino };
     if (last && !last.isBase) await segments.#resume(last.file);
     return segments;
+  }
+
+  /** Whether something that was written is gone: then a base has to bring it back. */
+  async isLost(): Promise<boolean> {
+    if (this.#last !== null && (await stat(this.#last.file).catch(() => null))?.ino !== this.#last.inode) {
+      await this.close();
+      this.#last = null;
+      this.#isLost = true;
+    }
+    return this.#isLost;
+  }
+
+  /** A base holds everything up to here. */
+  isWhole(): void {
+    this.#isLost = false;
   }
 
   get number(): number {
@@ -87,8 +134,12 @@ export class Segments {
       for await (const text of texts) {
         const bytes = Buffer.from(text);
         await handle.appendFile(bytes);
+        this.#sealer.add(bytes);
         written += bytes.length;
       }
+      const seal = this.#sealer.seal();
+      await handle.appendFile(seal);
+      written += seal.length;
       await handle.datasync();
     } catch (error) {
       await this.close().catch(() => undefined);
@@ -99,15 +150,19 @@ export class Segments {
   }
 
   async startNext(): Promise<FileHandle> {
+    await this.isLost();
     await this.close();
     const number = this.#number + 1;
-    const handle = await open(segmentFile(this.dir, number), 'ax', 0o600);
+    // Not what is above it: a data dir that is gone must not come back empty.
+    await mkdir(this.dir, { mode: 0o700 }).catch(unlessThere);
+    const file = segmentFile(this.dir, number);
+    const handle = await open(file, 'ax', 0o600);
     this.#number = number;
     this.#handle = handle;
-    await handle.appendFile(this.#header);
+    this.#last = { file, inode: (await handle.stat()).ino };
+    await this.#writeHeader(handle);
     await handle.datasync();
     await syncFolder(this.dir);
-    this.#size = Buffer.byteLength(this.#header);
     return handle;
   }
 
@@ -117,16 +172,25 @@ export class Segments {
     await handle?.close();
   }
 
-  /** Goes on with the last segment of an earlier run, without the line that a crash cut off. */
+  /** Goes on with the last segment of an earlier run, which was mended. */
   async #resume(file: string): Promise<void> {
-    const handle = await open(file, 'a+', 0o600);
+    const handle = await open(file, 'a', 0o600);
     this.#handle = handle;
-    this.#size = await endOfLastLine(handle);
-    await handle.truncate(this.#size);
-    if (this.#size > 0) return;
-    await handle.appendFile(this.#header);
-    this.#size = Buffer.byteLength(this.#header);
+    this.#size = (await handle.stat()).size;
+    if (this.#size === 0) await this.#writeHeader(handle);
   }
+
+  async #writeHeader(handle: FileHandle): Promise<void> {
+    const header = Buffer.from(this.#header);
+    await handle.appendFile(header);
+    this.#sealer.seal();
+    this.#sealer.add(header);
+    this.#size = header.length;
+  }
+}
+
+function unlessThere(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EEXIST') throw error;
 }
 
 /** Puts a finished base in place of all segments up to its number. */

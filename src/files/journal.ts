@@ -8,7 +8,7 @@ import { RowsAhead } from './journal-ahead.ts';
 import { Compaction } from './journal-compact.ts';
 import { journalTexts } from './journal-entry.ts';
 import { printLine } from './journal-line.ts';
-import { type JournalEnd, readEnd, Segments } from './journal-segments.ts';
+import { type JournalEnd, mendEnd, readEnd, Segments } from './journal-segments.ts';
 import { Settlements } from './journal-settled.ts';
 import { scheduleLine, scheduleLines, Settings } from './journal-settings.ts';
 import { compareJournal } from './outset.ts';
@@ -52,9 +52,9 @@ export interface Journal {
 /** Unless it was compared with the database before: to be opened before the first command runs. */
 export async function openJournal(options: JournalOptions): Promise<Journal> {
   const { dir, store, compared = false } = options;
-  const { end, setAside } = compared
-    ? { end: await readEnd(dir), setAside: null }
-    : await compareJournal(dir, store);
+  const setAside = compared ? null : (await compareJournal(dir, store)).setAside;
+  await mendEnd(dir);
+  const end = await readEnd(dir);
   const segments = await Segments.open(dir, store.identity);
   return new FeedJournal(options, segments, end, setAside);
 }
@@ -171,7 +171,8 @@ class FeedJournal implements Journal {
         this.#options.compactAboveBytes ?? COMPACT_ABOVE_BYTES,
         COMPACT_FACTOR * this.#liveBytes,
       );
-      if (this.#bytes <= limit || this.#mark === null) return false;
+      const isLost = await this.#segments.isLost();
+      if ((!isLost && this.#bytes <= limit) || this.#mark === null) return false;
       const upTo = this.#segments.number;
       await this.#segments.startNext();
       this.#compaction = new Compaction(
@@ -185,6 +186,7 @@ class FeedJournal implements Journal {
     const finished = await this.#compaction.step();
     if (finished === null) return true;
     this.#compaction = null;
+    this.#segments.isWhole();
     this.#liveBytes = finished;
     this.#bytes = (await readEnd(this.#options.dir)).bytes;
     return false;

@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   truncateSync,
@@ -108,8 +109,9 @@ test('a row whose write failed, and every row after a restart, is written again'
   let journal = await slowJournalOf(bench);
   const dir = journalDir(bench);
   rmSync(dir, { recursive: true });
+  writeFileSync(dir, '');
   await rejects(journal.runOnce());
-  mkdirSync(dir);
+  rmSync(dir);
   await journal.runOnce();
   await journal.runOnce();
   await journal.close();
@@ -344,7 +346,7 @@ test('a database that was restored from a backup gets a new journal, and the old
   deepStrictEqual(await places(restored), await feedPlaces(restored));
 });
 
-test('a failed write is tried again in a new file', async () => {
+test('a failed write is tried again in a new file, and what was lost with the old one is written again', async () => {
   await using bench = openBench();
   const journal = await journalOf(bench);
   await bench.engine.jobs.create(HEAD, [{ target: 'any' }]);
@@ -359,8 +361,91 @@ test('a failed write is tried again in a new file', async () => {
   await journal.runOnce().catch((error: unknown) => (failure = error));
   ok(failure instanceof Error);
   rmSync(dir);
-  mkdirSync(dir);
   strictEqual(await drain(journal), 1);
   await journal.close();
-  deepStrictEqual(await places(bench), (await feedPlaces(bench)).slice(1));
+  deepStrictEqual(await places(bench), await feedPlaces(bench));
 });
+
+/** What cannot be read, with its place. */
+async function damageOf(bench: Bench): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { line, where } of readJournal(journalDir(bench))) if (line === null) found.push(where);
+  return found;
+}
+
+test('a hole before lines that are whole, as a power cut may leave it, is noticed and written again', async () => {
+  await using bench = openBench();
+  const journal = await journalOf(bench);
+  await makeWork(bench);
+  await drain(journal);
+  const file = path.join(journalDir(bench), '000001.jsonl');
+  const synced = statSync(file).size;
+  for (let i = 0; i < 40; i++)
+    await bench.engine.jobs.create(HEAD, [{ target: 'any', spec: 'x'.repeat(200) }]);
+  await drain(journal);
+  await journal.close();
+  const whole = readFileSync(file);
+  // Any page of what was being written may be missing, also when the last ones are there, its seal included.
+  for (let hole = synced; hole < whole.length - 512; hole += 1_536) {
+    writeFileSync(file, Buffer.from(whole).fill(0, hole, hole + 512));
+    ok((await damageOf(bench)).length > 0, `a hole at ${hole}`);
+    const again = await journalOf(bench);
+    await drain(again);
+    await again.close();
+    deepStrictEqual(await places(bench), await feedPlaces(bench), `a hole at ${hole}`);
+  }
+});
+
+test('a changed byte and a line taken out are named, in whichever segment they are', async () => {
+  await using bench = openBench();
+  const journal = await journalOf(bench, { segmentBytes: 2_000 });
+  for (let i = 0; i < 6; i++) {
+    await bench.engine.jobs.create(HEAD, [{ target: 'any', spec: 'x'.repeat(500) }]);
+    await journal.runOnce();
+  }
+  await journal.close();
+  deepStrictEqual(await damageOf(bench), []);
+  const file = path.join(journalDir(bench), '000001.jsonl');
+  const whole = readFileSync(file, 'utf8');
+  writeFileSync(file, whole.replace('xxxxx', 'xxyxx'));
+  match((await damageOf(bench)).join(), /^000001\.jsonl:1-\d+ \(not as written\)$/);
+  const lines = whole.split('\n');
+  writeFileSync(file, lines.toSpliced(2, 1).join('\n'));
+  match((await damageOf(bench)).join(), /^000001\.jsonl:1-\d+ \(not as written\)$/);
+});
+
+test('a segment that is missing is named, and written again after the next start', async () => {
+  await using bench = openBench();
+  const journal = await journalOf(bench, { segmentBytes: 2_000 });
+  for (let i = 0; i < 10; i++) {
+    await bench.engine.jobs.create(HEAD, [{ target: 'any', spec: 'x'.repeat(500) }]);
+    await journal.runOnce();
+  }
+  await journal.close();
+  rmSync(path.join(journalDir(bench), '000002.jsonl'));
+  deepStrictEqual(await damageOf(bench), ['000002.jsonl (missing)']);
+  const again = await journalOf(bench);
+  await drain(again);
+  await again.close();
+  deepStrictEqual(await damageOf(bench), []);
+  deepStrictEqual(await places(bench), await feedPlaces(bench));
+});
+
+for (const [what, lose] of Object.entries({
+  deleted: (dir: string) => rmSync(dir, { recursive: true }),
+  moved: (dir: string) => renameSync(dir, `${dir}.moved`),
+  emptied: (dir: string) => rmSync(path.join(dir, '000001.jsonl')),
+})) {
+  test(`a journal whose folder is ${what} under a running server is written again`, async () => {
+    await using bench = openBench();
+    await makeWork(bench);
+    const journal = await journalOf(bench);
+    await drain(journal);
+    lose(journalDir(bench));
+    await bench.engine.jobs.create(HEAD, [{ target: 'any' }]);
+    await drain(journal);
+    await journal.close();
+    deepStrictEqual(await damageOf(bench), []);
+    deepStrictEqual(new Set(await places(bench)), new Set(await feedPlaces(bench)));
+  });
+}
