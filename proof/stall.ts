@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { JobBody } from '../test/support/http.ts';
+import { type JobBody, NoAnswer } from '../test/support/http.ts';
 import { startServer, type TestServer } from '../test/support/server.ts';
 import { type ProofReport, report } from './report.ts';
 import type { ProofStore } from './stores.ts';
 
-/** Longer than the silence from which a server knows that no holder could reach it. */
-const LEASE_MS = 6_000;
-const AWAY_MS = 7_000;
+const AWAY_MS = 4_000;
+/** Both are shorter than the time without a server. Silent holders need one that is longer than a pulse. */
+const SILENT_LEASE_MS = 3_000;
+const BEATING_LEASE_MS = 1_500;
+const BEAT_EVERY_MS = 150;
 const JOBS = 20;
 
 /** How a server is away for longer than a lease: frozen, or killed and started again later. */
@@ -27,32 +29,81 @@ const WAYS = {
 export async function proveStall(store: ProofStore): Promise<ProofReport> {
   const startedMs = performance.now();
   const violations: string[] = [];
-  await using server = await startServer({ ...store.server, leaseMs: LEASE_MS, reaperIntervalMs: 50 });
+  await using server = await startServer({
+    ...store.server,
+    leaseMs: SILENT_LEASE_MS,
+    reaperIntervalMs: 50,
+  });
   for (const [way, beAway] of Object.entries(WAYS)) {
-    const held = await hold(server);
+    const silent = await hold(server, SILENT_LEASE_MS);
+    const beating = await hold(server, BEATING_LEASE_MS);
+    const beats = new Beats(server, beating);
     // A server says that it is alive once a second; it must have done so before it is gone.
-    await sleep(1_500);
+    await sleep(1_100);
     await beAway(server);
     // Time for a reaper that is too eager.
     await sleep(300);
-    const answers = await Promise.all(
-      held.map(({ id, leaseToken }) => server.left.post(`/jobs/${id}/complete`, { leaseToken })),
-    );
-    const lost = answers.filter((answer) => answer.status !== 200).length;
-    if (lost > 0)
-      violations.push(`${lost} of ${held.length} holders lost their lease while the server was ${way}`);
+    for (const [kind, lost] of [
+      ['silent', await lostBy(server, silent)],
+      ['beating', await beats.lost()],
+    ] as const)
+      if (lost > 0)
+        violations.push(`${lost} of ${JOBS} ${kind} holders lost their lease while the server was ${way}`);
   }
+  const holders = JOBS * 4;
   return report({
     proof: 'stall',
     store: store.kind,
-    summary: `${JOBS * 2} holders kept their lease of ${LEASE_MS} ms over ${AWAY_MS} ms without a server`,
-    counts: { holders: JOBS * 2 },
+    summary: `${holders} holders kept their leases of ${BEATING_LEASE_MS} and ${SILENT_LEASE_MS} ms over ${AWAY_MS} ms without a server`,
+    counts: { holders },
     violations,
     startedMs,
   });
 }
 
-async function hold(server: TestServer): Promise<JobBody[]> {
+async function hold(server: TestServer, leaseMs: number): Promise<JobBody[]> {
   await server.head.post('/jobs/batch', { jobs: Array.from({ length: JOBS }, () => ({ target: 'any' })) });
-  return (await server.left.post<{ jobs: JobBody[] }>('/jobs/claim', { max: JOBS })).body.jobs;
+  return (await server.left.post<{ jobs: JobBody[] }>('/jobs/claim', { max: JOBS, leaseMs })).body.jobs;
+}
+
+/** Holders that say nothing until their work is done. */
+async function lostBy(server: TestServer, held: readonly JobBody[]): Promise<number> {
+  const answers = await Promise.all(
+    held.map(({ id, leaseToken }) => server.left.post(`/jobs/${id}/complete`, { leaseToken })),
+  );
+  return answers.filter((answer) => answer.status !== 200).length;
+}
+
+/** Holders whose heartbeats wait at the door while the server is away. */
+class Beats {
+  readonly #ends: Promise<boolean[]>;
+  #going = true;
+
+  constructor(server: TestServer, held: readonly JobBody[]) {
+    this.#ends = Promise.all(held.map((job) => this.#beat(server, job)));
+  }
+
+  lost(): Promise<number> {
+    this.#going = false;
+    return this.#ends.then((ends) => ends.filter(Boolean).length);
+  }
+
+  /** Answers whether the lease was lost. */
+  async #beat(server: TestServer, { id, leaseToken }: JobBody): Promise<boolean> {
+    while (this.#going) {
+      if ((await beat(server, id, leaseToken)) === 409) return true;
+      await sleep(BEAT_EVERY_MS);
+    }
+    return (await beat(server, id, leaseToken)) === 409;
+  }
+}
+
+/** A server that is down answers nothing; its holder tries again. */
+async function beat(server: TestServer, id: string, leaseToken?: string): Promise<number> {
+  try {
+    return (await server.left.post(`/jobs/${id}/heartbeat`, { leaseToken })).status;
+  } catch (error) {
+    if (error instanceof NoAnswer) return 0;
+    throw error;
+  }
 }

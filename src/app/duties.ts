@@ -47,8 +47,9 @@ export function startDuties(options: DutyOptions): Duties {
   const postgres =
     core.store.dialect === 'postgres' ? [sequencing, loop(clockSync(core)), loop(routingWatch(core))] : [];
   const loops = [
-    // The pulse comes first: it tells the reaper how long nobody was there.
+    // These come first: they tell the reaper how long nobody could be heard.
     loop(reaper.pulse()),
+    loop(reaper.watch()),
     loop(reaper),
     timing,
     settling,

@@ -9,21 +9,32 @@ const REAPER: Actor = { ...SYSTEM, name: 'reaper' };
 
 const BATCH = 500;
 const ALIVE = 'server';
-/** How often servers say that they are alive; a longer silence means that none could take heartbeats. */
+/** How often servers say that they are alive; a silence twice as long means that none could take heartbeats. */
 const BEAT_MS = 1_000;
-const GAP_MS = 5_000;
-const PULSE_SOON_MS = 50;
+const GAP_MS = 2 * BEAT_MS;
+/** How often this server looks whether it was held up, and how late a look may be: far less than a short lease. */
+const LOOK_MS = 100;
+const LATE_MS = 50;
+const SOON_MS = 20;
+/** Stalls that follow one another put the reaper off for no longer than this. */
+const PATIENCE_MS = 10_000;
 
 /**
- * A lease that ran out while no server could be reached is not the worker's fault. After such a gap nothing is
- * reaped for as long as the gap lasted, one lease at most, so that holders can be heard again first.
+ * A lease that ran out while nobody could be heard is not the worker's fault. After such a time, whether no server was
+ * there or this one stood still, nothing is reaped for as long as it lasted, one lease at most, so that holders are
+ * heard first.
  */
 export class Reaper implements Duty {
   readonly name = 'reaper';
   readonly everyMs: number;
   readonly #core: Core;
-  #reapAfter = 0;
   #pulseAt = -Infinity;
+  #lookedAt: number | null = null;
+  /** Nothing is reaped before these: no server was there, or this one stood still. */
+  #absentUntil = 0;
+  #stalledUntil = 0;
+  /** Since when stalls have put off a pass. */
+  #putOffAt: number | null = null;
 
   constructor(core: Core, everyMs: number) {
     this.#core = core;
@@ -32,10 +43,17 @@ export class Reaper implements Duty {
 
   async runOnce(): Promise<Pass> {
     const now = this.#core.now();
-    // Until the pulse has looked, nobody knows how long no server could be reached.
-    if (now - this.#pulseAt > GAP_MS) return { done: 0, more: false, nextInMs: PULSE_SOON_MS };
-    if (now < this.#reapAfter) return { done: 0, more: false, nextInMs: this.#reapAfter - now };
+    const waitMs = this.#absenceMs(now) || this.#stallMs(now);
+    if (waitMs > 0) return { done: 0, more: false, nextInMs: waitMs };
     const expired = await this.#core.store.read.expiredLeases(now, BATCH);
+    // Heartbeats that are here already are decided before any lease is judged.
+    if (expired.length > 0) await this.#core.flusher.heard();
+    // A database that took so long may have kept others waiting who are not here yet.
+    const tookMs = this.#core.now() - now;
+    if (tookMs > LATE_MS) this.#stalled(tookMs);
+    const putOffMs = this.#stallMs(this.#core.now());
+    if (putOffMs > 0) return { done: 0, more: false, nextInMs: putOffMs };
+    this.#putOffAt = null;
     await Promise.all(expired.map((id) => this.#core.perform({ kind: 'expire', id, actor: REAPER })));
     return { done: expired.length, more: expired.length === BATCH };
   }
@@ -49,10 +67,51 @@ export class Reaper implements Duty {
         const now = this.#core.now();
         const lastBeat = await this.#core.flusher.transact(SYSTEM, async (tx) => tx.beat(ALIVE, now));
         const gapMs = lastBeat === null ? 0 : now - lastBeat;
+        const hasJustStarted = this.#pulseAt === -Infinity;
         this.#pulseAt = now;
-        if (gapMs > GAP_MS) this.#reapAfter = now + Math.min(gapMs, this.#core.settings.leaseMs);
+        if (gapMs > GAP_MS || hasJustStarted)
+          this.#absentUntil = now + Math.min(gapMs, this.#core.settings.leaseMs);
         return { done: 1, more: false };
       },
     };
+  }
+
+  /** Notices when this server stood still: its process, its event loop or its machine. */
+  watch(): Duty {
+    return {
+      name: 'watch',
+      everyMs: LOOK_MS,
+      runOnce: async () => {
+        const now = this.#core.now();
+        const lateMs = this.#lateMs(now);
+        this.#lookedAt = now;
+        if (lateMs > LATE_MS) this.#stalled(lateMs);
+        return { done: 1, more: false };
+      },
+    };
+  }
+
+  /** How late the next look of the watch is. */
+  #lateMs(now: number): number {
+    return this.#lookedAt === null ? 0 : now - this.#lookedAt - LOOK_MS;
+  }
+
+  #stalled(ms: number): void {
+    const until = this.#core.now() + Math.min(ms, this.#core.settings.leaseMs);
+    this.#stalledUntil = Math.max(this.#stalledUntil, until);
+  }
+
+  /** How long to wait because no server was there. Until the pulse has looked, nobody knows. */
+  #absenceMs(now: number): number {
+    return now - this.#pulseAt > 2 * GAP_MS ? SOON_MS : Math.max(0, this.#absentUntil - now);
+  }
+
+  /** How long to wait because this server stood still. Both loops may be due at once: the other looks first. */
+  #stallMs(now: number): number {
+    const unseen = this.#lateMs(now) > LATE_MS ? SOON_MS : 0;
+    const waitMs = Math.max(unseen, this.#stalledUntil - now);
+    if (waitMs <= 0) return 0;
+    this.#putOffAt ??= now;
+    return now - this.#putOffAt < PATIENCE_MS ? waitMs : 0;
   }
 }

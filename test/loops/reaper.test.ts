@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Job } from '../../src/domain/job.ts';
 import type { Duty } from '../../src/loops/loop.ts';
 import { Loop } from '../../src/loops/loop.ts';
 import { Reaper } from '../../src/loops/reaper.ts';
@@ -20,22 +21,38 @@ import {
 const LEASE_MS = 60_000;
 const settings = { settings: { leaseMs: LEASE_MS } };
 
-/** A server's reaper and pulse, stepped by hand. */
-function reaperOf(spine: Opened): { reaper: Reaper; pulse: Duty; step: (ms: number) => Promise<void> } {
+/** A server's reaper, pulse and watch, stepped by hand. */
+function reaperOf(spine: Opened): Stepped {
   const reaper = new Reaper(spine.engine.core, 30_000);
   const pulse = reaper.pulse();
+  const watch = reaper.watch();
+  const live = async (ms: number): Promise<void> => {
+    for (let left = ms, beat = 0; left > 0; left -= 100, beat += 100) {
+      await spine.clock.advance(Math.min(100, left));
+      await watch.runOnce();
+      if (beat % 1_000 === 0) await pulse.runOnce();
+    }
+  };
   return {
     reaper,
     pulse,
-    /** Time passes while the server is well: its pulse beats every second. */
+    watch,
+    live,
     step: async (ms) => {
-      for (let left = ms; left > 0; left -= 1_000) {
-        await spine.clock.advance(Math.min(1_000, left));
-        await pulse.runOnce();
-      }
+      await live(ms);
       await reaper.runOnce();
     },
   };
+}
+
+interface Stepped {
+  readonly reaper: Reaper;
+  readonly pulse: Duty;
+  readonly watch: Duty;
+  /** Time passes while the server is well: its pulse beats every second, its watch ten times as often. */
+  readonly live: (ms: number) => Promise<void>;
+  /** The same, and the reaper looks. */
+  readonly step: (ms: number) => Promise<void>;
 }
 
 onEvery(DIALECTS, (each) => {
@@ -148,17 +165,79 @@ onEvery(DIALECTS, (each) => {
     settings,
   );
 
+  for (const [order, first] of [
+    ['the watch', 'watch'],
+    ['the reaper', 'reaper'],
+  ] as const) {
+    each(
+      `hears waiting heartbeats first after a stall that is shorter than a gap and longer than a lease, when ${order} is due first`,
+      async (spine) => {
+        const { reaper, pulse, watch, step } = reaperOf(spine);
+        await pulse.runOnce();
+        await watch.runOnce();
+        const { jobs } = await spine.engine.jobs.create(HEAD, [{ target: 'any', leaseMs: 500 }]);
+        const job = jobs[0] as Job;
+        const held = await claimed(spine, job);
+        await step(200);
+        // Stopped for two seconds: everything is due at once.
+        await spine.clock.advance(2_000);
+        if (first === 'watch') await watch.runOnce();
+        assert.equal((await reaper.runOnce()).done, 0);
+        await watch.runOnce();
+        assert.equal((await reaper.runOnce()).done, 0);
+        await step(100);
+        await spine.engine.leases.heartbeat(worker('w'), job.id, held.leaseToken, null);
+        await step(400);
+        assert.equal(await stateOf(spine, job), 'running');
+        await step(2_500);
+        assert.equal(await stateOf(spine, job), 'queued', 'the stall is over, and its credit too');
+      },
+    );
+  }
+
+  each('credits the time between two servers, however short it was', async (spine) => {
+    const before = reaperOf(spine);
+    await before.pulse.runOnce();
+    const { jobs } = await spine.engine.jobs.create(HEAD, [{ target: 'any', leaseMs: 500 }]);
+    const job = jobs[0] as Job;
+    const held = await claimed(spine, job);
+    await spine.clock.advance(1_500);
+    const { pulse, step } = reaperOf(spine);
+    await pulse.runOnce();
+    await step(1_000);
+    await spine.engine.leases.heartbeat(worker('w'), job.id, held.leaseToken, null);
+    await step(400);
+    assert.equal(await stateOf(spine, job), 'running');
+    await step(700);
+    assert.equal(await stateOf(spine, job), 'queued');
+  });
+
+  each('is not kept away for ever by a server that stalls all the time', async (spine) => {
+    const { reaper, pulse, watch } = reaperOf(spine);
+    await pulse.runOnce();
+    await watch.runOnce();
+    const { jobs } = await spine.engine.jobs.create(HEAD, [{ target: 'any', leaseMs: 500 }]);
+    const job = jobs[0] as Job;
+    await claimed(spine, job);
+    let stalls = 0;
+    for (; (await stateOf(spine, job)) === 'running'; stalls++) {
+      assert.ok(stalls < 30, 'never reaped');
+      await spine.clock.advance(900);
+      await pulse.runOnce();
+      await watch.runOnce();
+      await reaper.runOnce();
+    }
+    assert.ok(stalls > 5, `put off for ${stalls} stalls`);
+  });
+
   each(
     'reaps many, batch after batch',
     async (spine) => {
       await createMany(spine, 620);
       await claimNext(spine, { max: 620 });
-      const { reaper, pulse } = reaperOf(spine);
+      const { reaper, pulse, live } = reaperOf(spine);
       await pulse.runOnce();
-      for (let i = 0; i < LEASE_MS / 5_000; i++) {
-        await spine.clock.advance(5_000);
-        await pulse.runOnce();
-      }
+      await live(LEASE_MS);
       assert.deepEqual(await reaper.runOnce(), { done: 500, more: true });
       assert.deepEqual(await reaper.runOnce(), { done: 120, more: false });
       assert.deepEqual(await spine.engine.counts(), [{ target: 'any', state: 'queued', n: 620 }]);
