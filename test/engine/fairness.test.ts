@@ -205,7 +205,7 @@ onEvery(DIALECTS, (each, kind) => {
       const spec = { text: 'x'.repeat(900_000) };
       const before = large.commits();
       const sent = Array.from({ length: 40 }, () =>
-        spine.engine.jobs.create(worker('greedy'), [{ target: 'any', spec }]),
+        spine.engine.jobs.create({ ...HEAD, name: 'greedy' }, [{ target: 'any', spec }]),
       );
       await create(spine);
       const commits = large.commits() - before;
