@@ -119,7 +119,8 @@ function expire(job: Job, command: Expire, now: number): Decision {
   if (job.leaseUntil > now && !command.orphaned) return unchanged(job);
   if (job.leasePolicy === 'adopt') return handOver(job, command, now);
   const next = { ...job };
-  const state = endBadly(next, true, now);
+  // A run whose holder was lost has crashed: its schedule's guarantee says whether it is done again, not its retries.
+  const state = endBadly(next, true, now, job.scheduleId === null ? null : 'crashed');
   const facts = { claimedBy: job.claimedBy, leaseUntil: job.leaseUntil, attempts: job.attempts, state };
   const events: EventDraft[] = [{ kind: 'job.expired', by: command.actor.name, facts }];
   if (state === 'dead')

@@ -149,7 +149,8 @@ export function overlapQueue(scheduleId: string): string {
   return `overlap/${scheduleId}`;
 }
 
-const BACKOFF_LADDER_MS = [30_000, 60_000, 300_000, 900_000, 3_600_000];
+export const LONGEST_HOLD_MS = 3_600_000;
+const BACKOFF_LADDER_MS = [30_000, 60_000, 300_000, 900_000, LONGEST_HOLD_MS];
 
 /** How long a schedule is held back after so many failures in a row. */
 export function holdBackMs(consecutiveErrors: number): number {

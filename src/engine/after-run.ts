@@ -2,16 +2,16 @@
 
 import { admit, dependencyMet } from '../domain/admit.ts';
 import { conditionMet } from '../domain/condition.ts';
-import { ticksBetween } from '../domain/cron.ts';
 import type { Job } from '../domain/job.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { rawOutput } from '../domain/output.ts';
-import { holdBackMs, type Schedule, timeRule, type TriggerContext } from '../domain/schedule.ts';
+import type { Schedule, TriggerContext } from '../domain/schedule.ts';
 import { type RunStatus, runStatusOf } from '../domain/words.ts';
 import type { Tx } from '../store/store.ts';
 import { RUN_ACTIVE, RUN_ENDED } from '../store/types/scheduling.ts';
 import type { Core } from './core.ts';
 import { fire } from './firing.ts';
+import { endHold, holdBack } from './holding.ts';
 import type { Ledger } from './ledger.ts';
 
 const BAD: readonly RunStatus[] = ['error', 'timeout', 'crashed'];
@@ -39,25 +39,13 @@ export async function afterRun(
 async function judge(tx: Tx, ledger: Ledger, schedule: Schedule, status: RunStatus): Promise<void> {
   schedule.lastStatus = status;
   schedule.updatedAt = ledger.now;
-  if (status === 'ok') schedule.consecutiveErrors = 0;
+  if (status === 'ok' && schedule.consecutiveErrors > 0) {
+    schedule.consecutiveErrors = 0;
+    await endHold(tx, ledger.now, schedule);
+  }
   if (!BAD.includes(status)) return;
   schedule.consecutiveErrors += 1;
-  await holdBack(tx, ledger, schedule);
-}
-
-/** After failures the next tick comes later; those in between are written down. */
-async function holdBack(tx: Tx, ledger: Ledger, schedule: Schedule): Promise<void> {
-  const rule = timeRule(schedule);
-  const until = ledger.now + holdBackMs(schedule.consecutiveErrors);
-  const { nextRunAt } = schedule;
-  if (rule === null || nextRunAt === null || nextRunAt >= until) return;
-  const { ticks } = ticksBetween(rule, nextRunAt, until - 1, LIMITS.ticksPerPass);
-  const untilAt = ticks.at(-1) ?? nextRunAt;
-  const reason = `held back after ${schedule.consecutiveErrors} failures in a row`;
-  await tx.addMissed([
-    { scheduleId: schedule.id, at: nextRunAt, untilAt, n: ticks.length + 1, reason, recordedAt: ledger.now },
-  ]);
-  schedule.nextRunAt = until;
+  await holdBack(tx, ledger.now, schedule);
 }
 
 async function fireChildren(

@@ -1,7 +1,7 @@
 /** Schedules as people handle them: make, change, switch, cancel, run now. */
 
 import { chainProblem } from '../domain/chain.ts';
-import { nextAfter, ticksBetween } from '../domain/cron.ts';
+import { ticksBetween } from '../domain/cron.ts';
 import { ruleInWords } from '../domain/cron-words.ts';
 import type { Actor } from '../domain/command.ts';
 import { decide } from '../domain/decide.ts';
@@ -14,6 +14,7 @@ import { audit } from './audit.ts';
 import type { Core } from './core.ts';
 import type { CancelledSchedules, Schedules } from './engine.ts';
 import { fire } from './firing.ts';
+import { firstTick, forgetHeldTicks } from './holding.ts';
 import type { Ledger } from './ledger.ts';
 
 export function schedulesOf(core: Core): Schedules {
@@ -95,13 +96,6 @@ async function ensureNamed(tx: Tx, spec: ScheduleSpec, now: number): Promise<voi
   );
 }
 
-/** When it fires next, seen from now; a moment that has just passed still counts. */
-function firstTick(schedule: Pick<Schedule, 'spec' | 'createdAt' | 'enabled'>, now: number): number | null {
-  const rule = schedule.enabled ? timeRule(schedule) : null;
-  if (rule === null) return null;
-  return rule.kind === 'at' ? rule.at : nextAfter(rule, now);
-}
-
 export async function insertSchedule(
   core: Core,
   tx: Tx,
@@ -181,17 +175,22 @@ function update(
     await ensureNamed(tx, spec, ledger.now);
     const rule = JSON.stringify(timeRule(next));
     const same = enabled === schedule.enabled && rule === JSON.stringify(timeRule(schedule));
-    return same ? next : { ...next, nextRunAt: firstTick(next, ledger.now) };
+    return same ? next : await restarted(tx, ledger.now, next, schedule);
   });
 }
 
 function enable(core: Core, actor: Actor, which: string, enabled: boolean): Promise<Schedule> {
   const action = enabled ? 'schedule.enable' : 'schedule.disable';
-  return change(core, actor, which, action, async (schedule, _tx, ledger) => {
+  return change(core, actor, which, action, async (schedule, tx, ledger) => {
     if (schedule.enabled === enabled) return schedule;
-    const next = { ...schedule, enabled };
-    return { ...next, nextRunAt: firstTick(next, ledger.now) };
+    return restarted(tx, ledger.now, { ...schedule, enabled }, schedule);
   });
+}
+
+/** Its clock begins anew: what `before` was held back from is to fire when it is shown as next. */
+async function restarted(tx: Tx, now: number, next: Schedule, before: Schedule): Promise<Schedule> {
+  await forgetHeldTicks(tx, now, before);
+  return { ...next, nextRunAt: firstTick(next, now) };
 }
 
 /** Goes with everything below it, at once: children without a parent would never run again. */

@@ -6,7 +6,7 @@ import { admit, dependencyMet } from '../domain/admit.ts';
 import { type Job, rootOf, SETTLED, UNSETTLED, UNTOUCHED } from '../domain/job.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { finish } from '../domain/retry.ts';
-import type { Schedule } from '../domain/schedule.ts';
+import type { DeliveryGuarantee, RunPlan, Schedule } from '../domain/schedule.ts';
 import type { Tx } from '../store/store.ts';
 import { RUN_ACTIVE, RUN_ENDED } from '../store/types/scheduling.ts';
 import { afterRun, sweepOneShots } from './after-run.ts';
@@ -61,7 +61,7 @@ async function settleOne(
   job: Job,
   relatives: readonly Schedule[],
 ): Promise<void> {
-  const goesOn = job.retryAt !== null && !(await crashedTooOften(tx, job));
+  const goesOn = job.retryAt !== null && (job.cause !== 'crashed' || (await isReplayed(tx, job)));
   ledger.amend(
     { ...job, settled: SETTLED, retryAt: goesOn ? job.retryAt : null },
     goesOn ? [{ kind: 'job.retried', by: 'system', facts: { runAt: job.retryAt } }] : [],
@@ -81,10 +81,18 @@ async function end(
   if (job.scheduleId !== null) await afterRun(core, tx, ledger, job, relatives);
 }
 
-/** Work that brings its server down every time must not do so for ever. */
-async function crashedTooOften(tx: Tx, job: Job): Promise<boolean> {
-  if (job.cause !== 'crashed') return false;
-  return (await tx.lineageSize(rootOf(job))) - job.retryCount > LIMITS.replays;
+/** At most once means never again; and work that brings its server down every time must not do so for ever. */
+async function isReplayed(tx: Tx, job: Job): Promise<boolean> {
+  if (job.scheduleId !== null && (await guaranteeOf(tx, job)) !== 'at-least-once') return false;
+  return (await tx.lineageSize(rootOf(job))) - job.retryCount <= LIMITS.replays;
+}
+
+/** As its schedule was when the run was made. */
+async function guaranteeOf(tx: Tx, job: Job): Promise<DeliveryGuarantee> {
+  const { meta } = await tx.inputOf(job.no);
+  // Only the scheduler gives a job a schedule, and with it this meta; one that a rebuild found may have lost it.
+  const plan = JSON.parse(meta ?? 'null') as Partial<RunPlan> | null;
+  return plan?.schedule?.deliveryGuarantee ?? 'at-most-once';
 }
 
 /** The next member of the lineage. UNIQUE (retry_of) makes a second one impossible. */

@@ -41,7 +41,9 @@ async function fireTicks(core: Core, tx: Tx, ledger: Ledger, schedule: Schedule)
     if (!(await tx.takeTick(schedule.id, at, ledger.now))) continue;
     const late = ledger.now - at > GRACE_MS || at !== last;
     const kind = late ? 'catch_up' : 'cron';
-    const job = await fire(core, tx, ledger, schedule, { kind, dueAt: at, inLine: late });
+    // Beside those that are made up for, the one that is on time waits in line too: it would be skipped because of them.
+    const inLine = late || wanted.length > 1;
+    const job = await fire(core, tx, ledger, schedule, { kind, dueAt: at, inLine });
     await tx.nameTick(schedule.id, at, job.no);
   }
   advance(schedule, rule, last, ledger.now);

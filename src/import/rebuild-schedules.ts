@@ -41,7 +41,8 @@ function restored(facts: ScheduleFacts, runs: readonly PastRun[], now: number): 
   const sinceOk = lastOk < 0 ? ends : ends.slice(0, lastOk);
   const consecutiveErrors = sinceOk.filter(({ status }) => BAD.includes(status)).length;
   const endedAt = ends[0]?.at ?? createdAt;
-  const enabled = facts.enabled && !isOver(facts, runs, lastOk >= 0);
+  const enabled =
+    facts.enabled && !isOver(facts, runs, facts.spawnedBy === null ? lastOk >= 0 : ends.length > 0);
   return {
     no,
     id,
@@ -66,9 +67,9 @@ function endsOf(runs: readonly PastRun[]): { at: number; status: RunStatus }[] {
     .toSorted((a, b) => b.at - a.at);
 }
 
-/** A moment comes once, and what was to go after its first success had its success; the files may not say so yet. */
-function isOver({ spec }: ScheduleFacts, runs: readonly PastRun[], hasSucceeded: boolean): boolean {
-  if (spec.deleteAfterRun && hasSucceeded) return true;
+/** A moment comes once, and what was to go after its run has had it; the files may not say so yet. */
+function isOver({ spec }: ScheduleFacts, runs: readonly PastRun[], isDone: boolean): boolean {
+  if (spec.deleteAfterRun && isDone) return true;
   const at = spec.scheduleKind === 'at' ? spec.scheduleAt : null;
   if (at === null) return false;
   return runs.some(

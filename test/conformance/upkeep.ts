@@ -83,6 +83,8 @@ const VERBS: Record<keyof Tx, true> = {
   nameTick: true,
   addMissed: true,
   dropOldTicks: true,
+  missedBeyond: true,
+  dropTick: true,
   dropOldMessages: true,
   dropOldOutbox: true,
   insertRuns: true,

@@ -230,10 +230,34 @@ export function dropOldTicks(sql: Sql, before: number, limit: number) {
   return sql.run(text, [before, limit]);
 }
 
+const MISSED = `select at, until_at, n, reason, recorded_at from tick where schedule_id = $1 and fate = 'missed'`;
+
 export async function missedTicks(sql: Sql, scheduleId: string, limit: number): Promise<Tick[]> {
-  const text = `select at, until_at, n, reason, recorded_at from tick
-    where schedule_id = $1 and fate = 'missed' order by at desc limit $2 + 0`;
-  return (await sql.all(text, [scheduleId, limit])).map((row) => ({
+  const rows = await sql.all(`${MISSED} order by at desc limit $2 + 0`, [scheduleId, limit]);
+  return rows.map((row) => missedFrom(scheduleId, row));
+}
+
+/** Served by the primary key: `after` keeps it from walking the whole history. */
+export async function missedBeyond(
+  sql: Sql,
+  scheduleId: string,
+  after: number,
+  beyond: number,
+): Promise<Tick[]> {
+  const rows = await sql.all(`${MISSED} and at > $2 and until_at > $3 order by at`, [
+    scheduleId,
+    after,
+    beyond,
+  ]);
+  return rows.map((row) => missedFrom(scheduleId, row));
+}
+
+export async function dropTick(sql: Sql, scheduleId: string, at: number): Promise<void> {
+  await sql.run('delete from tick where schedule_id = $1 and at = $2', [scheduleId, at]);
+}
+
+function missedFrom(scheduleId: string, row: Row): Tick {
+  return {
     scheduleId,
     fate: 'missed',
     jobNo: null,
@@ -242,7 +266,7 @@ export async function missedTicks(sql: Sql, scheduleId: string, limit: number): 
     n: row[2] as number,
     reason: row[3] as string | null,
     recordedAt: row[4] as number,
-  }));
+  };
 }
 
 export async function schedulesByPrefix(sql: Sql, prefix: string, limit: number): Promise<Schedule[]> {

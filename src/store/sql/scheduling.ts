@@ -24,6 +24,8 @@ export function schedulingOver(sql: Sql): SchedulingTx {
     takeTick: (scheduleId, at, now) => schedules.takeTick(sql, scheduleId, at, now),
     nameTick: (scheduleId, at, jobNo) => schedules.nameTick(sql, scheduleId, at, jobNo),
     addMissed: (rows) => schedules.addMissed(sql, rows),
+    missedBeyond: (scheduleId, after, beyond) => schedules.missedBeyond(sql, scheduleId, after, beyond),
+    dropTick: (scheduleId, at) => schedules.dropTick(sql, scheduleId, at),
     dropOldTicks: (before, limit) => schedules.dropOldTicks(sql, before, limit),
     dropOldMessages: (before, limit) => mail.dropOldMessages(sql, before, limit),
     insertRuns: (rows) => runs.insertRuns(sql, rows),

@@ -144,6 +144,9 @@ export interface SchedulingTx {
   takeTick(scheduleId: string, at: number, now: number): MaybePromise<boolean>;
   nameTick(scheduleId: string, at: number, jobNo: number): MaybePromise<void>;
   addMissed(rows: readonly Omit<Tick, 'fate' | 'jobNo'>[]): MaybePromise<void>;
+  /** Rows of missed ticks that begin after `after` and reach beyond `beyond`. */
+  missedBeyond(scheduleId: string, after: number, beyond: number): MaybePromise<Tick[]>;
+  dropTick(scheduleId: string, at: number): MaybePromise<void>;
   dropOldTicks(before: number, limit: number): MaybePromise<number>;
   dropOldMessages(before: number, limit: number): MaybePromise<number>;
 
