@@ -14,8 +14,9 @@ import { greeting } from './app/greeting.ts';
 import { noticeOf } from './app/notices.ts';
 import { type Log, openLog } from './app/log.ts';
 import { announceServer } from './app/server-file.ts';
-import { EXIT, explained } from './app/start-error.ts';
+import { EXIT, explained, Fault } from './app/start-error.ts';
 import { openStorage, type Storage } from './app/storage.ts';
+import { watchUnexpected } from './app/unexpected.ts';
 import type { BlobStore } from './blobs/blobs.ts';
 import { openDiskBlobs } from './blobs/disk.ts';
 import { ownerOf } from './blobs/owner.ts';
@@ -51,6 +52,7 @@ export interface App {
   /** The tokens were made by this start: the moment to show them. */
   readonly tokensMade: boolean;
   readonly warnings: readonly string[];
+  readonly log: Log;
   /** Stops taking work, finishes what is under way, and lets go of everything. */
   close(): Promise<void>;
 }
@@ -134,6 +136,7 @@ async function openApp(config: Config, ports: Ports = {}): Promise<App> {
       tokens: prepared.tokens,
       tokensMade: prepared.made,
       warnings: prepared.warnings,
+      log,
       close: () => closeAll(parts, server),
     };
   } catch (error) {
@@ -247,13 +250,16 @@ export async function serve(config: Config, out: Out): Promise<void> {
   flushCompileCache();
   giveBackAtRest(app.http);
   await new Promise<void>((resolve, reject) => {
-    const stop = (): void => {
+    const stop = (fault?: Error): void => {
       // Draining is bounded: what is not done by then is recovered at the next start.
-      const giveUp = systemClock().after(config.drainSeconds * 1000, () => process.exit(0));
+      const exitCode = fault === undefined ? 0 : EXIT.fault;
+      const giveUp = systemClock().after(config.drainSeconds * 1000, () => process.exit(exitCode));
       conceal();
-      app.close().finally(giveUp).then(resolve, reject);
+      const closed = app.close().finally(giveUp);
+      closed.then(() => (fault === undefined ? resolve() : reject(new Fault(fault))), reject);
     };
-    process.once('SIGTERM', stop);
-    process.once('SIGINT', stop);
+    process.once('SIGTERM', () => stop());
+    process.once('SIGINT', () => stop());
+    watchUnexpected(app.log, stop);
   });
 }

@@ -1,8 +1,8 @@
-/** Why a server did not start, in one line that says what to do. */
+/** Why a server did not start or go on, in one line that says what to do. */
 
 import type { Config } from '../config.ts';
 
-export const EXIT = { config: 78, disk: 74, unavailable: 69 } as const;
+export const EXIT = { config: 78, disk: 74, unavailable: 69, fault: 70 } as const;
 
 class StartError extends Error {
   readonly exitCode: number;
@@ -10,6 +10,17 @@ class StartError extends Error {
   constructor(message: string, exitCode: number, cause: unknown) {
     super(message, { cause });
     this.exitCode = exitCode;
+  }
+}
+
+/** Why a server stopped by itself. */
+export class Fault extends StartError {
+  constructor(cause: Error) {
+    super(
+      `The server stopped after an unexpected error: ${cause.message}. Its log tells more.`,
+      EXIT.fault,
+      cause,
+    );
   }
 }
 

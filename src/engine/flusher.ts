@@ -168,7 +168,7 @@ export class Flusher {
     if (lane === undefined) return;
     this.#underWay++;
     // One turn of the event loop gathers everything that has arrived by then.
-    setImmediate(() => void this.#work(lane));
+    setImmediate(() => void this.#work(lane).catch(stopTheServer));
   }
 
   async #work(lane: number): Promise<void> {
@@ -323,4 +323,11 @@ function weightOfAll(batch: readonly Waiting[]): number {
 
 function overloaded(): SpineError {
   return new SpineError('overloaded', { retryAfterS: 1 });
+}
+
+/** A lane that was lost would hold up all others for ever: as an exception the error ends the server in good order. */
+function stopTheServer(error: unknown): void {
+  setImmediate(() => {
+    throw error;
+  });
 }
