@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Job } from '../../src/domain/job.ts';
+import { RUN_ACTIVE, type Run } from '../../src/store/types/scheduling.ts';
 import type { Each } from '../support/engines.ts';
 import { insert, row } from './rows.ts';
 
@@ -44,7 +45,16 @@ export function dependencyTopics(each: Each): void {
   each('never takes a second retry of the same job', async ({ store }) => {
     const [root] = (await insert(store, [row()])) as [Job];
     await insert(store, [row({ retryOf: root.no, rootNo: root.no })]);
-    await assert.rejects(insert(store, [row({ retryOf: root.no, rootNo: root.no })]));
+    await assert.rejects(insert(store, [row({ retryOf: root.no, rootNo: root.no })]), /unique/i);
+  });
+
+  each('never takes a second run of a child for the same end of its parent', async ({ store }) => {
+    const [parent, first, second] = (await insert(store, [row(), row(), row()])) as [Job, Job, Job];
+    const start = (job: Job, scheduleId: string): Promise<void> =>
+      store.transaction(0, async (tx) => tx.insertRuns([chained(job, scheduleId, parent)]));
+    await start(first, 'child');
+    await assert.rejects(start(second, 'child'), /unique/i);
+    await start(second, 'another child');
   });
 
   each('counts children and finds the unfinished descendants of all generations', async ({ store }) => {
@@ -80,4 +90,20 @@ export function dependencyTopics(each: Each): void {
     assert.deepEqual(await store.read.unsettled(10), [jobs[0]?.no, jobs[3]?.no]);
     assert.deepEqual(await store.read.unsettled(1), [jobs[0]?.no]);
   });
+}
+
+function chained(job: Job, scheduleId: string, parent: Job): Run {
+  return {
+    jobNo: job.no,
+    scheduleId,
+    kind: 'chain',
+    dueAt: null,
+    triggeredBy: parent.no,
+    active: RUN_ACTIVE,
+    sessionKey: null,
+    transport: null,
+    dispatchedAt: null,
+    lastHeartbeat: null,
+    contextSummary: null,
+  };
 }

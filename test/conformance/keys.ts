@@ -14,6 +14,7 @@ import {
   refused,
   settleAll,
 } from '../support/engines.ts';
+import { everyJob } from './events.ts';
 
 export function keyTopics(each: Each): void {
   each(
@@ -44,6 +45,43 @@ export function keyTopics(each: Each): void {
     assert.equal(await refusal(create(spine, { uniqueKey: 'k', type: 'a' })), 'unique_key_taken');
   });
 
+  each('keeps the unique keys of types apart within one flush too', async (spine) => {
+    const same = ['a', 'b', undefined].map((type) => ({
+      uniqueKey: 'k',
+      target: 'any',
+      ...(type && { type }),
+    }));
+    await Promise.all(same.map((draft) => spine.engine.jobs.create(HEAD, [draft])));
+    assert.equal((await everyJob(spine)).length, 3);
+    const batch = same.map((draft) => ({ ...draft, uniqueKey: 'other' }));
+    assert.equal((await spine.engine.jobs.create(HEAD, batch)).jobs.length, 3);
+  });
+
+  each('sees a unique key whatever its unfinished holder is doing', async (spine) => {
+    const { engine } = spine;
+    const gate = await create(spine);
+    const holders = {
+      queued: await create(spine, { uniqueKey: 'queued' }),
+      running: await claimed(spine, await create(spine, { uniqueKey: 'running' })),
+      scheduled: await create(spine, { uniqueKey: 'scheduled', runAt: engine.now() + 60_000 }),
+      blocked: await create(spine, { uniqueKey: 'blocked', after: [{ job: gate.id }] }),
+      awaiting_approval: await create(spine, { uniqueKey: 'awaiting_approval', approval: {} }),
+    };
+    for (const [state, holder] of Object.entries(holders)) {
+      assert.equal(holder.state, state);
+      const error = await refused(create(spine, { uniqueKey: state }));
+      assert.deepEqual([error.code, error.details['jobId']], ['unique_key_taken', holder.id], state);
+    }
+  });
+
+  each('does not reopen a job whose unique key a running job holds', async (spine) => {
+    const first = await create(spine, { uniqueKey: 'k' });
+    await finished(spine, first);
+    const second = await claimed(spine, await create(spine, { uniqueKey: 'k' }));
+    const error = await refused(spine.engine.jobs.retry(HEAD, first.id));
+    assert.deepEqual([error.code, error.details['jobId']], ['unique_key_taken', second.id]);
+  });
+
   each('refuses a batch that has the same unique key twice, and makes none of it', async (spine) => {
     const drafts: JobDraft[] = [
       { target: 'any' },
@@ -68,11 +106,16 @@ export function keyTopics(each: Each): void {
     const first = await create(spine, { uniqueKey: 'k', retry: { mode: 'lineage', max: 2 } });
     const other = await create(spine, { retry: { mode: 'lineage', max: 2 } });
     await failed(spine, first);
-    const ends = await Promise.allSettled([create(spine, { uniqueKey: 'k' })]);
+    const holder = await create(spine, { uniqueKey: 'k' });
     await failed(spine, other);
     await settleAll(spine);
-    const family = (await read(spine, first)).settled === 2 && (await read(spine, other)).settled === 2;
-    assert.ok(family, `settling must not stop at the taken key (${ends[0]?.status})`);
+    for (const job of [first, other]) {
+      assert.equal((await read(spine, job)).settled, 2);
+      const [retry, ...more] = (await everyJob(spine)).filter(({ retryOf }) => retryOf === job.no);
+      assert.deepEqual([retry?.uniqueKey, retry?.state, more.length], [null, 'queued', 0]);
+    }
+    assert.equal(await refusal(create(spine, { uniqueKey: 'k' })), 'unique_key_taken');
+    assert.equal((await read(spine, holder)).uniqueKey, 'k');
   });
 
   each(
@@ -123,6 +166,20 @@ export function keyTopics(each: Each): void {
       ],
     );
     assert.equal(reasonOf(wrong)?.code, 'idempotency_conflict');
+  });
+
+  each('refuses another body under a key that is new in the same flush', async (spine) => {
+    const [first, other, again] = await Promise.allSettled([
+      keyed(spine, 'k', 'hash'),
+      keyed(spine, 'k', 'another hash'),
+      keyed(spine, 'k', 'hash'),
+    ]);
+    assert.equal(reasonOf(other)?.code, 'idempotency_conflict');
+    assert.deepEqual(
+      [first, again].map((end) => end?.status === 'fulfilled' && end.value.replayed),
+      [false, true],
+    );
+    assert.deepEqual(await spine.engine.counts(), [{ target: 'any', state: 'queued', n: 1 }]);
   });
 
   each(

@@ -35,6 +35,32 @@ export function leaseTopics(each: Each): void {
     assert.deepEqual(await engine.jobs.logs(HEAD, job.id, 0, 10), []);
   });
 
+  each('takes a lease token whole, and nothing that is only like it', async (spine) => {
+    const { engine } = spine;
+    const job = await create(spine);
+    const held = await claimed(spine, job);
+    const token = held.leaseToken ?? '';
+    const verbs = (leaseToken: string) => [
+      engine.leases.heartbeat(worker('w'), job.id, leaseToken, null),
+      engine.leases.log(worker('w'), job.id, leaseToken, [{ at: 1, level: 'info', text: 'mine?' }]),
+      engine.jobs.snooze(worker('w'), job.id, engine.now() + 9_000, leaseToken),
+      engine.leases.release(worker('w'), job.id, leaseToken, null),
+      engine.leases.fail(worker('w'), job.id, leaseToken, 'broken', true),
+      engine.leases.complete(worker('w'), job.id, leaseToken, null),
+    ];
+    for (const like of tokensLike(token)) {
+      for (const call of verbs(like)) assert.equal(await refusal(call), 'lease_lost', like);
+    }
+    assert.deepEqual(await read(spine, job), held);
+
+    // Repeating the call that ended a lease is harmless, but it takes the same token.
+    await engine.leases.complete(worker('w'), job.id, token, null);
+    for (const like of tokensLike(token)) {
+      const again = engine.leases.complete(worker('w'), job.id, like, null);
+      assert.equal(await refusal(again), 'lease_lost', like);
+    }
+  });
+
   each('decides a heartbeat and the reaper by who came first', async (spine) => {
     const { engine, clock } = spine;
     const [beats, reaped] = [
@@ -143,4 +169,20 @@ export function leaseTopics(each: Each): void {
     assert.deepEqual(await store.read.timedOut((timeoutAt ?? 0) - 1, 10), []);
     assert.deepEqual(await store.read.timedOut(timeoutAt ?? 0, 10), [timed.id]);
   });
+}
+
+/** Beginnings, longer ones, and tokens that differ in one place: what a careless comparison lets through. */
+function tokensLike(token: string): string[] {
+  const last = token.endsWith('A') ? 'B' : 'A';
+  const first = token.startsWith('A') ? 'B' : 'A';
+  return [
+    '',
+    token.slice(0, 8),
+    token.slice(0, -1),
+    token.slice(1),
+    `${token}A`,
+    token.slice(0, -1) + last,
+    first + token.slice(1),
+    token.slice(0, 8) + last.repeat(token.length - 8),
+  ];
 }

@@ -260,6 +260,25 @@ onEvery(DIALECTS, (each) => {
     },
   );
 
+  each('a run that somebody cancels starts nothing, whatever its children wait for', async (spine) => {
+    const parent = await plan(spine, { name: 'parent' });
+    const children = await Promise.all(
+      (['failure', 'complete'] as const).map((on) =>
+        plan(spine, { name: on, parent_id: parent.id, trigger_on: on, target: 'x' }),
+      ),
+    );
+    const waiting = await runNow(spine, parent);
+    await spine.engine.jobs.cancel(HEAD, waiting.id, 'not needed');
+    await pump(spine);
+    const running = await runNow(spine, parent);
+    const held = await take(spine);
+    await spine.engine.jobs.cancel(HEAD, running.id, 'not needed');
+    await spine.engine.leases.fail(worker('w'), running.id, held?.job.leaseToken ?? '', 'stopped', true);
+    await pump(spine);
+    assert.deepEqual(await statuses(spine, parent), ['cancelled', 'cancelled']);
+    for (const child of children) assert.deepEqual(await statuses(spine, child), []);
+  });
+
   each('deleting a parent takes its children along at once, and they never fire [SC-41]', async (spine) => {
     const parent = await plan(spine, { name: 'parent' });
     const child = await plan(spine, { name: 'child', parent_id: parent.id });

@@ -48,6 +48,21 @@ onEvery(DIALECTS, (each) => {
     },
   );
 
+  each(
+    'a tick that has fired does not fire again, even if the clock of its schedule is put back',
+    async (spine) => {
+      const { engine, store } = spine;
+      const made = await plan(spine, { every: '1m' });
+      await pass(spine, 60_000);
+      await doNext(spine);
+      const fired = await schedule(spine, made);
+      await store.transaction(0, async (tx) => tx.saveSchedules([{ ...fired, nextRunAt: made.nextRunAt }]));
+      await pump(spine);
+      assert.deepEqual(await statuses(spine, made), ['ok']);
+      assert.equal((await schedule(spine, made)).nextRunAt, engine.now() + 60_000);
+    },
+  );
+
   each('enabling again counts from now; disabling forgets the next moment', async (spine) => {
     const made = await plan(spine, { every: '1h' });
     assert.equal((await spine.engine.schedules.enable(HEAD, made.id, false)).nextRunAt, null);

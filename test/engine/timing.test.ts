@@ -76,6 +76,7 @@ onEvery(ENGINES, (each) => {
     const untilAt = engine.now() + 10_000;
     const snoozed = (await engine.jobs.snooze(worker('w'), job.id, untilAt, held.leaseToken)).job;
     assert.deepEqual([snoozed.state, snoozed.runAt, snoozed.claimedBy], ['scheduled', untilAt, null]);
+    assert.equal(snoozed.attempts, 0, 'putting it off is no try at it');
     assert.equal(
       await refusal(engine.leases.complete(worker('w'), job.id, held.leaseToken, null)),
       'lease_lost',
