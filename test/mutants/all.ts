@@ -1,0 +1,22 @@
+/** Every bug that is planted, in the order of the product's parts. */
+
+import type { Mutant } from './mutant.ts';
+import { CLIENTS } from './planted/clients.ts';
+import { DOORS } from './planted/doors.ts';
+import { FAIRNESS } from './planted/fairness.ts';
+import { KEYS } from './planted/keys.ts';
+import { LEASES } from './planted/leases.ts';
+import { QUEUE } from './planted/queue.ts';
+import { SCHEDULER } from './planted/scheduler.ts';
+import { STORAGE } from './planted/storage.ts';
+
+export const ALL: readonly Mutant[] = [
+  ...LEASES,
+  ...KEYS,
+  ...QUEUE,
+  ...SCHEDULER,
+  ...DOORS,
+  ...FAIRNESS,
+  ...STORAGE,
+  ...CLIENTS,
+];

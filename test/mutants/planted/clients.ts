@@ -1,0 +1,112 @@
+/** The client library, the worker, the commands and the settings. */
+
+import type { Mutant } from '../mutant.ts';
+
+export const CLIENTS: readonly Mutant[] = [
+  {
+    name: 'unsafe-call-repeated',
+    means: 'a create without a key that may have arrived is sent again, and the job runs twice',
+    file: 'src/client/retry.ts',
+    find: `if (error instanceof SpineConnectionError) return repeatable || !error.mayHaveArrived;`,
+    replace: `if (error instanceof SpineConnectionError) return true;`,
+    seenBy: ['test/client/client.test.ts'],
+  },
+  {
+    name: 'conflict-repeated',
+    means: 'the client asks again and again for what was refused for good',
+    file: 'src/client/retry.ts',
+    find: `return status === 408 || status === 429 || status >= 500;`,
+    replace: `return status === 408 || status === 409 || status === 429 || status >= 500;`,
+    seenBy: ['test/client/client.test.ts'],
+  },
+  {
+    name: 'retry-after-ignored',
+    means: 'a client comes back before the time that the server asked for',
+    file: 'src/client/retry.ts',
+    find: `return asked + backoffMs(platform, failures);`,
+    replace: `return Math.min(asked, 0) + backoffMs(platform, failures);`,
+    seenBy: ['test/client/client.test.ts'],
+  },
+  {
+    name: 'worker-does-not-fence-itself',
+    means: 'a worker that was frozen goes on with a job that another one has by now',
+    file: 'src/client/held-lease.ts',
+    find: `if (!this.#over.signal.aborted && this.#host.platform.nowMs() >= this.#fenceAt())`,
+    replace: `if (!this.#over.signal.aborted && this.#host.platform.nowMs() >= this.#fenceAt() * 2)`,
+    seenBy: ['test/client/held-lease.test.ts'],
+  },
+  {
+    name: 'lease-counted-from-the-answer',
+    means: 'a worker believes in its lease longer than the server does',
+    file: 'src/client/held-lease.ts',
+    find: `    this.#renewedAt = sentAt;
+`,
+    replace: `    this.#renewedAt = this.#host.platform.nowMs();
+`,
+    seenBy: ['test/client/held-lease.test.ts'],
+  },
+  {
+    name: 'lost-lease-not-noticed',
+    means: 'a worker goes on although the server told it that the job is not its own',
+    file: 'src/client/held-lease.ts',
+    find: `const NOT_OURS: readonly number[] = [403, 404, 409];`,
+    replace: `const NOT_OURS: readonly number[] = [403, 404];`,
+    seenBy: ['test/client/held-lease.test.ts', 'test/client/worker.test.ts'],
+  },
+  {
+    name: 'cancel-not-heard',
+    means: 'a worker never hears that its job was cancelled',
+    file: 'src/client/held-lease.ts',
+    find: `if (job.cancelRequested) this.interrupt('cancelled');`,
+    replace: ``,
+    seenBy: ['test/client/held-lease.test.ts', 'test/client/worker.test.ts'],
+  },
+  {
+    name: 'exit-code-of-a-conflict',
+    means: 'scripts cannot tell a lost lease from any other failure',
+    file: 'src/cli/failure.ts',
+    find: `if (status === 409 || code === 'idempotency_conflict') return EXIT.conflict;`,
+    replace: `if (status === 409) return EXIT.failure;`,
+    seenBy: ['test/cli/main.test.ts', 'test/cli/program.test.ts', 'test/cli/golden-jobs.test.ts'],
+  },
+  {
+    name: 'exit-code-of-a-failed-job',
+    means: 'a script that waits for a job goes on as if it had succeeded',
+    file: 'src/cli/failure.ts',
+    find: `  jobFailed: 8,`,
+    replace: `  jobFailed: 0,`,
+    seenBy: ['test/cli/main.test.ts', 'test/cli/program.test.ts', 'test/cli/golden-jobs.test.ts'],
+  },
+  {
+    name: 'garbage-setting-defaulted',
+    means: 'LEASE_SECONDS=abc starts the server with a lease nobody asked for',
+    file: 'src/config/types.ts',
+    find: 'if (!/^\\d+$/.test(text)) return bad(`is not a whole number${ofUnit}`);',
+    replace: 'if (!/^\\d+$/.test(text)) return good(min);',
+    seenBy: ['test/config.test.ts'],
+  },
+  {
+    name: 'misspelt-setting-ignored',
+    means: 'SPINE_LEAS_MS=5 is ignored without a word',
+    file: 'src/config.ts',
+    find: `const problems = findUnknownNames(env, Object.values(SETTINGS));`,
+    replace: `const problems = findUnknownNames({}, Object.values(SETTINGS));`,
+    seenBy: ['test/config.test.ts'],
+  },
+  {
+    name: 'one-token-for-two-roles',
+    means: 'a worker whose token equals that of head may do everything',
+    file: 'src/config.ts',
+    find: `problems.push(...sharedTokens(tokens));`,
+    replace: ``,
+    seenBy: ['test/config.test.ts'],
+  },
+  {
+    name: 'weak-token-on-the-net',
+    means: 'a server that others can reach starts with a token of three letters',
+    file: 'src/tokens.ts',
+    find: `if (weak.length > 0) throw new ConfigError`,
+    replace: `if (weak.length > 9) throw new ConfigError`,
+    seenBy: ['test/tokens.test.ts'],
+  },
+];
