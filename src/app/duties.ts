@@ -38,7 +38,7 @@ export function startDuties(options: DutyOptions): Duties {
   const loop = (duty: Duty): Loop => new Loop(duty, clock, options.onError);
   const reaper = new Reaper(core, options.reaperIntervalMs);
   const settling = loop(settler(core));
-  const timing = loop(timers(core));
+  const timing = loop(timers(core, (now) => reaper.absenceMs(now)));
   const scheduling = loop(scheduler(core, options.tickMs));
   const approving = loop(approver(core, options.tickMs));
   const spawning = loop(spawner(core, options.tickMs));

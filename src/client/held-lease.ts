@@ -13,6 +13,8 @@ export interface LeaseHost {
   readonly platform: Platform;
   readonly jobs: Pick<Jobs, 'heartbeat'>;
   readonly report: (error: unknown, job: ClaimedJob) => void;
+  /** The handler says when the job's time begins, and its holder ends the job when it is over; the server does not. */
+  readonly keepsTime?: boolean;
 }
 
 /** A handler gets this much of its lease to stop before somebody else may begin. */
@@ -38,6 +40,7 @@ export class HeldLease {
   #onMessage: ((message: unknown) => void) | null = null;
   #sending = false;
   #settling = false;
+  #timed = false;
   #stopped = false;
   #beatsEnded = false;
   #cancelFence = (): void => {};
@@ -95,10 +98,16 @@ export class HeldLease {
       if (!(await this.#confirm())) return false;
     }
     this.#armFence();
-    const { timeoutMs } = this.#job;
-    if (timeoutMs !== undefined) this.#cancelTimeout = platform.after(timeoutMs, () => this.#lose('timeout'));
+    if (!this.#host.keepsTime) this.#armTimeout(() => this.#lose('timeout'));
     this.#planBeat();
     return true;
+  }
+
+  /** The work itself begins now: what it waited for before does not count. */
+  startTime(): void {
+    if (!this.#host.keepsTime || this.#timed || this.#stopped || this.#settling) return;
+    this.#timed = true;
+    this.#armTimeout(() => this.interrupt('timeout'));
   }
 
   progress(value: unknown): void {
@@ -216,6 +225,11 @@ export class HeldLease {
 
   #fenceAt(): number {
     return this.#renewedAt + this.#grantedMs - Math.min(this.#grantedMs * MARGIN_SHARE, LONGEST_MARGIN_MS);
+  }
+
+  #armTimeout(over: () => void): void {
+    const { timeoutMs } = this.#job;
+    if (timeoutMs !== undefined) this.#cancelTimeout = this.#host.platform.after(timeoutMs, over);
   }
 
   #armFence(): void {

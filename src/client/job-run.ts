@@ -25,6 +25,8 @@ export interface JobContext {
   readonly log: (text: string, level?: LogLevel) => void;
   /** Calls back with every message that was sent to the holder of the job. They come with its heartbeats. */
   readonly onMessage: (listener: (message: unknown) => void) => void;
+  /** Says that the work has begun, where the job's time does not count from the claim (`keepsTime`). */
+  readonly started: () => void;
 }
 
 export type Handler = (job: ClaimedJob, context: JobContext) => unknown;
@@ -39,6 +41,7 @@ export interface RunHost {
   readonly platform: Platform;
   readonly jobs: Pick<Jobs, 'heartbeat' | 'finish' | 'release' | 'snooze' | 'log'>;
   readonly handler: Handler;
+  readonly keepsTime: boolean;
   readonly report: (error: unknown, job: ClaimedJob) => void;
   /** The claim to send along with a job's end; null when nothing new is wanted. */
   readonly takeNext: () => (NextClaim & { readonly claimId: string }) | null;
@@ -112,6 +115,7 @@ export class JobRun {
       progress: (value) => this.#lease.progress(value),
       log: (text, level = 'info') => this.#log.add(text, level),
       onMessage: (listener) => this.#lease.listen(listener),
+      started: () => this.#lease.startTime(),
     };
     try {
       return { verb: 'complete', result: await this.#host.handler(this.job, context) };
@@ -121,6 +125,7 @@ export class JobRun {
       if (error instanceof PutOff) return this.#putOff(error);
       if (error instanceof JobFailure) return failedAs(error);
       if (why === 'shutdown') return { verb: 'release', reason: 'The worker shut down.' };
+      if (why === 'timeout') return timedOut(this.job);
       if (why === null) this.#host.report(error, this.job);
       return { verb: 'fail', error: described(error), requeue: !(error instanceof NonRetryableError) };
     }
@@ -201,6 +206,11 @@ function isAboutNext(error: unknown): boolean {
   if (!(error instanceof SpineApiError) || error.status !== 400) return false;
   const { field } = error.details;
   return typeof field === 'string' && /^next\b/.test(field);
+}
+
+/** In the server's words, for jobs whose holder keeps the time. */
+function timedOut({ timeoutMs }: ClaimedJob): Ending {
+  return { verb: 'fail', error: `Timed out after ${timeoutMs} ms.`, requeue: true, cause: 'timeout' };
 }
 
 function failedAs({ details, requeue, cause }: JobFailure): Ending {

@@ -34,6 +34,8 @@ export interface WorkerOptions {
   readonly drainMs?: number;
   /** After the drain, how long an interrupted handler gets to stop; 1,000 unless said. */
   readonly graceMs?: number;
+  /** The handler says with `started` when the job's time begins. For workers inside the server. */
+  readonly keepsTime?: boolean;
   /** Drain and end at SIGTERM or SIGINT. */
   readonly handleSignals?: boolean;
   /** Hears of trouble with the server and of what handlers throw; printed to the console unless said. */
@@ -84,6 +86,7 @@ export class Worker {
       platform: this.#platform,
       jobs: client.jobs,
       handler: options.handler,
+      keepsTime: options.keepsTime ?? false,
       report: (error, job) => this.#report(error, job),
       takeNext: () => this.#takeNext(),
       unanswered: (claimId, askedAt) => this.#open.push({ claimId, askedAt }),

@@ -72,10 +72,18 @@ export function startLease(job: Job, actor: Actor, offer: LeaseOffer, now: numbe
     claimedBy: actor.name,
     claimId: offer.claimId,
     tokenUsed: false,
-    timeoutAt: job.timeoutMs === null ? null : now + job.timeoutMs,
+    timeoutAt: timeoutAtOf(job, offer, now),
     progress: null,
     blockedOn: null,
   };
+}
+
+/**
+ * Work that may go on elsewhere is judged by whoever looks after it: only the holder sees when the work itself began,
+ * and after a crash the next holder has to take it over before anybody judges it.
+ */
+function timeoutAtOf({ timeoutMs }: Job, { policy }: LeaseOffer, now: number): number | null {
+  return timeoutMs === null || policy === 'adopt' ? null : now + timeoutMs;
 }
 
 /** Ends a lease on a row that is already a copy. Who held it last stays, as v0 shows it on ended jobs. */

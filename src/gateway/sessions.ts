@@ -37,7 +37,10 @@ export function socketSessions(socket: GatewaySocket): Sessions {
         socket.request('tasks.list', { sessionKey: key, limit: TASKS_MAX }).catch(() => ({})),
       ]);
       const live = sessionsIn(list).find((row) => row['key'] === key && row['hasActiveRun'] !== false);
-      if (live !== undefined) return sight('running', markOf(ledger, turn.runKey));
+      if (live !== undefined)
+        return waits(live, ledger, turn.runKey)
+          ? sight('queued')
+          : sight('running', markOf(ledger, turn.runKey));
       const { session } = await socket.request('sessions.describe', { key });
       if (session === null || session === undefined) return sight('absent');
       const { status } = fields(session);
@@ -81,7 +84,8 @@ function stored({ status, abortedLastRun, updatedAt }: Fields): Sight {
     return { ...sight('running'), mark, tellsEnd: false };
   }
   if (isOver(status)) return { ...sight('ended'), ended: status };
-  return sight(abortedLastRun === true ? 'unknown' : 'running');
+  if (abortedLastRun === true) return sight('unknown');
+  return sight(status === 'queued' ? 'queued' : 'running');
 }
 
 function isOver(status: unknown): status is string {
@@ -109,6 +113,14 @@ function markOf(ledger: Fields, runKey: string): Marked {
   const tool = textOf(fields(currentTool)['name']);
   const parts = [task['runId'], lastActivityAt, task['toolUseCount'], tool, fields(currentTool)['startedAt']];
   return { mark: numberOf(lastActivityAt) === null ? null : JSON.stringify(parts), tool };
+}
+
+/** For a lane of the gateway, or for the turns before it in its session: then only the ledger tells it from them. */
+function waits(session: Fields, ledger: Fields, runKey: string): boolean {
+  const own = items(ledger['tasks'])
+    .map(fields)
+    .find(({ runId }) => runId === runKey);
+  return (own === undefined ? session['status'] : stateOf(own)) === 'queued';
 }
 
 function stateOf(task: Fields): unknown {

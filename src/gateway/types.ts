@@ -51,7 +51,7 @@ export type SessionRef = Pick<TurnRef, 'agentId' | 'sessionKey'>;
  * `unknown` is a gateway that cannot be asked, or a session that was cut off by a crash and not resumed yet.
  */
 export interface Activity {
-  readonly status: 'running' | 'ended' | 'absent' | 'unknown';
+  readonly status: 'queued' | 'running' | 'ended' | 'absent' | 'unknown';
   readonly mark: string | null;
   /** The tool that runs now. One tool call gives no activity until it ends. */
   readonly tool: string | null;

@@ -43,7 +43,7 @@ export class Reaper implements Duty {
 
   async runOnce(): Promise<Pass> {
     const now = this.#core.now();
-    const waitMs = this.#absenceMs(now) || this.#stallMs(now);
+    const waitMs = this.absenceMs(now) || this.#stallMs(now);
     if (waitMs > 0) return { done: 0, more: false, nextInMs: waitMs };
     const expired = await this.#core.store.read.expiredLeases(now, BATCH);
     // Heartbeats that are here already are decided before any lease is judged.
@@ -101,8 +101,8 @@ export class Reaper implements Duty {
     this.#stalledUntil = Math.max(this.#stalledUntil, until);
   }
 
-  /** How long to wait because no server was there. Until the pulse has looked, nobody knows. */
-  #absenceMs(now: number): number {
+  /** How long nobody is judged by the clock because no server was there. Until the pulse has looked, nobody knows. */
+  absenceMs(now: number): number {
     return now - this.#pulseAt > 2 * GAP_MS ? SOON_MS : Math.max(0, this.#absentUntil - now);
   }
 

@@ -7,21 +7,28 @@ import type { Duty, Pass } from './loop.ts';
 const BATCH = 500;
 const POLL_MS = 5_000;
 
-export function timers(core: Core): Duty {
+/** While nobody is judged by the clock, what is overdue stays so: no reason to look all the time. */
+const GRACE_POLL_MS = 100;
+
+/** `graceMs` says how long no attempt may be ended for its time: a server that was away owes its callers that long. */
+export function timers(core: Core, graceMs: (now: number) => number): Duty {
   return {
     name: 'timers',
     everyMs: POLL_MS,
     runOnce: async (): Promise<Pass> => {
       const now = core.now();
       const due = await core.store.read.due(now, BATCH);
-      const late = await core.store.read.timedOut(now, BATCH);
+      const inGrace = graceMs(now) > 0;
+      const late = inGrace ? [] : await core.store.read.timedOut(now, BATCH);
       await Promise.all([
         ...due.map((id) => core.perform({ kind: 'admit', id, actor: SYSTEM })),
         ...late.map((id) => core.perform({ kind: 'timeout', id, actor: SYSTEM })),
       ]);
       const more = due.length === BATCH || late.length === BATCH;
       const nextAt = more ? null : await core.store.read.nextDueAt();
-      return { done: due.length + late.length, more, nextInMs: nextAt === null ? null : nextAt - core.now() };
+      const soonestMs = inGrace ? GRACE_POLL_MS : 0;
+      const nextInMs = nextAt === null ? null : Math.max(soonestMs, nextAt - core.now());
+      return { done: due.length + late.length, more, nextInMs };
     },
   };
 }

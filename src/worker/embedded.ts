@@ -52,6 +52,7 @@ export class EmbeddedWorker {
       targets: [target],
       concurrency,
       handler: runner.run,
+      keepsTime: true,
       leaseMs: LEASE_MS,
       graceMs: GRACE_MS,
       onError: (error, job) => log.warn('Trouble with a job', { target, job: job?.id, error }),

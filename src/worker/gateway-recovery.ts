@@ -109,11 +109,15 @@ async function isThere(
   for (;;) {
     const { status } = await gateway.activity(turn);
     // Whoever dispatched a chat turn stopped it by going away; only a gateway that crashed too has begun it anew.
-    if (occasion === 'restart' && turn.transport === 'chat') return status === 'running';
-    if (status === 'running' || status === 'ended') return true;
+    if (occasion === 'restart' && turn.transport === 'chat') return isUnderWay(status);
+    if (isUnderWay(status) || status === 'ended') return true;
     if (platform.nowMs() - startedAt >= patienceMs(status, occasion)) return false;
     await sleep(platform, LOOK_EVERY_MS, signal);
   }
+}
+
+function isUnderWay(status: Activity['status']): boolean {
+  return status === 'running' || status === 'queued';
 }
 
 function patienceMs(status: Activity['status'], occasion: Occasion): number {

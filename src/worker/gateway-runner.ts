@@ -12,7 +12,7 @@ import {
 } from '../gateway/gateway.ts';
 import { sentinelOf } from '../prompt/plan.ts';
 import { type Assignment, assignmentOf, messageOf, runKeyOf, summaryOf } from './assignment.ts';
-import { attended, type AttendHost, type BeginTurn } from './gateway-turn.ts';
+import { attended, type AttendHost, type BeginTurn, type TurnContext } from './gateway-turn.ts';
 import { failureOf, isLost, isTurnedAway, putOff } from './gateway-failure.ts';
 import { type Occasion, recover } from './gateway-recovery.ts';
 import { isSystemEvent, wakeMainSession } from './main-session.ts';
@@ -41,13 +41,13 @@ export class GatewayRunner implements Runner {
     return this.#outliving.has(jobId);
   }
 
-  readonly run = async (job: ClaimedJob, { signal }: JobContext): Promise<unknown> => {
+  readonly run = async (job: ClaimedJob, context: JobContext): Promise<unknown> => {
     const assignment = assignmentOf(job);
     try {
       if (isSystemEvent(assignment)) return await wakeMainSession(this.#options, assignment);
-      const result = await this.#resultOf(assignment, signal);
+      const result = await this.#resultOf(assignment, context);
       // A reply that comes after the job was to stop is nobody's any more.
-      signal.throwIfAborted();
+      context.signal.throwIfAborted();
       return judged(result);
     } catch (error) {
       throw this.#explained(error, assignment);
@@ -64,21 +64,21 @@ export class GatewayRunner implements Runner {
     return putOff(error);
   }
 
-  async #resultOf(assignment: Assignment, signal: AbortSignal): Promise<TurnResult> {
+  async #resultOf(assignment: Assignment, context: TurnContext): Promise<TurnResult> {
     const begun = await this.#options.notes.begun(assignment.job);
-    const earlier = begun && (await this.#recovered(assignment, begun, signal));
-    return earlier ?? (await this.#dispatch(assignment, signal));
+    const earlier = begun && (await this.#recovered(assignment, begun, context));
+    return earlier ?? (await this.#dispatch(assignment, context));
   }
 
-  async #recovered(assignment: Assignment, begun: Begun, signal: AbortSignal): Promise<TurnResult | null> {
+  async #recovered(assignment: Assignment, begun: Begun, context: TurnContext): Promise<TurnResult | null> {
     // Of a job without a plan nobody could write down how it was sent: it is looked for where it would be now.
     const transport = begun.transport ?? (await this.#options.gateway.transport());
     const sessionKey = begun.sessionKey ?? assignment.sessionKey;
     const turn = turnRef({ ...assignment, sessionKey }, transport as Transport, begun.at);
-    return await this.#recover(assignment, turn, 'restart', signal);
+    return await this.#recover(assignment, turn, 'restart', context);
   }
 
-  async #dispatch(assignment: Assignment, signal: AbortSignal): Promise<TurnResult> {
+  async #dispatch(assignment: Assignment, context: TurnContext): Promise<TurnResult> {
     const { gateway, notes } = this.#options;
     const { job, plan, agentId, sessionKey } = assignment;
     const message = messageOf(assignment, plan === null ? job.id : await notes.firstOf(job));
@@ -102,37 +102,37 @@ export class GatewayRunner implements Runner {
       return gateway.run(order, transport, stop, () => (accepted = true));
     };
     try {
-      signal.throwIfAborted();
-      return await this.#attended(assignment, turn, begin, signal);
+      context.signal.throwIfAborted();
+      return await this.#attended(assignment, turn, begin, context);
     } catch (error) {
-      if (error instanceof GatewayError && isLost(error)) return await this.#lost(assignment, turn, signal);
+      if (error instanceof GatewayError && isLost(error)) return await this.#lost(assignment, turn, context);
       const turnedAway = error instanceof GatewayError && isTurnedAway(error) && !accepted;
       if (turnedAway || !sent) await notes.takeBack(job);
       throw error;
     }
   }
 
-  async #lost(assignment: Assignment, turn: TurnRef, signal: AbortSignal): Promise<TurnResult> {
+  async #lost(assignment: Assignment, turn: TurnRef, context: TurnContext): Promise<TurnResult> {
     this.#options.onTrouble();
     // A turn that was lost under us was sent, so that its recovery ends with its answer or a failure.
-    return (await this.#recover(assignment, turn, 'lost', signal)) as TurnResult;
+    return (await this.#recover(assignment, turn, 'lost', context)) as TurnResult;
   }
 
-  #recover(assignment: Assignment, turn: TurnRef, occasion: Occasion, signal: AbortSignal) {
+  #recover(assignment: Assignment, turn: TurnRef, occasion: Occasion, context: TurnContext) {
     const { gateway, platform, log } = this.#options;
     const follow = (turn: TurnRef): Promise<TurnResult> =>
-      this.#attended(assignment, turn, (stop) => gateway.follow(turn, stop), signal);
-    return recover({ gateway, platform, log, follow }, assignment, turn, occasion, signal);
+      this.#attended(assignment, turn, (stop) => gateway.follow(turn, stop), context);
+    return recover({ gateway, platform, log, follow }, assignment, turn, occasion, context.signal);
   }
 
   #attended(
     assignment: Assignment,
     turn: TurnRef,
     begin: BeginTurn,
-    signal: AbortSignal,
+    context: TurnContext,
   ): Promise<TurnResult> {
     if (turn.transport === 'websocket') this.#outliving.add(assignment.job.id);
-    return attended(this.#options, assignment, turn, begin, signal);
+    return attended(this.#options, assignment, turn, begin, context);
   }
 }
 

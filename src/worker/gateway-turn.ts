@@ -1,6 +1,7 @@
 /** Waits for one turn, watches it, and stops it when it is stale or its job must stop. */
 
 import { JobInterrupted, PutOff } from '../client/errors.ts';
+import type { JobContext } from '../client/job-run.ts';
 import type { Platform } from '../client/platform.ts';
 import { type Gateway, GatewayError, type TurnRef, type TurnResult } from '../gateway/gateway.ts';
 import type { Assignment } from './assignment.ts';
@@ -18,6 +19,9 @@ export interface AttendHost {
   readonly checkMs: number;
 }
 
+/** The part of a handler's context that a turn needs. */
+export type TurnContext = Pick<JobContext, 'signal' | 'started'>;
+
 /** Sends a turn, or follows one. Aborting the signal stops the turn at the gateway. */
 export type BeginTurn = (stop: AbortSignal) => Promise<TurnResult>;
 
@@ -29,7 +33,7 @@ export async function attended(
   assignment: Assignment,
   turn: TurnRef,
   begin: BeginTurn,
-  signal: AbortSignal,
+  { signal, started }: TurnContext,
 ): Promise<TurnResult> {
   const { gateway, platform, notes, checkMs } = host;
   const { job, replayed } = assignment;
@@ -41,7 +45,7 @@ export async function attended(
   const work = begin(stop.signal);
   try {
     const interrupted = rejection(signal, over.signal);
-    const watching = watch({ gateway, platform, thresholdMs, checkMs, alive }, turn, over.signal);
+    const watching = watch({ gateway, platform, thresholdMs, checkMs, alive, started }, turn, over.signal);
     return await Promise.race([work, watching.then(() => interrupted), interrupted]);
   } catch (error) {
     if (error instanceof GatewayError) throw error;

@@ -20,9 +20,6 @@ export interface ShellRunnerOptions extends ShellSurroundings {
   readonly log: WorkerLog;
 }
 
-/** The command is stopped this much before the server ends the attempt, so that what it printed can still be told. */
-const EARLY_SHARE = 0.1;
-const LONGEST_EARLY_MS = 500;
 /** An error is written into the job's history too, so it keeps less of each stream than a result does. */
 const ERROR_CHARS = 8_000;
 
@@ -105,10 +102,9 @@ export class ShellRunner implements Runner {
 }
 
 function timeLimit(platform: Platform, timeoutMs: number) {
-  const limitMs = timeoutMs - Math.min(timeoutMs * EARLY_SHARE, LONGEST_EARLY_MS);
   let cancel = (): void => {};
   const reached = new Promise<'timeout'>((resolve) => {
-    cancel = platform.after(limitMs, () => resolve('timeout'));
+    cancel = platform.after(timeoutMs, () => resolve('timeout'));
   });
   return { reached, cancel };
 }

@@ -31,14 +31,14 @@ test('the tool that runs is shown [SC-09]', async (t) => {
   strictEqual((await pair.gateway.activity(refOf(TURN))).tool, null);
 });
 
-test('a turn that waits behind another runs, and its silence means nothing', async (t) => {
+test('a turn that waits behind another is queued, and its silence means nothing', async (t) => {
   const pair = await open(t);
   await running(pair, 'websocket');
   const second = { ...TURN, runKey: 'r2:1' };
   let accepted = false;
   pair.gateway.run(second, 'websocket', never, () => (accepted = true)).catch(ignore);
   await until('it was taken', () => accepted);
-  deepStrictEqual(await pair.gateway.activity(refOf(second)), { status: 'running', mark: null, tool: null });
+  deepStrictEqual(await pair.gateway.activity(refOf(second)), { status: 'queued', mark: null, tool: null });
 });
 
 test('a turn that has ended, was killed or never was is told apart [SC-09]', async (t) => {

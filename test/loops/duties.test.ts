@@ -37,7 +37,11 @@ onEvery([SQLITE_MEMORY], (each) => {
   each(
     'releases a delayed job exactly when it is due, and the timer was set for that moment',
     async (spine) => {
-      const loop = new Loop(timers(spine.engine.core), spine.clock, (_, error) => assert.fail(String(error)));
+      const loop = new Loop(
+        timers(spine.engine.core, () => 0),
+        spine.clock,
+        (_, error) => assert.fail(String(error)),
+      );
       spine.engine.core.hints.timed = () => loop.wake();
       loop.start();
       const jobs: Job[] = [];
@@ -57,7 +61,11 @@ onEvery([SQLITE_MEMORY], (each) => {
   );
 
   each('ends an attempt at the very moment its time is over', async (spine) => {
-    const loop = new Loop(timers(spine.engine.core), spine.clock, (_, error) => assert.fail(String(error)));
+    const loop = new Loop(
+      timers(spine.engine.core, () => 0),
+      spine.clock,
+      (_, error) => assert.fail(String(error)),
+    );
     spine.engine.core.hints.timed = () => loop.wake();
     loop.start();
     const job = await create(spine, { timeoutMs: 3_333 });

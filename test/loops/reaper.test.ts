@@ -3,6 +3,7 @@ import type { Job } from '../../src/domain/job.ts';
 import type { Duty } from '../../src/loops/loop.ts';
 import { Loop } from '../../src/loops/loop.ts';
 import { Reaper } from '../../src/loops/reaper.ts';
+import { timers } from '../../src/loops/timers.ts';
 import {
   claimed,
   create,
@@ -56,6 +57,30 @@ interface Stepped {
 }
 
 onEvery(DIALECTS, (each) => {
+  each(
+    'ends no attempt for its time before its worker could be heard again after a downtime',
+    async (spine) => {
+      const inTime = await create(spine, { timeoutMs: 10_000 });
+      const tooLate = await create(spine, { timeoutMs: 10_000 });
+      await reaperOf(spine).pulse.runOnce();
+      const held = await claimed(spine, inTime);
+      await claimed(spine, tooLate);
+      // The server is gone for longer than the attempts may take. Whoever finished meanwhile could tell nobody.
+      await spine.clock.advance(20_000);
+      const { reaper, pulse, step } = reaperOf(spine);
+      const timing = timers(spine.engine.core, (now) => reaper.absenceMs(now));
+      await timing.runOnce();
+      await pulse.runOnce();
+      await timing.runOnce();
+      assert.deepEqual([await stateOf(spine, inTime), await stateOf(spine, tooLate)], ['running', 'running']);
+      await spine.engine.leases.complete(worker('w'), inTime.id, held.leaseToken, 'done meanwhile');
+      await step(20_000);
+      await timing.runOnce();
+      assert.deepEqual([await stateOf(spine, inTime), await stateOf(spine, tooLate)], ['done', 'queued']);
+    },
+    settings,
+  );
+
   each(
     'gives an expired job back to the queue, and at its limit marks it dead [SP-36]',
     async (spine) => {

@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { startServer } from '../support/server.ts';
 import { eventually, openScene } from './support.ts';
 
 const CHAT = '/v1/chat/completions';
+/** How long a run may take whose server is down for longer. */
+const LIMIT_MS = 2_000;
 
 async function untilAsked({ gateway }: Awaited<ReturnType<typeof openScene>>, times: number): Promise<void> {
   await eventually(`the gateway was asked ${times} times`, 10_000, async () =>
@@ -66,6 +69,45 @@ test('over the WebSocket a run outlives its server: the next one adopts it, and 
   const run = await scene.ended(id);
   assert.deepEqual([run.status, run.output], ['ok', 'went on without you']);
   assert.equal(scene.gateway.requests('agent').length, 1);
+});
+
+test('an answer that came while the server was down longer than the run may take is taken, not timed out [SC-27 SC-59]', async () => {
+  await using scene = await openScene({ websocket: true });
+  scene.gateway.state.plan = () => ({ hang: true });
+  const made = await scene.plan({ name: 'away', payload_message: 'x', run_timeout_ms: LIMIT_MS });
+  const id = await scene.run(made);
+  const session = `agent:main:scheduler:${made.id}:${id}`;
+  await eventually('it runs', 5_000, async () => scene.gateway.state.runs.live(session) ?? null);
+  await scene.server.kill('SIGKILL');
+  scene.gateway.finish(session, 'finished while you were away');
+  await sleep(LIMIT_MS + 500);
+  await scene.server.restart();
+  const run = await scene.ended(id);
+  assert.deepEqual([run.status, run.output], ['ok', 'finished while you were away']);
+  assert.equal((await scene.runs(made)).length, 1);
+});
+
+test('at least once: a server that is down longer than the run may take still replays what it lost [SC-59 SC-61]', async () => {
+  await using scene = await openScene();
+  scene.gateway.state.plan = () => ({ hang: true });
+  const made = await scene.plan({
+    name: 'long gone',
+    payload_message: 'x',
+    delivery_guarantee: 'at-least-once',
+    run_timeout_ms: LIMIT_MS,
+  });
+  const id = await scene.run(made);
+  await untilAsked(scene, 1);
+  await scene.server.kill('SIGKILL');
+  scene.gateway.state.plan = () => ({ text: 'second time' });
+  await sleep(LIMIT_MS + 500);
+  await scene.server.restart();
+  assert.equal((await scene.ended(id)).status, 'crashed');
+  const replay = await eventually('the replay has ended', 10_000, async () => {
+    const [, again] = await scene.runs(made);
+    return again?.finished_at ? again : null;
+  });
+  assert.deepEqual([replay.status, replay.replay_of, replay.output], ['ok', id, 'second time']);
 });
 
 test('runs that wait in line survive a kill -9 and run once each [SC-24]', async () => {

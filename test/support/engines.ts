@@ -334,7 +334,7 @@ export async function settleAll(spine: Pick<Opened, 'engine'>): Promise<void> {
 
 /** Lets delayed jobs become ready and overdue attempts end, as of now. */
 export async function runTimers(spine: Pick<Opened, 'engine'>): Promise<void> {
-  await timers(spine.engine.core).runOnce();
+  await timers(spine.engine.core, () => 0).runOnce();
 }
 
 /** The code with which a call was refused; a call that went through fails the test. */

@@ -18,7 +18,7 @@ export async function pump({ engine }: Spine): Promise<void> {
   const { core } = engine;
   const duties = [
     scheduler(core, 10_000),
-    timers(core),
+    timers(core, () => 0),
     settler(core),
     approver(core, 10_000),
     spawner(core, 10_000),

@@ -19,7 +19,7 @@ import {
 } from '../support/engines.ts';
 import { pass, plan, pump, runNow, runsOf, schedule, statuses } from '../support/scheduling.ts';
 import { MemoryLog, passing } from './fixtures.ts';
-import { ABSENT, failed, running, ScriptedGateway } from './scripted-gateway.ts';
+import { ABSENT, failed, running, ScriptedGateway, UNKNOWN } from './scripted-gateway.ts';
 
 interface Served extends AsyncDisposable {
   readonly workers: EmbeddedWorkers;
@@ -179,6 +179,7 @@ suite('the gateway worker', () => {
 
     each('stops a turn that takes longer than its run may', async (spine) => {
       const gateway = new ScriptedGateway();
+      gateway.sees = running('first words');
       await using _ = await serve(spine, gateway);
       const made = await agentJob(spine, { run_timeout_ms: 20_000 });
       const job = await runNow(spine, made);
@@ -187,6 +188,39 @@ suite('the gateway worker', () => {
       await pass(spine, 21_000, 1_000);
       await ended(spine, job);
       assert.equal(signal.aborted, true);
+      assert.deepEqual(await statuses(spine, made), ['timeout']);
+    });
+
+    each('counts the time of a run from the moment the gateway has a lane for it', async (spine) => {
+      const gateway = new ScriptedGateway();
+      gateway.sees = { status: 'queued', mark: null, tool: null };
+      await using _ = await serve(spine, gateway);
+      const made = await agentJob(spine, { run_timeout_ms: 20_000 });
+      const job = await runNow(spine, made);
+      const { signal } = await turn(gateway);
+      await pass(spine, 120_000, 1_000);
+      assert.deepEqual([signal.aborted, await statuses(spine, made)], [false, ['running']]);
+      // A gateway may say so before it has a lane: only activity is a sign.
+      gateway.sees = running(null);
+      await pass(spine, 15_000, 1_000);
+      gateway.sees = running('first words');
+      await pass(spine, 19_000, 1_000);
+      assert.deepEqual(await statuses(spine, made), ['running']);
+      await pass(spine, 5_000, 1_000);
+      await ended(spine, job);
+      assert.equal(signal.aborted, true);
+      assert.deepEqual(await statuses(spine, made), ['timeout']);
+    });
+
+    each('ends a run, half a minute late, whose turn the gateway does not show', async (spine) => {
+      const gateway = new ScriptedGateway();
+      gateway.sees = UNKNOWN;
+      await using _ = await serve(spine, gateway);
+      const made = await agentJob(spine, { run_timeout_ms: 20_000 });
+      const job = await runNow(spine, made);
+      await turn(gateway);
+      await pass(spine, 52_000, 1_000);
+      await ended(spine, job);
       assert.deepEqual(await statuses(spine, made), ['timeout']);
     });
 

@@ -99,6 +99,7 @@ export function heldLease() {
     progress: () => undefined,
     log: () => undefined,
     onMessage: () => undefined,
+    started: () => undefined,
   };
   return { context, interrupt: (why: Interruption) => controller.abort(new JobInterrupted(why)) };
 }
