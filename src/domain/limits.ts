@@ -3,6 +3,8 @@
 export const LIMITS = {
   /** JSON nested deeper parses but cannot be printed again. */
   jsonDepth: 64,
+  /** Objects and lists in one body: the bodies that are nothing else take longest to read. */
+  jsonContainers: 200_000,
   batchJobs: 1_000,
   claimJobs: 1_000,
   /** A claim or a page ends before it is longer than this; it holds at least one item. */

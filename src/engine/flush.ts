@@ -60,7 +60,12 @@ export async function flush(tx: Tx, commands: readonly Command[], settings: Flus
   }
   await answerGroup(commands, answers, isCreate, (group) => new CreationDesk(tx, ledger).create(group));
   if (!early) await readHeads();
-  const accepted = (command: JobCommand): boolean => answers[commands.indexOf(command)]?.ok === true;
+  // A flush may hold a thousand ends that each ask for more: looking for each among all would take a million steps.
+  const places = new Map<Command, number>();
+  const accepted = (command: JobCommand): boolean => {
+    if (places.size === 0) commands.forEach((each, i) => places.set(each, i));
+    return answers[places.get(command) ?? -1]?.ok === true;
+  };
   await answerGroup(commands, answers, isClaimNext, (group) => desk.serve(group, accepted));
   await ledger.save(tx, settings.laneKey, settings.outbox);
   return { answers, effects: ledger.effects };

@@ -4,15 +4,36 @@ import { isUtf8 } from 'node:buffer';
 import { SpineError } from '../domain/error.ts';
 import { LIMITS } from '../domain/limits.ts';
 
+/** Each step of reading a megabyte takes up to 50 ms, so that others get a turn between those of a larger body. */
+export const LARGE_BYTES = 131_072;
+
 /** An empty body reads as an empty object; a route that needs fields names the missing one. */
 export function parseBody(bytes: Buffer): unknown {
-  if (bytes.length === 0) return {};
-  if (!isUtf8(bytes)) throw badJson('The body is not valid UTF-8.');
-  const text = bytes.toString('utf8');
-  refuseDepth(text);
-  const value = parse(text);
+  const { text, value } = read(bytes);
   if (mayBeHostile(text)) refuseHostile(value);
   return value;
+}
+
+/** The same with a rest before, between and after. */
+export async function parseLargeBody(bytes: Buffer): Promise<unknown> {
+  await nextTurn();
+  const { text, value } = read(bytes);
+  await nextTurn();
+  if (mayBeHostile(text)) refuseHostile(value);
+  await nextTurn();
+  return value;
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function read(bytes: Buffer): { text: string; value: unknown } {
+  if (bytes.length === 0) return { text: '', value: {} };
+  if (!isUtf8(bytes)) throw badJson('The body is not valid UTF-8.');
+  const text = bytes.toString('utf8');
+  refuseBrackets(text);
+  return { text, value: parse(text) };
 }
 
 function badJson(message: string): SpineError {
@@ -33,17 +54,22 @@ function parse(text: string): unknown {
 }
 
 /** Few bodies have as many brackets as levels are allowed; only those are looked at in full. */
-function refuseDepth(text: string): void {
+function refuseBrackets(text: string): void {
   if (!hasManyBrackets(text)) return;
   let depth = 0;
+  let containers = 0;
   for (let at = 0; at < text.length; at++) {
     const char = text.charCodeAt(at);
     if (char === QUOTE) at = endOfString(text, at);
-    else if (char === OPEN_BRACE || char === OPEN_BRACKET) depth++;
-    else if (char === CLOSE_BRACE || char === CLOSE_BRACKET) depth--;
+    else if (char === OPEN_BRACE || char === OPEN_BRACKET) {
+      depth++;
+      containers++;
+    } else if (char === CLOSE_BRACE || char === CLOSE_BRACKET) depth--;
     if (depth > LIMITS.jsonDepth)
       throw badJson(`The body is nested more than ${LIMITS.jsonDepth} levels deep at position ${at}.`);
   }
+  if (containers > LIMITS.jsonContainers)
+    throw badJson(`The body has more than ${LIMITS.jsonContainers} objects and lists.`);
 }
 
 const QUOTE = 0x22;
@@ -75,13 +101,10 @@ function mayBeHostile(text: string): boolean {
 }
 
 function refuseHostile(value: unknown): void {
-  const problem = findHostile(value, '');
+  const problem = findHostile(value);
   if (problem === null) return;
-  throw new SpineError(
-    'bad_request',
-    { field: problem.place },
-    { message: `${problem.place} ${problem.what}.` },
-  );
+  const field = problem.place || 'The body';
+  throw new SpineError('bad_request', { field }, { message: `${field} ${problem.what}.` });
 }
 
 interface Problem {
@@ -89,31 +112,48 @@ interface Problem {
   readonly what: string;
 }
 
-/** The depth was checked before, so recursion is bounded. */
-function findHostile(value: unknown, place: string): Problem | null {
+/**
+ * The depth was checked before, so recursion is bounded. Most bodies have nothing to tell of, so that places are put
+ * together only on the way back from a problem.
+ */
+function findHostile(value: unknown): Problem | null {
   if (typeof value === 'string') {
     const what = hostileText(value);
-    return what === null ? null : { place: place || 'The body', what };
+    return what === null ? null : { place: '', what };
   }
   if (typeof value !== 'object' || value === null) return null;
-  if (Array.isArray(value)) return firstHostile(value.map((item, index) => [`${place}[${index}]`, item]));
-  const entries = Object.entries(value);
-  for (const [key, item] of entries) {
-    const what = hostileText(key)
-      ? 'has a field whose name holds a NUL or half a character'
-      : hostileKey(key, item);
-    if (what) return { place: place || 'The body', what };
-  }
-  return firstHostile(entries.map(([key, item]) => [place ? `${place}.${key}` : key, item]));
+  return Array.isArray(value) ? hostileItem(value) : hostileField(value);
 }
 
-function firstHostile(places: readonly (readonly [string, unknown])[]): Problem | null {
-  for (const [place, item] of places) {
-    const problem = findHostile(item, place);
-    if (problem) return problem;
+function hostileItem(items: readonly unknown[]): Problem | null {
+  for (let i = 0; i < items.length; i++) {
+    const found = findHostile(items[i]);
+    if (found) return within(`[${i}]`, found);
   }
   return null;
 }
+
+function hostileField(fields: object): Problem | null {
+  // JSON makes objects without inherited fields, and a list of pairs would cost as much as all the rest.
+  const values = fields as Readonly<Record<string, unknown>>;
+  for (const key of Object.keys(values)) {
+    const what = hostileText(key)
+      ? 'has a field whose name holds a NUL or half a character'
+      : hostileKey(key, values[key]);
+    if (what) return { place: '', what };
+    const found = findHostile(values[key]);
+    if (found) return within(key, found);
+  }
+  return null;
+}
+
+function within(step: string, { place, what }: Problem): Problem {
+  const joint = place === '' || place.startsWith('[') ? '' : '.';
+  return { place: `${step}${joint}${place}`.slice(0, PLACE_CHARS), what };
+}
+
+/** What an answer names of a place. */
+const PLACE_CHARS = 300;
 
 function hostileText(text: string): string | null {
   if (text.includes('\0')) return 'holds a NUL character';

@@ -7,7 +7,7 @@ import { SpineError } from '../domain/error.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Clock } from '../domain/ports.ts';
 import { type Credential, gateOf } from './auth.ts';
-import { parseBody } from './body.ts';
+import { LARGE_BYTES, parseBody, parseLargeBody } from './body.ts';
 import { blobDoor } from './contracts/spine-blobs.ts';
 import { describeSpine, spineRoutes, spineRows } from './contracts/spine.ts';
 import { asSpineError, errorAnswer } from './errors.ts';
@@ -118,12 +118,14 @@ function addGuard(app: FastifyInstance, allowedHosts: readonly string[]): void {
 
 function addParser(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done): void => {
     try {
       // `parseAs: 'buffer'` gives a Buffer; the type allows for both.
       const bytes = body as Buffer;
       if (request.headers['idempotency-key'] !== undefined) request.bodyHash = bodyHash(request, bytes);
-      done(null, parseBody(bytes));
+      if (bytes.length <= LARGE_BYTES) return done(null, parseBody(bytes));
+      // oxlint-disable-next-line promise/no-callback-in-promise -- Fastify waits for either, and this spares most calls a promise
+      parseLargeBody(bytes).then((value) => done(null, value), done);
     } catch (error) {
       done(error as Error);
     }

@@ -27,6 +27,9 @@ export function checker(schema: object, part: Part): Check {
   return (value) => (validate(value) ? null : problemIn(validate.errors ?? [], part));
 }
 
+/** A caller may have made up the name. */
+const SHOWN_FIELD_CHARS = 300;
+
 function problemIn(errors: readonly ErrorObject[], part: Part): SpineError {
   // With alternatives the last error is the one about all of them.
   const error = errors.at(-1);
@@ -37,7 +40,8 @@ function problemIn(errors: readonly ErrorObject[], part: Part): SpineError {
 
 function describe(error: ErrorObject, part: Part): { field: string; sentence: string } {
   const at = placeOf(error.instancePath);
-  const inside = (name: unknown): string => (at === '' ? String(name) : `${at}.${String(name)}`);
+  const inside = (name: unknown): string =>
+    `${at === '' ? '' : `${at}.`}${String(name)}`.slice(0, SHOWN_FIELD_CHARS);
   if (error.keyword === 'required') {
     const field = inside(error.params['missingProperty']);
     return { field, sentence: `${field} is required` };

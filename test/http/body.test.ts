@@ -51,6 +51,12 @@ suite('a request body', () => {
     ok(parse(JSON.stringify(Array.from({ length: 200 }, () => [{}]))));
   });
 
+  test('may have 200,000 objects and lists and no more, not counting those in texts', () => {
+    ok(parse(`[${'[],'.repeat(199_998)}[]]`));
+    refused(`[${'[],'.repeat(199_999)}[]]`, 'bad_json', /more than 200000 objects and lists/);
+    ok(parse(JSON.stringify(['[{'.repeat(200_000)])));
+  });
+
   test('is refused with the field that holds a NUL or half a character', () => {
     refused('{"spec":{"list":["ok","\\u0000"]}}', 'bad_request', /^spec\.list\[1\] holds a NUL character\.$/);
     refused('{"spec":"\\ud800"}', 'bad_request', /^spec holds half a character/);

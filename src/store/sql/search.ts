@@ -37,9 +37,20 @@ export function wordsCondition(sql: Pick<Sql, 'dialect'>, place: string): string
     : `job.no in (select rowid from job_text where job_text match ${place})`;
 }
 
+/** Each word once: the beginning of another one finds nothing more, and would be looked up all over again. */
+function searchWords(typed: string): string[] {
+  const words = new Set(
+    typed
+      .toLowerCase()
+      .split(/\s+/)
+      .filter((word) => /[\p{L}\p{N}]/u.test(word)),
+  );
+  return [...words].filter((word) => ![...words].some((other) => other !== word && other.startsWith(word)));
+}
+
 /** Quoted, so that nothing a person types is taken for an operator. */
 export function wordsQuery(sql: Pick<Sql, 'dialect'>, typed: string): string {
-  const words = typed.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word));
+  const words = searchWords(typed);
   if (sql.dialect === 'postgres') {
     return words.map((word) => `'${word.replaceAll('\\', '\\\\').replaceAll("'", "''")}':*`).join(' & ');
   }
