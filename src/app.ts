@@ -184,6 +184,7 @@ async function listen(parts: Parts): Promise<FastifyInstance> {
     allowedHosts: config.allowedHosts,
     bodyLimitBytes: config.bodyLimitBytes,
     blobLimitBytes: config.blobLimitBytes,
+    answerRoomBytes: config.answerRoomBytes,
     blobStore,
     skillMdPath: config.skillMdPath,
     version: version(),

@@ -11,8 +11,13 @@ export class Types {
   }
 
   async list(options?: CallOptions): Promise<readonly JobType[]> {
-    const answer = await get<{ types: JobType[] }>(this.#caller, '/types', options);
-    return answer.types;
+    const all: JobType[] = [];
+    for (let path = '/types'; ; ) {
+      const page = await get<{ types: JobType[]; nextAfter: string | null }>(this.#caller, path, options);
+      all.push(...page.types);
+      if (page.nextAfter === null) return all;
+      path = `/types?after=${encodeURIComponent(page.nextAfter)}`;
+    }
   }
 
   get(name: string, options?: CallOptions): Promise<JobType> {

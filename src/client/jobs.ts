@@ -225,11 +225,10 @@ export class Jobs {
     options?: CallOptions,
   ): AsyncGenerator<LogLine, void> {
     for (let from = after; ; ) {
-      const { logs } = await this.#page<{ logs: LogLine[] }>(id, 'logs', from, options);
+      const { logs, nextAfter } = await this.#page<{ logs: LogLine[] }>(id, 'logs', from, options);
       yield* logs;
-      const last = logs.at(-1);
-      if (last === undefined || logs.length < PAGE) return;
-      from = last.no;
+      if (nextAfter === null) return;
+      from = nextAfter;
     }
   }
 
@@ -240,24 +239,28 @@ export class Jobs {
     options?: CallOptions,
   ): AsyncGenerator<JobEvent, void> {
     for (let from = after; ; ) {
-      const { events } = await this.#page<{ events: JobEvent[] }>(id, 'events', from, options);
+      const { events, nextAfter } = await this.#page<{ events: JobEvent[] }>(id, 'events', from, options);
       yield* events;
-      const last = events.at(-1);
-      if (last === undefined || events.length < PAGE) return;
-      from = last.seq;
+      if (nextAfter === null) return;
+      from = nextAfter;
     }
   }
 
   /** The files that belong to the job. */
   async blobs(id: string, options?: CallOptions): Promise<readonly Artifact[]> {
-    const path = `${pathOf(id)}/blobs`;
-    const answer = await this.#caller.json<{ blobs: Artifact[] }>({
-      method: 'GET',
-      path,
-      repeatable: true,
-      options,
-    });
-    return answer.blobs;
+    const all: Artifact[] = [];
+    for (let query = {}; ; ) {
+      const { blobs, nextAfter } = await this.#caller.json<{ blobs: Artifact[]; nextAfter: string | null }>({
+        method: 'GET',
+        path: `${pathOf(id)}/blobs`,
+        query,
+        repeatable: true,
+        options,
+      });
+      all.push(...blobs);
+      if (nextAfter === null) return all;
+      query = { after: nextAfter };
+    }
   }
 
   #creation(path: string, json: unknown, { idempotencyKey, ...options }: CreateOptions): Call {
@@ -277,7 +280,12 @@ export class Jobs {
     return this.#caller.json(post(id, verb, { ...fields, leaseToken }, { repeatable, options }));
   }
 
-  #page<T>(id: string, what: string, after: number, options?: CallOptions): Promise<T> {
+  #page<T>(
+    id: string,
+    what: string,
+    after: number,
+    options?: CallOptions,
+  ): Promise<T & { readonly nextAfter: number | null }> {
     const path = `${pathOf(id)}/${what}`;
     return this.#caller.json({
       method: 'GET',

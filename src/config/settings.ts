@@ -236,6 +236,14 @@ export const SETTINGS = {
     default: String(100 * MIB),
     help: 'The largest uploaded file.',
   },
+  answerRoomBytes: {
+    ...plain,
+    name: 'SPINE_ANSWER_ROOM_BYTES',
+    group: 'Limits',
+    type: whole(16 * MIB, 16_384 * MIB, 'bytes'),
+    default: String(32 * MIB),
+    help: 'What large answers may take together while they are read and sent. Further ones wait for their turn.',
+  },
   webhookUrl: {
     ...plain,
     name: 'SPINE_WEBHOOK_URL',

@@ -9,6 +9,8 @@ export const LIMITS = {
   claimJobs: 1_000,
   /** A claim or a page ends before it is longer than this; it holds at least one item. */
   answerBytes: 8_388_608,
+  /** What is smaller is read and sent without asking for room. */
+  smallBytes: 65_536,
   claimTargets: 16,
   claimTypes: 64,
   claimWaitMs: 60_000,

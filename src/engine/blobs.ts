@@ -30,11 +30,11 @@ export function blobsOf(core: Core): BlobRecords {
       });
       return accepted(answer).saved;
     },
-    ofJob: async (actor, jobId) => {
+    ofJob: async (actor, jobId, afterId, limit) => {
       const job = await core.store.read.jobById(jobId);
       if (job === null) throw new SpineError('not_found', { id: jobId });
       if (!mayTouch(actor, job)) throw new SpineError('forbidden', { target: job.target });
-      return core.store.read.blobsOf(job.no);
+      return core.store.read.blobsOf(job.no, afterId, limit);
     },
   };
 }

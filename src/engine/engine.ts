@@ -3,7 +3,15 @@
 import type { Accepted, Actor, ClaimedJob, DependencyOn, LogLine } from '../domain/command.ts';
 import type { Refusal } from '../domain/error.ts';
 import type { JobEvent } from '../domain/event.ts';
-import type { FailureCause, Job, JobDetails, LeasePolicy, RetryMode, State } from '../domain/job.ts';
+import type {
+  FailureCause,
+  Job,
+  JobComment,
+  JobDetails,
+  LeasePolicy,
+  RetryMode,
+  State,
+} from '../domain/job.ts';
 import type { ApprovalAuto, RunNote, Schedule } from '../domain/schedule.ts';
 import type {
   Audit,
@@ -19,9 +27,10 @@ import type {
   StoredToken,
 } from '../store/store.ts';
 import type {
+  ApprovalFilter,
   ApprovalRecord,
-  ApprovalStatus,
   Message,
+  MessageFilter,
   Run,
   RunFilter,
   RunRecord,
@@ -83,6 +92,10 @@ export interface IdempotencyKey {
   readonly bodyHash: string;
 }
 
+export interface NumberedComment extends JobComment {
+  readonly seq: number;
+}
+
 export interface Jobs {
   create(
     actor: Actor,
@@ -92,7 +105,12 @@ export interface Jobs {
   /** By id, or by number when `id` is digits. */
   get(actor: Actor, id: string): Promise<Job>;
   details(jobs: readonly Job[]): Promise<Map<number, JobDetails>>;
+  /** Of those that are small enough to be read without a thought. */
+  smallDetails(jobs: readonly Job[]): Promise<Map<number, JobDetails>>;
+  /** About how many bytes there are to show of each. */
+  sizes(jobs: readonly Job[]): Promise<Map<number, number>>;
   list(actor: Actor, filter: JobFilter): Promise<Job[]>;
+  comments(actor: Actor, id: string, afterSeq: number, limit: number): Promise<NumberedComment[]>;
   events(actor: Actor, id: string, afterSeq: number, limit: number): Promise<JobEvent[]>;
   logs(actor: Actor, id: string, afterNo: number, limit: number): Promise<StoredLog[]>;
   feed(after: FeedPlace, limit: number): Promise<FeedEvent[]>;
@@ -189,7 +207,8 @@ export interface TypeDraft {
   readonly paramsSchema?: unknown;
 }
 export interface Types {
-  list(): Promise<JobType[]>;
+  /** In the order of their names. */
+  list(afterName: string, limit: number): Promise<JobType[]>;
   /** All of them by number, as of the last change that this server has seen. */
   known(): Promise<ReadonlyMap<number, JobType>>;
   get(name: string): Promise<JobType>;
@@ -240,7 +259,7 @@ export interface BlobRecords {
     leaseToken: string | null,
     blob: Omit<Blob, 'createdAt' | 'createdBy' | 'jobNo'>,
   ): Promise<Blob>;
-  ofJob(actor: Actor, jobId: string): Promise<Blob[]>;
+  ofJob(actor: Actor, jobId: string, afterId: string | null, limit: number): Promise<Blob[]>;
 }
 
 export interface CancelledSchedules {
@@ -295,11 +314,7 @@ export interface Verdict {
 }
 /** A job has one gate: the job's id names its approval. */
 export interface Approvals {
-  list(filter: {
-    readonly status?: ApprovalStatus;
-    readonly scheduleId?: string;
-    readonly limit: number;
-  }): Promise<ApprovalRecord[]>;
+  list(filter: ApprovalFilter): Promise<ApprovalRecord[]>;
   get(id: string): Promise<ApprovalRecord>;
   resolve(actor: Actor, id: string, verdict: Verdict): Promise<ApprovalRecord>;
   /** The schedule's oldest run that waits. */
@@ -318,9 +333,5 @@ export interface MessageDraft {
 export interface Messages {
   send(actor: Actor, draft: MessageDraft): Promise<Message>;
   get(id: string): Promise<Message>;
-  list(filter: {
-    readonly kind?: string;
-    readonly status?: string;
-    readonly limit: number;
-  }): Promise<Message[]>;
+  list(filter: MessageFilter): Promise<Message[]>;
 }

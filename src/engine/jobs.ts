@@ -34,6 +34,10 @@ export function jobsOf(core: Core): Jobs {
       return { jobs: answer.jobs, replayed: answer.replayed };
     },
     details: async (jobs) => store.read.details(jobs),
+    smallDetails: async (jobs) => store.read.smallDetails(jobs),
+    sizes: async (jobs) => store.read.sizes(jobs),
+    comments: async (actor, id, afterSeq, limit) =>
+      store.read.commentsAfter((await get(actor, id)).no, afterSeq, limit),
     list: async (actor, filter) =>
       store.read.list({
         states: filter.states,

@@ -10,7 +10,7 @@ import type { Pools, RoutingVerbs, Types } from './engine.ts';
 export function typesOf(core: Core): Types {
   const { store, flusher, schemas } = core;
   return {
-    list: async () => store.read.types(),
+    list: async (afterName, limit) => store.read.typesAfter(afterName, limit),
     known: () => core.typesByNo(),
     get: async (name) => {
       const type = (await store.read.types()).find((each) => each.name === name);

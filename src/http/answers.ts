@@ -114,7 +114,13 @@ export const BatchResults = Type.Object({
 const eventFields = { seq: whole, t: time, type: Type.Enum([...EVENT_KINDS]), by: text };
 /** Beside the fixed fields, every kind of event has facts of its own. */
 const JobEvent = Type.Object(eventFields, open);
-export const JobEvents = Type.Object({ events: listOf(JobEvent) });
+/** The `after` of the next page; null when there is none. */
+const nextAfter = orNull('integer');
+export const JobEvents = Type.Object({ events: listOf(JobEvent), nextAfter });
+export const JobComments = Type.Object({
+  comments: listOf(Type.Object({ seq: whole, t: time, by: text, text })),
+  nextAfter,
+});
 /** The `data` of one event of the stream. */
 export const FeedEvent = Type.Object({ jobId: text, no: whole, ...eventFields, target: text }, open);
 
@@ -129,12 +135,14 @@ export const Logs = Type.Object({
       text,
     }),
   ),
+  nextAfter,
 });
 
 const blobFields = { id: text, filename: text, size: whole, sha256: text };
 export const Stored = Type.Object({ ...blobFields, path: text });
 export const Artifacts = Type.Object({
   blobs: listOf(Type.Object({ ...blobFields, contentType: text, createdAt: time, createdBy: text })),
+  nextAfter: orNull('string'),
 });
 export const Bytes = Type.String({ format: 'binary' });
 
@@ -147,7 +155,7 @@ export const JobType = Type.Object({
   createdAt: time,
   updatedAt: time,
 });
-export const JobTypes = Type.Object({ types: listOf(JobType) });
+export const JobTypes = Type.Object({ types: listOf(JobType), nextAfter: orNull('string') });
 export const Pool = Type.Object({
   name: text,
   capacity: whole,

@@ -3,6 +3,7 @@
 import type { BlobStore } from '../blobs/blobs.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { AnswerRoom } from './answer-room.ts';
 import type { Credential, Gate } from './auth.ts';
 import type { EventStreams } from './events/streams.ts';
 import type { LoopDelay } from './loop-delay.ts';
@@ -23,6 +24,8 @@ export interface Parts {
   /** Every setting in force, with secrets masked. */
   readonly settings: () => readonly ShownSetting[];
   readonly counts: RequestCounts;
+  /** Where large answers take their turn. */
+  readonly room: AnswerRoom;
   readonly streams: EventStreams;
   readonly loopDelay: LoopDelay;
   /** The description of all routes, as JSON. */

@@ -138,7 +138,9 @@ export const Approval = Type.Object({
   resolved_by: textOrNull,
   notes: textOrNull,
 });
-export const Approvals = Type.Object({ approvals: listOf(Approval) });
+/** The `before` of the next page; null when there is none. */
+const next_before = orNull('integer');
+export const Approvals = Type.Object({ approvals: listOf(Approval), next_before });
 
 export const Message = Type.Object({
   id: text,
@@ -158,7 +160,7 @@ export const Message = Type.Object({
   read_at: timeOrNull,
   expires_at: timeOrNull,
 });
-export const Messages = Type.Object({ messages: listOf(Message) });
+export const Messages = Type.Object({ messages: listOf(Message), next_before });
 
 /** Shapes that the description names once and refers to. */
 export const NAMED_SCHEDULER_ANSWERS: Readonly<Record<string, TSchema>> = {

@@ -96,7 +96,11 @@ export const RunsOfQuery = fields({ before: place, limit });
 export const StaleQuery = fields({ threshold_s: optional(whole(1, 30 * 86_400)), limit });
 
 export const APPROVAL_STATUSES = ['pending', 'approved', 'rejected', 'timed_out'] as const;
-export const ApprovalsQuery = fields({ status: optional(Type.Enum([...APPROVAL_STATUSES])), limit });
+export const ApprovalsQuery = fields({
+  status: optional(Type.Enum([...APPROVAL_STATUSES])),
+  before: place,
+  limit,
+});
 const verdict = {
   reason: optional(textOrNull(LIMITS.reasonChars)),
   /** Through which door the word came: a person's command says `operator`. */
@@ -133,5 +137,6 @@ export const MessageBody = fields({
 export const MessagesQuery = fields({
   kind: optional(Type.String({ minLength: 1, maxLength: LIMITS.nameChars })),
   status: optional(Type.Enum([...MESSAGE_STATUSES])),
+  before: place,
   limit,
 });

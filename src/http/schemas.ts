@@ -117,6 +117,12 @@ export const PageQuery = fields({
   limit: optional(whole(1, LIMITS.pageJobs)),
 });
 
+/** Pages of what is named, from behind a name or id on. */
+export const NamesQuery = fields({
+  after: optional(label(LIMITS.nameChars)),
+  limit: optional(whole(1, LIMITS.pageJobs)),
+});
+
 export const ClaimBody = fields({ leaseMs: optional(leaseMs), claimId: optional(label(LIMITS.nameChars)) });
 export const ClaimNextBody = fields({
   target: optional(Name),

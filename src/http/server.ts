@@ -6,6 +6,7 @@ import type { BlobStore } from '../blobs/blobs.ts';
 import { SpineError } from '../domain/error.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Clock } from '../domain/ports.ts';
+import { AnswerRoom } from './answer-room.ts';
 import { type Credential, gateOf } from './auth.ts';
 import { LARGE_BYTES, parseBody, parseLargeBody } from './body.ts';
 import { blobDoor } from './contracts/spine-blobs.ts';
@@ -27,6 +28,8 @@ export interface ServerOptions {
   readonly allowedHosts: readonly string[];
   readonly bodyLimitBytes: number;
   readonly blobLimitBytes: number;
+  /** What large answers may take together while they are read and sent. */
+  readonly answerRoomBytes: number;
   readonly blobStore: BlobStore;
   readonly skillMdPath: string;
   readonly version: string;
@@ -94,6 +97,7 @@ function partsOf(options: ServerOptions): Parts {
     ...options,
     gate: gateOf(credentials, engine.tokens),
     counts: new RequestCounts(),
+    room: new AnswerRoom(options.answerRoomBytes, clock),
     streams: new EventStreams(engine, clock, onError),
     loopDelay: new LoopDelay(),
     description: () => (description ??= JSON.stringify(describeSpine(version))),

@@ -170,12 +170,21 @@ export interface Reads extends SchedulingReads {
   /** Of those that have no comments and that no schedule made. */
   printedRows(jobNos: readonly number[]): MaybePromise<PrintedRow[]>;
   details(jobs: readonly Job[]): MaybePromise<Map<number, JobDetails>>;
+  /** Of those that are small enough to be read without a thought. */
+  smallDetails(jobs: readonly Job[]): MaybePromise<Map<number, JobDetails>>;
+  /** About how many bytes there are to show of each. */
+  sizes(jobs: readonly Job[]): MaybePromise<Map<number, number>>;
   /** Of those that have one. */
   outcomes(jobNos: readonly number[]): MaybePromise<Map<number, Outcome>>;
   /** One page in the order of creation. */
   list(filter: ListFilter): MaybePromise<Job[]>;
   dependenciesOf(jobNos: readonly number[]): MaybePromise<JobDependency[]>;
   commentsOf(jobNo: number): MaybePromise<JobComment[]>;
+  commentsAfter(
+    jobNo: number,
+    afterSeq: number,
+    limit: number,
+  ): MaybePromise<(JobComment & { readonly seq: number })[]>;
   eventsOf(jobNo: number, afterSeq: number, limit: number): MaybePromise<JobEvent[]>;
   logsOf(jobNo: number, afterNo: number, limit: number): MaybePromise<StoredLog[]>;
   /** Committed events after a place in the feed, in feed order, also those of jobs that were pruned since. */
@@ -203,12 +212,14 @@ export interface Reads extends SchedulingReads {
   tokenRevision(): MaybePromise<number>;
   audit(beforeNo: number | null, limit: number): MaybePromise<(Audit & { readonly no: number })[]>;
   types(): MaybePromise<JobType[]>;
+  typesAfter(name: string, limit: number): MaybePromise<JobType[]>;
   pools(): MaybePromise<PoolUse[]>;
   aliveAt(name: string): MaybePromise<number | null>;
   meta(name: string): MaybePromise<string | null>;
   outboxSize(): MaybePromise<number>;
   blob(id: string): MaybePromise<Blob | null>;
-  blobsOf(jobNo: number): MaybePromise<Blob[]>;
+  /** In the order of their making, from the one behind `afterId` on. */
+  blobsOf(jobNo: number, afterId: string | null, limit: number): MaybePromise<Blob[]>;
   /** Which of these ids have a record. */
   knownBlobs(ids: readonly string[]): MaybePromise<ReadonlySet<string>>;
 }

@@ -116,7 +116,7 @@ export function pruneTopics(each: Each): void {
       comments: (await store.read.commentsOf(job.no)).length,
       logs: (await store.read.logsOf(job.no, 0, 9)).length,
       events: (await store.read.eventsOf(job.no, 0, 9)).length,
-      blobs: (await store.read.blobsOf(job.no)).length,
+      blobs: (await store.read.blobsOf(job.no, null, 9)).length,
     });
     const before = await rest(kept);
     await store.transaction(0, async (tx) => tx.deleteJobs([gone.no]));

@@ -60,6 +60,7 @@ export async function openDoor(
     allowedHosts: ['spine.lan'],
     bodyLimitBytes: 1_048_576,
     blobLimitBytes: 1_048_576,
+    answerRoomBytes: 33_554_432,
     blobStore,
     skillMdPath: join(folder, 'SKILL.md'),
     version: '0.0.0-test',

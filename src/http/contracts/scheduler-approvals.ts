@@ -30,9 +30,11 @@ export const approvalRows: readonly Row[] = [
     query: ApprovalsQuery,
     answer: Approvals,
     handle: async ({ engine, actor, query }) => {
-      const { status, limit = PAGE } = query;
-      const found = await engine.approvals.list({ limit, ...(status !== undefined && { status }) });
-      return { approvals: (await visible(engine, actor, found)).map(approvalView) };
+      const { limit = PAGE } = query;
+      const found = await engine.approvals.list({ ...query, limit });
+      const last = found.length === limit ? found.at(-1) : undefined;
+      const approvals = (await visible(engine, actor, found)).map(approvalView);
+      return { approvals, next_before: last?.jobNo ?? null };
     },
   }),
   row({

@@ -3,6 +3,7 @@
 import type { Static } from 'typebox';
 import { SpineError } from '../../domain/error.ts';
 import type { MessageDraft } from '../../engine/engine.ts';
+import { LARGE_ITEM_BYTES, pageOf } from '../page.ts';
 import { type Call, row, type Row } from '../routes.ts';
 import { Message, Messages } from '../scheduler-answers.ts';
 import { MessageBody, MessagesQuery } from '../scheduler-schemas.ts';
@@ -12,6 +13,8 @@ import { messageView } from './scheduler-view.ts';
 type Body = Static<typeof MessageBody>;
 
 const PAGE = 100;
+/** What a message takes beside its text. */
+const MESSAGE_BYTES = 600;
 
 export const messageRows: readonly Row[] = [
   row({
@@ -35,12 +38,21 @@ export const messageRows: readonly Row[] = [
     query: MessagesQuery,
     answer: Messages,
     errors: ['forbidden'],
-    handle: async ({ engine, actor, query }) => {
+    handle: async (call) => {
+      const { engine, actor, query } = call;
       // A message is addressed to no target, so whoever sees only some sees none of them.
       if (actor.targets !== null) throw new SpineError('forbidden');
-      const { kind, status, limit = PAGE } = query;
-      const filter = { ...(kind !== undefined && { kind }), ...(status !== undefined && { status }), limit };
-      return { messages: (await engine.messages.list(filter)).map(messageView) };
+      const { limit = PAGE, before: start, ...filter } = query;
+      const { items, next } = await pageOf(call, {
+        limit,
+        itemBytes: LARGE_ITEM_BYTES,
+        start,
+        read: (before, count) =>
+          engine.messages.list({ ...filter, ...(before !== undefined && { before }), limit: count }),
+        cursorOf: ({ no }) => no,
+        bytesOf: ({ body }) => MESSAGE_BYTES + body.length,
+      });
+      return { messages: items.map(messageView), next_before: next };
     },
   }),
   row({

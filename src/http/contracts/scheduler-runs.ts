@@ -1,11 +1,11 @@
 /** The history of what schedules made. */
 
-import type { Actor } from '../../domain/command.ts';
 import { SpineError } from '../../domain/error.ts';
 import type { State } from '../../domain/job.ts';
 import { mayTouch } from '../../domain/lease.ts';
 import type { RunStatus } from '../../domain/words.ts';
 import type { Engine } from '../../engine/engine.ts';
+import { LARGE_ITEM_BYTES, pageOf } from '../page.ts';
 import { type Call, row, type Row } from '../routes.ts';
 import { Run, Runs, StaleRuns } from '../scheduler-answers.ts';
 import { RunsOfQuery, RunsQuery, ScheduleParams, StaleQuery } from '../scheduler-schemas.ts';
@@ -19,6 +19,8 @@ type RunRecord = Awaited<ReturnType<Engine['runs']['get']>>;
 
 const EVERYONE = ['head', 'worker', 'viewer'] as const;
 const PAGE = 50;
+/** What a run takes beside its result. */
+const RUN_BYTES = 1_500;
 /** As long as an agent may be silent unless its schedule or the server says otherwise. */
 const STALE_S = 90;
 
@@ -35,7 +37,7 @@ export const runRows: readonly Row[] = [
     errors: ABOUT_ONE,
     handle: async (call) => {
       const { id: scheduleId } = await seen(call);
-      return page(call.engine, call.actor, { ...paging(call.query), scheduleId });
+      return page(call, { ...paging(call.query), scheduleId });
     },
   }),
   row({
@@ -46,11 +48,13 @@ export const runRows: readonly Row[] = [
     who: EVERYONE,
     query: RunsQuery,
     answer: Runs,
-    handle: ({ engine, actor, query }) =>
-      page(engine, actor, {
+    handle: (call) => {
+      const { query } = call;
+      return page(call, {
         ...paging(query),
         ...(query.status !== undefined && SHOWN_AS[query.status]),
-      }),
+      });
+    },
   }),
   row({
     method: 'GET',
@@ -112,12 +116,19 @@ function paging({ before, limit = PAGE }: { before?: number; limit?: number }): 
 }
 
 /** Whoever sees only some targets gets shorter pages, never a page that ends the list too early. */
-async function page(engine: Engine, actor: Actor, filter: RunFilter): Promise<object> {
-  const records = await engine.runs.list(filter);
-  const last = records.length === filter.limit ? records.at(-1) : undefined;
+async function page(call: Call, filter: RunFilter): Promise<object> {
+  const { items, next } = await pageOf(call, {
+    limit: filter.limit,
+    itemBytes: LARGE_ITEM_BYTES,
+    start: filter.before,
+    read: (before, limit) =>
+      call.engine.runs.list({ ...filter, ...(before !== undefined && { before }), limit }),
+    cursorOf: ({ job }) => job.no,
+    bytesOf: ({ result, error }) => RUN_BYTES + (result?.length ?? 0) + (error?.length ?? 0),
+  });
   return {
-    runs: records.filter(({ job }) => mayTouch(actor, job)).map(listedRun),
-    next_before: last?.job.no ?? null,
+    runs: items.filter(({ job }) => mayTouch(call.actor, job)).map(listedRun),
+    next_before: next,
   };
 }
 

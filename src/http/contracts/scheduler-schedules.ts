@@ -3,9 +3,9 @@
 import { treeOf, type ChainTree } from '../../domain/chain.ts';
 import { SpineError } from '../../domain/error.ts';
 import { serves } from '../../domain/lease.ts';
-import { LIMITS } from '../../domain/limits.ts';
 import { type Schedule, targetOf } from '../../domain/schedule.ts';
 import type { Engine } from '../../engine/engine.ts';
+import { LARGE_ITEM_BYTES, pageOf } from '../page.ts';
 import { type Call, row, type Row } from '../routes.ts';
 import {
   Schedule as ScheduleAnswer,
@@ -21,6 +21,8 @@ export const HEAD = ['head'] as const;
 /** What a call about one schedule can be told. */
 export const ABOUT_ONE = ['not_found', 'forbidden', 'conflict'] as const;
 const PAGE = 100;
+/** How many schedules the tree reads at a time. */
+const TREE_STEP = 20;
 
 export const scheduleRows: readonly Row[] = [
   row({
@@ -42,15 +44,23 @@ export const scheduleRows: readonly Row[] = [
     who: READERS,
     query: SchedulesQuery,
     answer: Schedules,
-    handle: async ({ engine, actor, query }) => {
+    handle: async (call) => {
+      const { engine, actor, query } = call;
       const { enabled, after = 0, limit = PAGE } = query;
-      const filter = { afterNo: after, limit, ...(enabled !== undefined && { enabled }) };
-      const page = await engine.schedules.list(filter);
+      const { items, next } = await pageOf(call, {
+        limit,
+        itemBytes: LARGE_ITEM_BYTES,
+        start: after,
+        read: (afterNo, count) =>
+          engine.schedules.list({ afterNo, limit: count, ...(enabled !== undefined && { enabled }) }),
+        cursorOf: ({ no }) => no,
+        bytesOf: ({ spec }) => JSON.stringify(spec).length,
+      });
       const shown = await views(
         engine,
-        page.filter(({ spec }) => serves(actor, targetOf(spec))),
+        items.filter(({ spec }) => serves(actor, targetOf(spec))),
       );
-      return { schedules: shown, next_after: page.length === limit ? page.at(-1)?.no : null };
+      return { schedules: shown, next_after: next };
     },
   }),
   row({
@@ -61,15 +71,15 @@ export const scheduleRows: readonly Row[] = [
     who: READERS,
     answer: ScheduleTree,
     handle: async ({ engine, actor }) => {
-      const all = await engine.schedules.list({ afterNo: 0, limit: LIMITS.schedules });
-      const edges = all
-        .filter(({ spec }) => serves(actor, targetOf(spec)))
-        .map((schedule) => ({
-          id: schedule.id,
-          parentId: schedule.spec.parentId,
-          name: schedule.spec.name,
-          schedule,
-        }));
+      const edges: Edge[] = [];
+      // What a schedule asks for may be large and is not shown here: a few at a time are read whole.
+      for (let page = await engine.schedules.list({ afterNo: 0, limit: TREE_STEP }); page.length > 0; ) {
+        for (const schedule of page.filter(({ spec }) => serves(actor, targetOf(spec)))) {
+          const { parentId, name } = schedule.spec;
+          edges.push({ id: schedule.id, parentId, name, node: nodeView(schedule) });
+        }
+        page = await engine.schedules.list({ afterNo: page.at(-1)?.no ?? 0, limit: TREE_STEP });
+      }
       return { schedules: treeOf(edges).map(branch) };
     },
   }),
@@ -135,8 +145,8 @@ async function views(engine: Engine, schedules: readonly Schedule[]): Promise<ob
   return schedules.map((schedule) => scheduleView(schedule, waiting.get(schedule.id) ?? 0));
 }
 
-type Edge = { id: string; parentId: string | null; name: string; schedule: Schedule };
+type Edge = { id: string; parentId: string | null; name: string; node: object };
 
 function branch({ edge, children }: ChainTree<Edge>): object {
-  return nodeView(edge.schedule, children.map(branch));
+  return { ...edge.node, children: children.map(branch) };
 }

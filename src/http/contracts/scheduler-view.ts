@@ -44,7 +44,7 @@ export function wordsOf(schedule: Schedule): string {
   return `After ${when} of its parent${triggerDelayS > 0 ? `, ${triggerDelayS} s later` : ''}`;
 }
 
-export function nodeView(schedule: Schedule, children: readonly object[]): object {
+export function nodeView(schedule: Schedule): object {
   return {
     id: schedule.id,
     name: schedule.spec.name,
@@ -53,7 +53,6 @@ export function nodeView(schedule: Schedule, children: readonly object[]): objec
     trigger_on: schedule.spec.triggerOn,
     next_run_at: isoOrNull(schedule.nextRunAt),
     last_status: schedule.lastStatus,
-    children,
   };
 }
 

@@ -1,5 +1,6 @@
 /** What an operator sets up: types, pools, pauses. */
 
+import { LIMITS } from '../../domain/limits.ts';
 import type { Engine } from '../../engine/engine.ts';
 import {
   JobType as JobTypeAnswer,
@@ -10,9 +11,13 @@ import {
   PoolRemoved,
   Pools,
 } from '../answers.ts';
+import { pageOf } from '../page.ts';
 import { type Call, row, type Row } from '../routes.ts';
-import { NameParams, NoFields, PoolBody, TypeBody } from '../schemas.ts';
+import { NameParams, NamesQuery, NoFields, PoolBody, TypeBody } from '../schemas.ts';
 import { iso } from '../times.ts';
+
+/** What a type takes beside its instructions. */
+const TYPE_BYTES = 300;
 
 const EVERYONE = ['head', 'worker', 'viewer'] as const;
 const HEAD = ['head'] as const;
@@ -28,7 +33,19 @@ export const adminRows: readonly Row[] = [
     about: 'List the kinds of work.',
     answer: JobTypes,
     who: EVERYONE,
-    handle: async ({ engine }) => ({ types: (await engine.types.list()).map(typeView) }),
+    query: NamesQuery,
+    handle: async (call) => {
+      const { after = '', limit = LIMITS.pageJobs } = call.query;
+      const { items, next } = await pageOf(call, {
+        limit,
+        itemBytes: LIMITS.sopChars + LIMITS.schemaChars,
+        start: after,
+        read: (from, count) => call.engine.types.list(from, count),
+        cursorOf: ({ name }) => name,
+        bytesOf: ({ sop, paramsSchema }) => TYPE_BYTES + (sop?.length ?? 0) + (paramsSchema?.length ?? 0),
+      });
+      return { types: items.map(typeView), nextAfter: next };
+    },
   }),
   row({
     method: 'GET',

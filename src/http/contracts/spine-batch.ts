@@ -4,6 +4,7 @@ import type { Static } from 'typebox';
 import type { Accepted } from '../../domain/command.ts';
 import { type Refusal, SpineError } from '../../domain/error.ts';
 import type { JobDetails } from '../../domain/job.ts';
+import { LIMITS } from '../../domain/limits.ts';
 import type { Completion } from '../../engine/engine.ts';
 import { asSpineError, errorAnswer } from '../errors.ts';
 import { escaped, itemsOf } from '../json-text.ts';
@@ -52,10 +53,18 @@ function outcomeFrom(answer: Accepted | Refusal | undefined): Outcome {
 
 type Show = (accepted: Accepted) => string | null;
 
-async function fullView({ engine }: Call<Body>, outcomes: readonly Outcome[]): Promise<Show> {
-  const accepted = outcomes.filter((outcome): outcome is Accepted => !(outcome instanceof SpineError));
-  const details: ReadonlyMap<number, JobDetails> = await engine.jobs.details(accepted.map(({ job }) => job));
+/** Shows as many jobs in full as one answer may hold, and of the rest which they are and what became of them. */
+async function fullView(call: Call<Body>, outcomes: readonly Outcome[]): Promise<Show> {
+  const { jobs } = call.engine;
+  const ended = outcomes.flatMap((outcome) => (outcome instanceof SpineError ? [] : [outcome.job]));
+  const sizes = await jobs.sizes(ended);
+  let bytes = 0;
+  const shown = ended.filter(({ no }) => (bytes += sizes.get(no) ?? 0) <= LIMITS.answerBytes);
+  await call.parts.room.take(call, Math.min(bytes, LIMITS.answerBytes), true);
+  const inFull = new Set(shown.map(({ no }) => no));
+  const details: ReadonlyMap<number, JobDetails> = await jobs.details(shown);
   return (outcome) => {
+    if (!inFull.has(outcome.job.no)) return briefJson(outcome);
     const known = details.get(outcome.job.no);
     // Retention may remove a finished job between two reads.
     return known === undefined ? null : jobJson(outcome.job, known, outcomeOf(outcome));

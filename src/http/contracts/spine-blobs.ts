@@ -5,12 +5,13 @@ import multipart, { type MultipartFile } from '@fastify/multipart';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { contentDisposition, displayName } from '../../blobs/filename.ts';
 import { SpineError } from '../../domain/error.ts';
+import { LIMITS } from '../../domain/limits.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { Artifacts, Bytes, Stored } from '../answers.ts';
 import type { Parts } from '../parts.ts';
 import { type Call, mount, row, type Row } from '../routes.ts';
-import { LeaseHeaders } from '../schemas.ts';
+import { LeaseHeaders, NamesQuery } from '../schemas.ts';
 import { iso } from '../times.ts';
 import { jobId } from './spine-jobs.ts';
 import { leaseHeader } from './spine-leases.ts';
@@ -67,11 +68,14 @@ export const blobRows: readonly Row[] = [
     name: 'listBlobs',
     about: 'List the artifacts of a job.',
     who: ['head', 'worker', 'viewer', 'run'],
+    query: NamesQuery,
     answer: Artifacts,
     errors: ['not_found', 'forbidden'],
     handle: async (call) => {
-      const blobs = await call.engine.blobs.ofJob(call.actor, await jobId(call));
-      return { blobs: blobs.map(artifactView) };
+      const { after = null, limit = LIMITS.pageJobs } = call.query;
+      const blobs = await call.engine.blobs.ofJob(call.actor, await jobId(call), after, limit);
+      const last = blobs.length === limit ? blobs.at(-1) : undefined;
+      return { blobs: blobs.map(artifactView), nextAfter: last?.id ?? null };
     },
   }),
   row({

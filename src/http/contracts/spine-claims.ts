@@ -55,8 +55,11 @@ export const claimRows: readonly Row[] = [
 ];
 
 async function claimNext(call: Call<ClaimNext>): Promise<string> {
-  const { engine, actor, body, reply } = call;
+  const { engine, actor, body, reply, parts } = call;
   const { waitMs = 0 } = body;
+  // Nothing is taken while there is no room to hand it out.
+  const crowded = parts.room.opened(call);
+  if (crowded !== null) await crowded;
   const claimed = await engine.leases.claimNext(actor, {
     ...wanted(actor, body),
     waitMs,

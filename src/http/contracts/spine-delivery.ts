@@ -1,9 +1,10 @@
 /** Claims are answered or undone: what nobody hears of must not wait for the end of its lease, nor count as an attempt. */
 
 import type { ClaimedJob } from '../../domain/command.ts';
+import { LIMITS } from '../../domain/limits.ts';
 import type { Call } from '../routes.ts';
 
-type Taken = Pick<ClaimedJob, 'job'>;
+type Taken = Pick<ClaimedJob, 'job'> & Partial<ClaimedJob>;
 
 /**
  * Prints an answer with claimed jobs. They are given back when it cannot be printed, or when the claimer went away
@@ -18,7 +19,9 @@ export async function delivered<T extends Taken>(
   if (claimed.length === 0) return print(claimed);
   const raw = call.reply.raw;
   const undo = (): Promise<void> => giveBack(call, claimed);
+  const bytes = claimed.reduce((sum, one) => sum + (one.bytes ?? 0), 0);
   try {
+    if (bytes > LIMITS.smallBytes) await call.parts.room.take(call, bytes, true);
     const text = raw.destroyed ? '' : await print(claimed);
     if (claimId === undefined && raw.destroyed) await undo();
     // A request that failed after all is answered too, but not with the jobs.

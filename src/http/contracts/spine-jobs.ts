@@ -3,9 +3,10 @@
 import type { Accepted, Actor } from '../../domain/command.ts';
 import { SpineError } from '../../domain/error.ts';
 import type { Job, JobInput } from '../../domain/job.ts';
+import { LIMITS } from '../../domain/limits.ts';
 import type { Engine, IdempotencyKey, JobDraft } from '../../engine/engine.ts';
 import { type Call, row, type Row } from '../routes.ts';
-import { Job as JobAnswer, JobBatch, JobEvents, JobList } from '../answers.ts';
+import { Job as JobAnswer, JobBatch, JobComments, JobEvents, JobList } from '../answers.ts';
 import {
   CancelBody,
   CommentBody,
@@ -17,7 +18,8 @@ import {
   NoFields,
   PageQuery,
 } from '../schemas.ts';
-import { timeOf } from '../times.ts';
+import { pageOf } from '../page.ts';
+import { iso, timeOf } from '../times.ts';
 import { listJobs } from './spine-list.ts';
 import { briefJson, eventView, jobJson, onlyInput, outcomeOf } from './spine-view.ts';
 
@@ -25,6 +27,9 @@ const EVERYONE = ['head', 'worker', 'viewer'] as const;
 const MAKERS = ['head', 'worker'] as const;
 const HEAD = ['head'] as const;
 const PAGE = 1_000;
+/** What an event or a comment takes beside what it says. */
+const EVENT_BYTES = 150;
+const COMMENT_BYTES = 100;
 
 /** What a call about one job can be told. */
 const ABOUT_ONE = ['not_found', 'forbidden'] as const;
@@ -74,7 +79,7 @@ export const jobRows: readonly Row[] = [
     who: EVERYONE,
     query: ListQuery,
     answer: JobList,
-    handle: ({ engine, actor, query }) => listJobs(engine, actor, query),
+    handle: listJobs,
   }),
   row({
     method: 'GET',
@@ -84,7 +89,8 @@ export const jobRows: readonly Row[] = [
     who: [...EVERYONE, 'run'],
     answer: JobAnswer,
     errors: ABOUT_ONE,
-    handle: async (call) => fullJson(call.engine, await call.engine.jobs.get(call.actor, await jobId(call))),
+    handle: async (call) =>
+      fullJson(call, await call.engine.jobs.get(call.actor, await jobId(call)), { done: false }),
   }),
   row({
     method: 'GET',
@@ -97,8 +103,40 @@ export const jobRows: readonly Row[] = [
     errors: ABOUT_ONE,
     handle: async (call) => {
       const { after = 0, limit = PAGE } = call.query;
-      const events = await call.engine.jobs.events(call.actor, await jobId(call), after, limit);
-      return { events: events.map(eventView) };
+      const id = await jobId(call);
+      const { items, next } = await pageOf(call, {
+        limit,
+        itemBytes: LIMITS.errorChars,
+        start: after,
+        read: (from, count) => call.engine.jobs.events(call.actor, id, from, count),
+        cursorOf: ({ seq }) => seq,
+        bytesOf: ({ facts }) => EVENT_BYTES + (facts === null ? 0 : JSON.stringify(facts).length),
+      });
+      return { events: items.map(eventView), nextAfter: next };
+    },
+  }),
+  row({
+    method: 'GET',
+    path: '/jobs/:id/comments',
+    name: 'getJobComments',
+    about: 'Read the comments on a job, oldest first. The job itself shows the newest of them.',
+    who: [...EVERYONE, 'run'],
+    query: PageQuery,
+    answer: JobComments,
+    errors: ABOUT_ONE,
+    handle: async (call) => {
+      const { after = 0, limit = PAGE } = call.query;
+      const id = await jobId(call);
+      const { items, next } = await pageOf(call, {
+        limit,
+        itemBytes: LIMITS.commentChars,
+        start: after,
+        read: (from, count) => call.engine.jobs.comments(call.actor, id, from, count),
+        cursorOf: ({ seq }) => seq,
+        bytesOf: ({ text }) => COMMENT_BYTES + text.length,
+      });
+      const comments = items.map(({ seq, at, by, text }) => ({ seq, t: iso(at), by, text }));
+      return { comments, nextAfter: next };
     },
   }),
   row({
@@ -188,16 +226,22 @@ export async function endAnswer(call: Call, accepted: Accepted): Promise<string>
 }
 
 /** The whole job after a verb, as v0 answers every one of them. */
-export async function answer(
-  { engine }: Pick<Call, 'engine'>,
-  accepted: Accepted,
-  extra = '',
-): Promise<string> {
-  return await fullJson(engine, accepted.job, outcomeOf(accepted) + extra);
+export async function answer(call: Call, accepted: Accepted, extra = ''): Promise<string> {
+  return await fullJson(call, accepted.job, { done: true, extra: outcomeOf(accepted) + extra });
 }
 
-async function fullJson(engine: Engine, job: Job, extra = ''): Promise<string> {
-  const details = (await engine.jobs.details([job])).get(job.no);
+/** What is small is shown at once. Anything else is read when there is room for it. */
+async function fullJson(
+  call: Call,
+  job: Job,
+  { done, extra = '' }: { readonly done: boolean; readonly extra?: string },
+): Promise<string> {
+  const { jobs } = call.engine;
+  const small = (await jobs.smallDetails([job])).get(job.no);
+  if (small !== undefined) return jobJson(job, small, extra);
+  const bytes = (await jobs.sizes([job])).get(job.no) ?? 0;
+  await call.parts.room.take(call, bytes, done);
+  const details = (await jobs.details([job])).get(job.no);
   // Retention may remove a finished job between two reads.
   if (!details) throw new SpineError('not_found');
   return jobJson(job, details, extra);

@@ -21,6 +21,7 @@ import {
   SnoozeBody,
 } from '../schemas.ts';
 import { itemsOf } from '../json-text.ts';
+import { pageOf } from '../page.ts';
 import { iso, timeOf } from '../times.ts';
 import { completeBatch } from './spine-batch.ts';
 import { claimedJson, wanted } from './spine-claims.ts';
@@ -29,6 +30,8 @@ import { answer, endAnswer, jobId } from './spine-jobs.ts';
 
 const HOLDERS = ['head', 'worker', 'run'] as const;
 const PAGE = 1_000;
+/** What a line takes beside its text. */
+const LINE_BYTES = 100;
 
 const ABOUT_ONE = ['not_found', 'forbidden'] as const;
 /** What a call under a lease can be told. */
@@ -171,9 +174,18 @@ export const leaseRows: readonly Row[] = [
     errors: ABOUT_ONE,
     handle: async (call) => {
       const { after = 0, limit = PAGE } = call.query;
-      const logs = await call.engine.jobs.logs(call.actor, await jobId(call), after, limit);
+      const id = await jobId(call);
+      const { items, next } = await pageOf(call, {
+        limit,
+        itemBytes: LIMITS.logLineChars,
+        start: after,
+        read: (from, count) => call.engine.jobs.logs(call.actor, id, from, count),
+        cursorOf: ({ no }) => no,
+        bytesOf: ({ text }) => LINE_BYTES + text.length,
+      });
       return {
-        logs: logs.map(({ no, attempt, at, level, text }) => ({ no, attempt, t: iso(at), level, text })),
+        logs: items.map(({ no, attempt, at, level, text }) => ({ no, attempt, t: iso(at), level, text })),
+        nextAfter: next,
       };
     },
   }),

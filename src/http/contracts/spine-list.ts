@@ -1,12 +1,13 @@
 /** GET /jobs: as v0 when nothing about pages is asked for, else one page with a cursor to the next. */
 
 import type { Static } from 'typebox';
-import type { Actor } from '../../domain/command.ts';
 import { SpineError } from '../../domain/error.ts';
 import { FINAL_STATES, type Job, OPEN_STATES, type State, STATES } from '../../domain/job.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import { statesShownAs } from '../../domain/words.ts';
 import type { Engine, JobFilter } from '../../engine/engine.ts';
+import { type Page, pageOf } from '../page.ts';
+import type { Call } from '../routes.ts';
 import type { ListQuery } from '../schemas.ts';
 import { jobJson } from './spine-view.ts';
 
@@ -15,52 +16,79 @@ const DEFAULT_PAGE = 100;
 /** Whoever uses one of these knows about pages. v0 had `status` and `target` alone. */
 const NATIVE = ['cursor', 'limit', 'order', 'q', 'type', 'tag', 'unassigned', 'retries'] as const;
 
-export async function listJobs(engine: Engine, actor: Actor, query: Query): Promise<string> {
-  return NATIVE.some((name) => query[name] !== undefined)
-    ? await onePage(engine, actor, query)
-    : await asV0(engine, actor, query);
+export function listJobs(call: Call<unknown, Query>): Promise<string> {
+  return NATIVE.some((name) => call.query[name] !== undefined) ? onePage(call) : asV0(call);
 }
 
-async function onePage(engine: Engine, actor: Actor, query: Query): Promise<string> {
-  const { order = 'oldest', limit = DEFAULT_PAGE, cursor } = query;
+async function onePage(call: Call<unknown, Query>): Promise<string> {
+  const { order = 'oldest', limit = DEFAULT_PAGE, cursor } = call.query;
   const from = cursor === undefined ? {} : { from: cursor };
-  const states = statesOf(query);
-  const filter = { ...filterOf(query), states, order, limit, ...from };
-  const jobs = states.length === 0 ? [] : await engine.jobs.list(actor, filter);
-  const last = jobs.length === limit ? jobs.at(-1) : undefined;
-  return `{"jobs":[${await printed(engine, jobs)}],"nextCursor":${last ? `"${last.no}"` : 'null'}}`;
+  const filter = { ...filterOf(call.query), states: statesOf(call.query), order, limit, ...from };
+  const { items, next } = await page(call, filter);
+  return `{"jobs":[${await printed(call.engine, jobsOf(items))}],"nextCursor":${next === null ? 'null' : `"${next}"`}}`;
 }
 
 /** All that is unfinished and the newest of what ended, oldest first; both bounded, and the answer says so. */
-async function asV0(engine: Engine, actor: Actor, query: Query): Promise<string> {
-  const states = statesOf(query);
+async function asV0(call: Call<unknown, Query>): Promise<string> {
+  const states = statesOf(call.query);
   const half = (of: readonly State[], order: JobFilter['order']) => ({
-    ...filterOf(query),
+    ...filterOf(call.query),
     states: states.filter((state) => of.includes(state)),
     order,
     limit: LIMITS.pageJobs,
   });
-  const [open, ended] = await Promise.all([
-    listHalf(engine, actor, half(OPEN_STATES, 'oldest')),
-    listHalf(engine, actor, half(FINAL_STATES, 'newest')),
-  ]);
+  const open = await listHalf(call, half(OPEN_STATES, 'oldest'), LIMITS.answerBytes);
+  const ended = await listHalf(call, half(FINAL_STATES, 'newest'), LIMITS.answerBytes - open.bytes);
   // A job that ended between the two reads may be in both.
   const byNo = new Map([...open.jobs, ...ended.jobs].map((job) => [job.no, job]));
   const jobs = [...byNo.values()].toSorted((a, b) => a.no - b.no);
-  return `{"jobs":[${await printed(engine, jobs)}]${open.more || ended.more ? ',"truncated":true' : ''}}`;
+  return `{"jobs":[${await printed(call.engine, jobs)}]${open.more || ended.more ? ',"truncated":true' : ''}}`;
 }
 
-async function listHalf(
-  engine: Engine,
-  actor: Actor,
+interface Half {
+  readonly jobs: readonly Job[];
+  readonly bytes: number;
+  readonly more: boolean;
+}
+
+async function listHalf(call: Call<unknown, Query>, filter: JobFilter, maxBytes: number): Promise<Half> {
+  const { items, next } = await page(call, filter, maxBytes);
+  const bytes = items.reduce((sum, item) => sum + item.bytes, 0);
+  if (next === null) return { jobs: jobsOf(items), bytes, more: false };
+  const more = await call.engine.jobs.list(call.actor, { ...filter, from: next, limit: 1 });
+  return { jobs: jobsOf(items), bytes, more: more.length > 0 };
+}
+
+interface Sized {
+  readonly job: Job;
+  readonly bytes: number;
+}
+
+/** Only how large the jobs are is read here: what they hold is read when it is known how many are shown. */
+async function page(
+  call: Call<unknown, Query>,
   filter: JobFilter,
-): Promise<{ jobs: Job[]; more: boolean }> {
-  if (filter.states.length === 0) return { jobs: [], more: false };
-  const jobs = await engine.jobs.list(actor, filter);
-  const last = jobs.at(-1);
-  if (jobs.length < filter.limit || !last) return { jobs, more: false };
-  const next = await engine.jobs.list(actor, { ...filter, from: last.no, limit: 1 });
-  return { jobs, more: next.length > 0 };
+  maxBytes: number = LIMITS.answerBytes,
+): Promise<Page<Sized, number | null>> {
+  if (filter.states.length === 0) return { items: [], next: null };
+  const { jobs } = call.engine;
+  return pageOf<Sized, number | null>(call, {
+    limit: filter.limit,
+    maxBytes,
+    itemBytes: LIMITS.progressBytes,
+    start: filter.from ?? null,
+    read: async (from, limit) => {
+      const found = await jobs.list(call.actor, { ...filter, ...(from !== null && { from }), limit });
+      const sizes = found.length === 0 ? new Map<number, number>() : await jobs.sizes(found);
+      return found.map((job) => ({ job, bytes: sizes.get(job.no) ?? 0 }));
+    },
+    cursorOf: ({ job }) => job.no,
+    bytesOf: ({ bytes }) => bytes,
+  });
+}
+
+function jobsOf(items: readonly Sized[]): Job[] {
+  return items.map(({ job }) => job);
 }
 
 function statesOf({ status, state }: Query): readonly State[] {

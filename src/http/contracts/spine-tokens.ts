@@ -1,8 +1,10 @@
 /** Who may call, and who did what: tokens, the record of administrative acts, the settings. */
 
 import { SpineError } from '../../domain/error.ts';
+import { LIMITS } from '../../domain/limits.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { AuditEntries, NewToken, Settings, TokenRevoked, Tokens } from '../answers.ts';
+import { pageOf } from '../page.ts';
 import { row, type Row } from '../routes.ts';
 import { AuditQuery, TokenBody, TokenParams } from '../schemas.ts';
 import { iso } from '../times.ts';
@@ -11,6 +13,8 @@ type StoredToken = Awaited<ReturnType<Engine['tokens']['list']>>[number];
 
 const HEAD = ['head'] as const;
 const PAGE = 100;
+/** What an entry takes beside its facts. */
+const ENTRY_BYTES = 150;
 /** Names that stand for somebody already: a token must not speak under them with other rights. */
 const TAKEN_NAMES: Readonly<Record<string, StoredToken['role'] | null>> = {
   head: 'head',
@@ -70,9 +74,16 @@ export const tokenRows: readonly Row[] = [
     who: HEAD,
     query: AuditQuery,
     answer: AuditEntries,
-    handle: async ({ engine, query: { before = null, limit = PAGE } }) => {
-      const entries = await engine.audit.list(before, limit);
-      const last = entries.length === limit ? entries.at(-1) : undefined;
+    handle: async (call) => {
+      const { before = null, limit = PAGE } = call.query;
+      const { items: entries, next } = await pageOf(call, {
+        limit,
+        itemBytes: LIMITS.errorChars,
+        start: before,
+        read: (from, count) => call.engine.audit.list(from, count),
+        cursorOf: ({ no }) => no,
+        bytesOf: ({ facts }) => ENTRY_BYTES + (facts === null ? 0 : JSON.stringify(facts).length),
+      });
       return {
         entries: entries.map(({ no, at, by, action, subject, facts }) => ({
           no,
@@ -82,7 +93,7 @@ export const tokenRows: readonly Row[] = [
           subject,
           facts,
         })),
-        nextBefore: last?.no ?? null,
+        nextBefore: next,
       };
     },
   }),

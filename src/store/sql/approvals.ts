@@ -1,7 +1,7 @@
 /** Approvals: one row per gated job, made with it, asked for when the job comes to its gate. */
 
 import type { ApprovalAuto } from '../../domain/schedule.ts';
-import type { ApprovalRecord, ApprovalRow, ApprovalStatus } from '../types/scheduling.ts';
+import type { ApprovalFilter, ApprovalRecord, ApprovalRow, ApprovalStatus } from '../types/scheduling.ts';
 import { type KeyQuery, locking, perDialect, type Row, type Shape, type Sql, type Value } from './driver.ts';
 
 const COLUMNS = [
@@ -97,16 +97,14 @@ function recordFrom(row: Row): ApprovalRecord {
   };
 }
 
-export async function approvals(
-  sql: Sql,
-  filter: { readonly status?: ApprovalStatus; readonly scheduleId?: string; readonly limit: number },
-): Promise<ApprovalRecord[]> {
+export async function approvals(sql: Sql, filter: ApprovalFilter): Promise<ApprovalRecord[]> {
   const params: Value[] = [];
   const bind = (value: Value): string => `$${params.push(value)}`;
   const status = filter.status === undefined ? '' : ` and approval.status = ${bind(filter.status)}`;
   const schedule =
     filter.scheduleId === undefined ? '' : ` and approval.schedule_id = ${bind(filter.scheduleId)}`;
-  const text = `${RECORD}${status}${schedule} order by approval.job_no desc limit ${bind(filter.limit)} + 0`;
+  const before = filter.before === undefined ? '' : ` and approval.job_no < ${bind(filter.before)}`;
+  const text = `${RECORD}${status}${schedule}${before} order by approval.job_no desc limit ${bind(filter.limit)} + 0`;
   return (await sql.all(text, params)).map(recordFrom);
 }
 

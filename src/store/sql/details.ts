@@ -3,7 +3,10 @@
 import type { Job, JobComment, JobDetails, Outcome } from '../../domain/job.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import { byNumber, type KeyQuery, type Row, type Sql } from './driver.ts';
-import { INPUT_COLUMNS, INPUT_WIDTH, inputFrom } from './texts.ts';
+import { INPUT_BYTES, INPUT_COLUMNS, INPUT_WIDTH, inputFrom } from './texts.ts';
+
+/** About what the fields take that every job has. */
+export const SHOWN_ALWAYS_BYTES = 1_024;
 
 /** Of a job's comments, the newest so many are shown with it. Comments are numbered from 1. */
 const SHOWN_COMMENTS = `seq > (select comments from job where no = job_no) - ${LIMITS.commentsShown}`;
@@ -17,7 +20,19 @@ export const PAST_BYTES = `
 
 const columns = `input.job_no, ${INPUT_COLUMNS}, result.result, result.error`;
 const from = 'from job_input input left join job_result result on result.job_no = input.job_no';
+const outcomeBytes = 'coalesce(octet_length(result.result), 0) + coalesce(octet_length(result.error), 0)';
 const inputs = byNumber(`select ${columns} ${from}`, 'input.job_no');
+const smallInputs = byNumber(
+  `select ${columns} ${from}`,
+  'input.job_no',
+  `and ${INPUT_BYTES} + ${outcomeBytes} <= ${LIMITS.smallBytes}`,
+);
+const sizes = byNumber(`select input.job_no, ${INPUT_BYTES} + ${outcomeBytes} ${from}`, 'input.job_no');
+const commentSizes = byNumber(
+  'select job_no, sum(octet_length(body)) from comment',
+  'job_no',
+  `and ${SHOWN_COMMENTS} group by job_no`,
+);
 const outcomes = byNumber('select job_no, result, error from job_result', 'job_no');
 const comments = byNumber(
   'select job_no, at, author, body from comment',
@@ -28,14 +43,48 @@ const ids = byNumber('select no, id from job', 'no');
 const types = byNumber('select no, name from job_type', 'no');
 
 export async function detailsOf(sql: Sql, jobs: readonly Job[]): Promise<Map<number, JobDetails>> {
-  const rows = new Map(
-    (
-      await sql.byKeys(
-        inputs,
-        jobs.map((job) => job.no),
-      )
-    ).map((row) => [row[0] as number, row]),
+  return joined(sql, jobs, await sql.byKeys(inputs, nosOf(jobs)));
+}
+
+/** Of those only that are small. */
+export async function smallDetailsOf(sql: Sql, jobs: readonly Job[]): Promise<Map<number, JobDetails>> {
+  const quiet = jobs.filter((job) => job.comments * LIMITS.commentChars <= LIMITS.smallBytes);
+  const rows = quiet.length === 0 ? [] : await sql.byKeys(smallInputs, nosOf(quiet));
+  const small = new Set(rows.map(([no]) => no as number));
+  return joined(
+    sql,
+    quiet.filter(({ no }) => small.has(no)),
+    rows,
   );
+}
+
+/** About how much there is to show of each, without reading it. */
+export async function sizesOf(sql: Sql, jobs: readonly Job[]): Promise<Map<number, number>> {
+  const read = await sql.byKeys(sizes, nosOf(jobs));
+  const said = numbers(await lookUp(sql, commentSizes, nosOf(jobs.filter((job) => job.comments > 0))));
+  const bytes = numbers(read);
+  return new Map(
+    jobs.map(({ no, progress }) => [
+      no,
+      SHOWN_ALWAYS_BYTES + (bytes.get(no) ?? 0) + (said.get(no) ?? 0) + (progress?.length ?? 0),
+    ]),
+  );
+}
+
+function numbers(rows: readonly Row[]): Map<number, number> {
+  return new Map(rows.map((row) => [row[0] as number, Number(row[1])]));
+}
+
+function nosOf(jobs: readonly Job[]): number[] {
+  return jobs.map((job) => job.no);
+}
+
+async function joined(
+  sql: Sql,
+  jobs: readonly Job[],
+  inputRows: readonly Row[],
+): Promise<Map<number, JobDetails>> {
+  const rows = new Map(inputRows.map((row) => [row[0] as number, row]));
   const said = groupComments(
     await lookUp(
       sql,

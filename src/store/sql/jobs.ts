@@ -3,7 +3,7 @@
 import type { ClaimedJob, LogLine } from '../../domain/command.ts';
 import type { Job, JobInput } from '../../domain/job.ts';
 import type { Change, NewRow, ReadyWindow } from '../store.ts';
-import { PAST_BYTES } from './details.ts';
+import { PAST_BYTES, SHOWN_ALWAYS_BYTES } from './details.ts';
 import { type KeyQuery, locking, perDialect, type Row, type Shape, type Sql } from './driver.ts';
 import { moveOut, outgrowsRow } from './history.ts';
 import {
@@ -84,9 +84,6 @@ export async function readyJobsOfType(
   const params = [target, typeNo, window.limit, window.carriedBytes];
   return (await sql.all(ready(sql).ofType, params)).map((row) => readyFrom(row, target));
 }
-
-/** About what the fields take that every job has. */
-const SHOWN_ALWAYS_BYTES = 1_024;
 
 function readyFrom(row: Row, target: string): ClaimedJob {
   const { job, pastBytes } = readyJobFrom(row, target);

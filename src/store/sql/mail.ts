@@ -1,6 +1,6 @@
 /** Messages between agents, and what they ask of the scheduler. */
 
-import type { Message } from '../types/scheduling.ts';
+import type { Message, MessageFilter } from '../types/scheduling.ts';
 import { locking, perDialect, type Row, type Shape, type Sql, type Value } from './driver.ts';
 
 const COLUMNS = [
@@ -118,14 +118,12 @@ export function dropOldMessages(sql: Sql, before: number, limit: number) {
 }
 
 /** Newest first. */
-export async function messages(
-  sql: Sql,
-  filter: { readonly kind?: string; readonly status?: string; readonly limit: number },
-): Promise<Message[]> {
+export async function messages(sql: Sql, filter: MessageFilter): Promise<Message[]> {
   const params: Value[] = [];
   const bind = (value: Value): string => `$${params.push(value)}`;
   const kind = filter.kind === undefined ? '' : ` and kind = ${bind(filter.kind)}`;
   const status = filter.status === undefined ? '' : ` and status = ${bind(filter.status)}`;
-  const text = `select ${SELECTED} from message where no > 0${kind}${status} order by no desc limit ${bind(filter.limit)} + 0`;
+  const before = filter.before === undefined ? '' : ` and no < ${bind(filter.before)}`;
+  const text = `select ${SELECTED} from message where no > 0${kind}${status}${before} order by no desc limit ${bind(filter.limit)} + 0`;
   return (await sql.all(text, params)).map(messageFrom);
 }

@@ -12,7 +12,7 @@ import type {
   Routing,
   StoredLog,
 } from '../store.ts';
-import { detailsOf, outcomesOf } from './details.ts';
+import { detailsOf, outcomesOf, sizesOf, smallDetailsOf } from './details.ts';
 import { byNumber, type KeyQuery, type Row, type Sql, type Value } from './driver.ts';
 import { entries, feed, feedEnd } from './feed.ts';
 import { eventsOf } from './history.ts';
@@ -45,6 +45,8 @@ export function readsOver(sql: Sql): Reads {
     jobsByNo: async (nos) => (await sql.byKeys(byNo, nos)).map(jobFrom),
     printedRows: (jobNos) => printedRows(sql, jobNos),
     details: (jobs) => detailsOf(sql, jobs),
+    smallDetails: (jobs) => smallDetailsOf(sql, jobs),
+    sizes: (jobs) => sizesOf(sql, jobs),
     outcomes: (jobNos) => outcomesOf(sql, jobNos),
     list: (filter) => list(sql, filter),
     dependenciesOf: async (jobNos) =>
@@ -63,6 +65,18 @@ export function readsOver(sql: Sql): Reads {
           text: row[2] as string,
         }),
       ),
+    commentsAfter: async (jobNo, afterSeq, limit) =>
+      (
+        await sql.all(
+          'select seq, at, author, body from comment where job_no = $1 and seq > $2 order by seq limit $3 + 0',
+          [jobNo, afterSeq, limit],
+        )
+      ).map((row) => ({
+        seq: row[0] as number,
+        at: row[1] as number,
+        by: row[2] as string,
+        text: row[3] as string,
+      })),
     eventsOf: (jobNo, afterSeq, limit) => eventsOf(sql, jobNo, afterSeq, limit),
     logsOf: async (jobNo, afterNo, limit) =>
       (
@@ -129,6 +143,13 @@ export function readsOver(sql: Sql): Reads {
       ).map(auditFrom),
     types: async () =>
       (await sql.all(`select ${TYPE_COLUMNS} from job_type order by name`, [])).map(typeFrom),
+    typesAfter: async (name, limit) =>
+      (
+        await sql.all(`select ${TYPE_COLUMNS} from job_type where name > $1 order by name limit $2 + 0`, [
+          name,
+          limit,
+        ])
+      ).map(typeFrom),
     pools: () => pools(sql),
     aliveAt: async (name) =>
       ((await first('select beat_at from alive where name = $1', [name]))?.[0] ?? null) as number | null,
@@ -139,10 +160,12 @@ export function readsOver(sql: Sql): Reads {
       const row = await first(`select ${BLOB_COLUMNS} from blob where id = $1`, [id]);
       return row && blobFrom(row);
     },
-    blobsOf: async (jobNo) =>
-      (await sql.all(`select ${BLOB_COLUMNS} from blob where job_no = $1 order by created_at`, [jobNo])).map(
-        blobFrom,
-      ),
+    blobsOf: async (jobNo, afterId, limit) => {
+      const after = '(created_at, id) > (select created_at, id from blob where id = $3)';
+      const text = `select ${BLOB_COLUMNS} from blob where job_no = $1${afterId === null ? '' : ` and ${after}`}
+        order by created_at, id limit $2 + 0`;
+      return (await sql.all(text, [jobNo, limit, ...(afterId === null ? [] : [afterId])])).map(blobFrom);
+    },
     knownBlobs: async (ids) => new Set((await sql.byKeys(KNOWN_BLOBS, ids)).map((row) => row[0] as string)),
   };
 }

@@ -112,6 +112,24 @@ export interface ScheduleStamp extends Pick<Schedule, 'no' | 'id' | 'updatedAt'>
   readonly stamp: string;
 }
 
+/** Newest first. */
+export interface ApprovalFilter {
+  readonly status?: ApprovalStatus;
+  readonly scheduleId?: string;
+  /** Only of jobs before this number. */
+  readonly before?: number;
+  readonly limit: number;
+}
+
+/** Newest first. */
+export interface MessageFilter {
+  readonly kind?: string;
+  readonly status?: string;
+  /** Only messages before this number. */
+  readonly before?: number;
+  readonly limit: number;
+}
+
 export interface ScheduleEdge {
   readonly id: string;
   readonly parentId: string | null;
@@ -208,22 +226,14 @@ export interface SchedulingReads {
   endedRuns(limit: number): MaybePromise<number[]>;
   /** Of one schedule, newest first, without those that were skipped. */
   runHistory(scheduleId: string, limit: number): MaybePromise<PastRun[]>;
-  approvals(filter: {
-    readonly status?: ApprovalStatus;
-    readonly scheduleId?: string;
-    readonly limit: number;
-  }): MaybePromise<ApprovalRecord[]>;
+  approvals(filter: ApprovalFilter): MaybePromise<ApprovalRecord[]>;
   approval(jobNo: number): MaybePromise<ApprovalRecord | null>;
   /** Of those jobs that have a gate, asked for or not. */
   approvalsByNo(jobNos: readonly number[]): MaybePromise<ApprovalRow[]>;
   expiredApprovals(now: number, limit: number): MaybePromise<{ jobNo: number; auto: ApprovalAuto }[]>;
   nextApprovalAt(): MaybePromise<number | null>;
   message(id: string): MaybePromise<Message | null>;
-  messages(filter: {
-    readonly kind?: string;
-    readonly status?: string;
-    readonly limit: number;
-  }): MaybePromise<Message[]>;
+  messages(filter: MessageFilter): MaybePromise<Message[]>;
   scheduleEdges(): MaybePromise<ScheduleEdge[]>;
   /** Running jobs that would go on elsewhere without their holder. */
   adoptable(): MaybePromise<string[]>;

@@ -1,0 +1,123 @@
+import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert';
+import { EventEmitter } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { suite, test } from 'node:test';
+import { AnswerRoom } from '../../src/http/answer-room.ts';
+import { FakeClock } from '../support/clock.ts';
+
+const MEGABYTE = 1_048_576;
+
+suite('the room for large answers', () => {
+  test('lets them in one after another, in the order of asking, and each caller into half of it', async () => {
+    const { ask, closed, entered } = open(8);
+    ask('a', 3);
+    ask('b', 3);
+    ask('a', 2);
+    ask('b', 1);
+    ask('c', 3);
+    await turn();
+    // The second of "a" has to wait for the first; that keeps nobody else, but "c" has to wait for room.
+    deepStrictEqual(entered, ['a 3', 'b 3', 'b 1']);
+    closed('b 3');
+    await turn();
+    deepStrictEqual(entered.slice(3), ['c 3']);
+    closed('a 3');
+    await turn();
+    deepStrictEqual(entered.slice(4), ['a 2']);
+  });
+
+  test('is never asked for by small answers', async () => {
+    const { ask, entered } = open(8);
+    for (let i = 0; i < 4; i++) ask('a', 4);
+    ask('a', 0.05);
+    await turn();
+    deepStrictEqual(entered, ['a 4', 'a 0.05']);
+  });
+
+  test('tells whoever waits too long to come back, unless it has to be told of a commit', async () => {
+    const { ask, clock, entered, refused, closed } = open(8);
+    ask('a', 4);
+    ask('a', 4);
+    ask('a', 3, true);
+    await turn();
+    await clock.advance(10_000);
+    await turn();
+    deepStrictEqual([entered, refused], [['a 4'], ['a 4: overloaded']]);
+    closed('a 4');
+    await turn();
+    deepStrictEqual(entered, ['a 4', 'a 3']);
+  });
+
+  test('forgets whoever goes away while it waits, and hangs up on whoever does not take its answer', async () => {
+    const { ask, clock, entered, refused, closed, raw } = open(8);
+    ask('a', 4);
+    ask('a', 3);
+    ask('a', 2);
+    await turn();
+    closed('a 3');
+    await turn();
+    deepStrictEqual([entered, refused], [['a 4'], ['a 3: overloaded']]);
+    ok(!raw('a 4').destroyed);
+    ask('a', 1, true);
+    await clock.advance(9_000);
+    await clock.advance(51_000);
+    ok(raw('a 4').destroyed);
+    await turn();
+    deepStrictEqual(entered, ['a 4', 'a 1']);
+  });
+
+  test('gives more at once to a reply that has some, and an answer larger than all of it its turn', async () => {
+    const clock = new FakeClock();
+    const room = new AnswerRoom(8 * MEGABYTE, clock);
+    const first = asking('a');
+    await room.take(first, 3 * MEGABYTE);
+    await room.take(first, 3 * MEGABYTE);
+    const second = asking('b');
+    const waiting = room.take(second, 100 * MEGABYTE, true);
+    strictEqual(await Promise.race([waiting.then(() => 'in'), turn().then(() => 'waits')]), 'waits');
+    first.reply.raw.destroy();
+    await waiting;
+    const third = rejects(room.take(asking('c'), MEGABYTE), { code: 'overloaded' });
+    await clock.advance(10_000);
+    await third;
+  });
+});
+
+function open(megabytes: number) {
+  const clock = new FakeClock();
+  const room = new AnswerRoom(megabytes * MEGABYTE, clock);
+  const entered: string[] = [];
+  const refused: string[] = [];
+  const replies = new Map<string, ServerResponse>();
+  const raw = (name: string): ServerResponse => replies.get(name) as ServerResponse;
+  const ask = (who: string, size: number, done = false): void => {
+    const one = asking(who);
+    const name = `${who} ${size}`;
+    if (!replies.has(name)) replies.set(name, one.reply.raw);
+    room.take(one, size * MEGABYTE, done).then(
+      () => entered.push(name),
+      (error: { code: string }) => refused.push(`${name}: ${error.code}`),
+    );
+  };
+  return { ask, clock, entered, refused, raw, closed: (name: string) => raw(name).destroy() };
+}
+
+/** As much of a reply as the room looks at. */
+class FakeReply extends EventEmitter {
+  destroyed = false;
+
+  destroy(): void {
+    this.destroyed = true;
+    this.emit('close');
+  }
+}
+
+function asking(name: string) {
+  // Only its end is looked at.
+  const raw = new FakeReply() as unknown as ServerResponse;
+  return { actor: { name, role: 'worker', targets: null }, reply: { raw } } as const;
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
