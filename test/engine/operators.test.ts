@@ -147,7 +147,7 @@ onEvery(DIALECTS, (each) => {
       const error = await refused(child({ [field]: value }));
       assert.deepEqual([error.code, error.details['field']], ['bad_request', field]);
     }
-    assert.deepEqual((await engine.types.list()).length, 0);
+    assert.deepEqual((await engine.types.list('', 10)).length, 0);
     const [made] = (await child({})).jobs;
     assert.deepEqual([made?.maxAttempts, made?.timeoutMs, made?.pool], [1, 5_000, 'gpu']);
     assert.equal((await child({ priority: 9, uniqueKey: 'k' }, HEAD)).jobs.length, 1);
