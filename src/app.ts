@@ -13,6 +13,7 @@ import { type Files, openFiles } from './app/files.ts';
 import { greeting } from './app/greeting.ts';
 import { noticeOf } from './app/notices.ts';
 import { type Log, openLog } from './app/log.ts';
+import { unreadyBecause } from './app/readiness.ts';
 import { announceServer } from './app/server-file.ts';
 import { EXIT, explained, Fault } from './app/start-error.ts';
 import { openStorage, type Storage } from './app/storage.ts';
@@ -195,6 +196,14 @@ async function listen(parts: Parts): Promise<FastifyInstance> {
       pendingCommands: engine.core.flusher.pending,
       loops: duties.status(),
     }),
+    unready: () =>
+      unreadyBecause({
+        store: storage.store,
+        stopping: engine.core.stopping,
+        started: parts.workers !== undefined,
+        pulse: duties.status().find(({ name }) => name === 'pulse'),
+        now: clock.now(),
+      }),
     health: () => ({
       store: storage.store.dialect,
       pendingCommands: engine.core.flusher.pending,

@@ -3,7 +3,15 @@
 import type { Channel } from '../channels/channel.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Core } from '../engine/core.ts';
-import { clockSync, gauge, routingWatch, sequencer, tokenWatch, waiterPoll } from '../loops/keepers.ts';
+import {
+  clockSync,
+  gauge,
+  routingWatch,
+  sequencer,
+  strayKeeper,
+  tokenWatch,
+  waiterPoll,
+} from '../loops/keepers.ts';
 import { type Duty, Loop, type LoopStatus } from '../loops/loop.ts';
 import { notifier } from '../loops/notifier.ts';
 import { approver } from '../loops/approver.ts';
@@ -45,7 +53,9 @@ export function startDuties(options: DutyOptions): Duties {
   const files = options.files.map(loop);
   const sequencing = loop(sequencer(core));
   const postgres =
-    core.store.dialect === 'postgres' ? [sequencing, loop(clockSync(core)), loop(routingWatch(core))] : [];
+    core.store.dialect === 'postgres'
+      ? [sequencing, loop(clockSync(core)), loop(routingWatch(core)), loop(strayKeeper(core))]
+      : [];
   const loops = [
     // These come first: they tell the reaper how long nobody could be heard.
     loop(reaper.pulse()),
@@ -75,6 +85,10 @@ export function startDuties(options: DutyOptions): Duties {
     spawning.wake();
   };
   core.hints.committed = () => sequencing.wake();
+  // What waited for the database waits no longer than it was away.
+  core.store.onBack(() => {
+    for (const each of loops) each.wake();
+  });
   for (const each of loops) each.start();
   return {
     stop: async () => void (await Promise.all(loops.map((each) => each.stop()))),

@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import type { Clock, Ids } from '../domain/ports.ts';
+import { systemClock } from '../runtime/clock.ts';
 import { type DataDir, openDataDir } from '../store/datadir.ts';
 import type { Look } from '../store/datadir-watch.ts';
 import { openSqlite } from '../store/sqlite.ts';
@@ -39,6 +40,7 @@ export async function openStorage(
       lanes: config.pgLanes,
       pool: config.pgPool,
       clock,
+      netClock: systemClock(),
     });
     const database = { postgresUrl: config.databaseUrl };
     const close = once(() => store.close());

@@ -3,12 +3,13 @@
 import { Pauses, Pools, Types } from './admin.ts';
 import { Blobs } from './blobs.ts';
 import { Caller, type CallOptions } from './caller.ts';
+import { SpineApiError } from './errors.ts';
 import { type EventsOptions, feed } from './events.ts';
 import { Jobs } from './jobs.ts';
 import { Approvals, Runs, Schedules } from './schedules.ts';
 import { type Platform, systemPlatform } from './platform.ts';
 import type { Transport } from './transport.ts';
-import type { FeedEvent, Health, Stats } from './types.ts';
+import type { FeedEvent, Health, Readiness, Stats } from './types.ts';
 
 export interface SpineClientOptions {
   /** For example `http://127.0.0.1:36725`. */
@@ -61,6 +62,22 @@ export class SpineClient {
   /** Needs no token. */
   health(options?: CallOptions): Promise<Health> {
     return this.#caller.json({ method: 'GET', path: '/health', repeatable: true, options });
+  }
+
+  /** Whether the server can take work now, and if not, why. Needs no token. */
+  async ready(options?: CallOptions): Promise<Readiness> {
+    try {
+      await this.#caller.json({
+        method: 'GET',
+        path: '/ready',
+        repeatable: true,
+        options: { retries: 0, ...options },
+      });
+      return { ready: true, reason: null, message: null };
+    } catch (error) {
+      if (!(error instanceof SpineApiError) || error.code !== 'unready') throw error;
+      return { ready: false, reason: String(error.details['reason']), message: error.message };
+    }
   }
 
   /** What happens, as it happens, until the signal aborts or the loop is left. */

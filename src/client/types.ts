@@ -296,6 +296,13 @@ export interface Health {
   readonly version: string;
 }
 
+export interface Readiness {
+  readonly ready: boolean;
+  /** One word: starting, stopping, database, disk_full or slow. */
+  readonly reason: string | null;
+  readonly message: string | null;
+}
+
 export interface BlobInfo {
   readonly id: string;
   readonly filename: string;

@@ -183,6 +183,18 @@ export const ERRORS = {
     message: 'The database cannot be reached or cannot be written.',
     hint: 'Send the call again; nothing was changed.',
   },
+  unready: {
+    status: 503,
+    retryable: true,
+    message: 'This server cannot take work now.',
+    hint: 'Look at reason. Calls may go to another server; this one goes on by itself as soon as it can.',
+  },
+  outcome_unknown: {
+    status: 504,
+    retryable: false,
+    message: 'The database went away while this was being saved: it may have been done or not.',
+    hint: 'Send it again if it carries an Idempotency-Key, a claimId or a leaseToken; otherwise look first.',
+  },
   disk_full: {
     status: 507,
     retryable: true,

@@ -9,6 +9,7 @@ import type { JobType, Routing, Store } from '../store/store.ts';
 import { Flusher } from './flusher.ts';
 import type { Effects, OutboxPolicy } from './ledger.ts';
 import { FeedWatch } from './feed-watch.ts';
+import { Strays } from './strays.ts';
 import { TokenCache } from './token-cache.ts';
 import { Waiters } from './waiters.ts';
 
@@ -68,6 +69,7 @@ export class Core {
   readonly waiters: Waiters;
   readonly tokens: TokenCache;
   readonly feed = new FeedWatch();
+  readonly strays = new Strays();
   /** Pools that were seen to exist, so that not every job has to look. */
   readonly knownPools = new Set<string>();
   readonly hints: Hints = {
@@ -101,6 +103,7 @@ export class Core {
       routing: () => this.routing(),
       forgetRouting: () => this.forgetRouting(),
       onEffects: (effects) => this.#react(effects),
+      onUnknown: (commands, answers) => this.strays.note(commands, answers),
       handOver: (target, jobs) => this.waiters.handOver(target, jobs),
     });
   }

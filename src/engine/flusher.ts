@@ -13,7 +13,7 @@ import { type Refusal, SpineError } from '../domain/error.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { Routing, Store, Tx } from '../store/store.ts';
 import { FairQueue, type Piece } from './fair-queue.ts';
-import { type Answer, flush, StaleRouting } from './flush.ts';
+import { type Answer, flush, type Flushed, StaleRouting } from './flush.ts';
 import { type Effects, Ledger, type OutboxPolicy } from './ledger.ts';
 import type { HandedOver } from './waiters.ts';
 import { weightOf } from './weight.ts';
@@ -60,6 +60,8 @@ export interface FlusherOptions {
   readonly routing: () => Promise<Routing>;
   readonly forgetRouting: () => void;
   readonly onEffects: (effects: Effects) => void;
+  /** These answers were decided, and nobody knows whether they were saved. */
+  readonly onUnknown: (commands: readonly Command[], answers: readonly Answer[]) => void;
   /** Waiting claims for new jobs of a target, to be decided in the flush that makes them. */
   readonly handOver: (target: string, jobs: number) => readonly HandedOver[];
 }
@@ -293,15 +295,23 @@ export class Flusher {
         shared: store.dialect === 'postgres',
         handsOver: batch.some(({ handedOver }) => handedOver),
       };
+      let decided: Flushed | null = null;
+      const work = async (tx: Tx): Promise<Flushed> => (decided = await flush(tx, commands, settings));
       try {
-        const { answers, effects } = await store.transaction(lane, (tx) => flush(tx, commands, settings));
+        const { answers, effects } = await store.transaction(lane, work);
         this.#options.onEffects(effects);
         return answers;
       } catch (error) {
+        this.#noteUnknown(error, commands, decided);
         if (!(error instanceof StaleRouting)) throw error;
         this.#options.forgetRouting();
       }
     }
+  }
+
+  #noteUnknown(error: unknown, commands: readonly Command[], decided: Flushed | null): void {
+    if (decided === null || !(error instanceof SpineError) || error.code !== 'outcome_unknown') return;
+    this.#options.onUnknown(commands, decided.answers);
   }
 
   async #transact<T>(lane: number, work: (tx: Tx, ledger: Ledger) => Promise<T>): Promise<T> {

@@ -200,6 +200,7 @@ export const Settings = Type.Object({
 
 const healthFields = { ok: flag, status: text, time, version: text };
 export const Health = Type.Object(healthFields);
+export const Ready = Type.Object({ ok: Type.Literal(true), status: Type.Literal('ready'), version: text });
 export const HealthDetails = Type.Object(healthFields, open);
 export const Page = Type.String();
 export const Description = Type.Object({ openapi: text }, open);

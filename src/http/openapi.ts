@@ -21,7 +21,7 @@ const EVERYWHERE: readonly ErrorCode[] = [
   'shutting_down',
 ];
 const WITH_BODY: readonly ErrorCode[] = ['bad_json', 'too_large'];
-const WRITING: readonly ErrorCode[] = ['overloaded', 'disk_full'];
+const WRITING: readonly ErrorCode[] = ['overloaded', 'disk_full', 'outcome_unknown'];
 
 const NAMED = new Map<object, string>(
   Object.entries({

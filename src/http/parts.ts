@@ -20,6 +20,8 @@ export interface Parts {
   readonly blobLimitBytes: number;
   /** What GET /health/details shows beside the public facts. */
   readonly health: () => object | Promise<object>;
+  /** Why this server cannot take work now; null when it can. */
+  readonly unready: () => Unready | null;
   readonly gauges: () => Gauges;
   /** Every setting in force, with secrets masked. */
   readonly settings: () => readonly ShownSetting[];
@@ -30,6 +32,13 @@ export interface Parts {
   readonly loopDelay: LoopDelay;
   /** The description of all routes, as JSON. */
   readonly description: () => string;
+}
+
+export interface Unready {
+  /** One word for programs. */
+  readonly reason: 'starting' | 'stopping' | 'database' | 'disk_full' | 'slow';
+  /** A sentence for people. */
+  readonly problem: string;
 }
 
 /** What the parts of the server say about themselves. */

@@ -14,7 +14,7 @@ import { describeSpine, spineRoutes, spineRows } from './contracts/spine.ts';
 import { asSpineError, errorAnswer } from './errors.ts';
 import { EventStreams } from './events/streams.ts';
 import { LoopDelay } from './loop-delay.ts';
-import type { Gauges, Parts, ShownSetting } from './parts.ts';
+import type { Gauges, Parts, ShownSetting, Unready } from './parts.ts';
 import { NO_ROUTE, RequestCounts } from './request-counts.ts';
 import { mount } from './routes.ts';
 import { guard, SECURITY_HEADERS } from './security.ts';
@@ -35,6 +35,8 @@ export interface ServerOptions {
   readonly version: string;
   /** What GET /health/details shows beside the public facts. */
   readonly health: () => object | Promise<object>;
+  /** Why this server cannot take work now; null when it can. */
+  readonly unready: () => Unready | null;
   readonly gauges: () => Gauges;
   /** Every setting in force, with secrets masked. */
   readonly settings: () => readonly ShownSetting[];

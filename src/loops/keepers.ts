@@ -98,3 +98,16 @@ export function dataDirWatch(look: () => Error | null, onGone: (error: Error) =>
     },
   };
 }
+
+/** Gives back what was claimed in commits whose fate nobody knows, once the store can be asked again. */
+export function strayKeeper(core: Core): Duty {
+  return {
+    name: 'strays',
+    everyMs: 1_000,
+    runOnce: async () => {
+      if (core.strays.size === 0) return { done: 0, more: false };
+      const done = await core.strays.giveBack((command) => core.perform(command));
+      return { done, more: done > 0 && core.strays.size > 0 };
+    },
+  };
+}

@@ -1,5 +1,6 @@
 /** One shape for all background work: bounded passes, never two at once, a clean stop, and a record of the last pass. */
 
+import { SpineError } from '../domain/error.ts';
 import type { Clock } from '../domain/ports.ts';
 
 export interface Pass {
@@ -25,10 +26,16 @@ export interface LoopStatus {
   readonly lastRunAt: number | null;
   readonly lastDurationMs: number | null;
   readonly lastError: string | null;
+  /** The refusal's code, where it was one. */
+  readonly lastErrorCode: string | null;
 }
 
 const BACKOFF_MS = 1_000;
 const BACKOFF_CEILING_MS = 30_000;
+/** A store that is away is no fault of the pass: it goes on as soon as the store is back. */
+const AWAY_MS = 1_000;
+
+const AWAY: ReadonlySet<string> = new Set(['store_unavailable', 'outcome_unknown', 'disk_full']);
 
 export class Loop {
   readonly #duty: Duty;
@@ -43,6 +50,7 @@ export class Loop {
   #lastRunAt: number | null = null;
   #lastDurationMs: number | null = null;
   #lastError: string | null = null;
+  #lastErrorCode: string | null = null;
 
   constructor(duty: Duty, clock: Clock, onError: (name: string, error: unknown) => void) {
     this.#duty = duty;
@@ -81,6 +89,7 @@ export class Loop {
       lastRunAt: this.#lastRunAt,
       lastDurationMs: this.#lastDurationMs,
       lastError: this.#lastError,
+      lastErrorCode: this.#lastErrorCode,
     };
   }
 
@@ -91,19 +100,29 @@ export class Loop {
       const pass = await this.#duty.runOnce();
       this.#failures = 0;
       this.#lastError = null;
+      this.#lastErrorCode = null;
       waitMs = this.#pause(pass);
     } catch (error) {
-      this.#failures += 1;
-      this.#lastError = error instanceof Error ? error.message : String(error);
-      this.#onError(this.#duty.name, error);
-      waitMs = Math.min(BACKOFF_MS * 2 ** (this.#failures - 1), BACKOFF_CEILING_MS);
-      this.#wokenMeanwhile = false;
+      waitMs = this.#failed(error);
     }
     this.#runs += 1;
     this.#lastRunAt = startedAt;
     this.#lastDurationMs = this.#clock.now() - startedAt;
     this.#pass = null;
     this.#next(waitMs);
+  }
+
+  #failed(error: unknown): number {
+    const text = error instanceof Error ? error.message : String(error);
+    const code = error instanceof SpineError ? error.code : null;
+    const isAway = code !== null && AWAY.has(code);
+    // Every loop meets the same outage every second; each tells of it once.
+    if (!isAway || this.#lastError !== text) this.#onError(this.#duty.name, error);
+    this.#lastError = text;
+    this.#lastErrorCode = code;
+    this.#failures = isAway ? 0 : this.#failures + 1;
+    this.#wokenMeanwhile = false;
+    return isAway ? AWAY_MS : Math.min(BACKOFF_MS * 2 ** (this.#failures - 1), BACKOFF_CEILING_MS);
   }
 
   #pause(pass: Pass): number {

@@ -8,6 +8,8 @@ import type { Change, Tx } from './store.ts';
 
 /** PostgreSQL's own mark of who wrote a row: any write since then, by anybody, changed it. */
 type Writer = string;
+/** A row names the lower half of the transaction's number. */
+const WRITER_BITS = 0xffff_ffffn;
 
 export interface KnownRow {
   readonly job: Job;
@@ -20,7 +22,6 @@ const LOCK = 'select no, xmin::text from job where no = any($1::bigint[]) order 
 const LOCK_OF_ONE = `select count(*) from (
   select xmin from job where no = any($1::bigint[]) order by no for update
 ) as locked where xmin::text = $2`;
-const WRITER = 'select pg_current_xact_id()::xid::text';
 
 /** A transaction's verbs that remember the running jobs they wrote, once that is durable. */
 export class RememberingTx {
@@ -29,7 +30,6 @@ export class RememberingTx {
   readonly #plain: Tx;
   readonly #connection: PostgresConnection;
   #written: Job[] = [];
-  #writer: Writer | null = null;
 
   constructor(plain: Tx, connection: PostgresConnection, memory: RowMemory<KnownRow>) {
     this.#plain = plain;
@@ -42,12 +42,16 @@ export class RememberingTx {
     };
   }
 
-  /** The transaction ended; what it wrote is worth remembering only if it is there to stay. */
-  ended(durable: boolean): void {
-    if (durable && this.#writer !== null)
-      for (const job of this.#written) this.#memory.keep(job.id, { job, writer: this.#writer });
+  /** The transaction is durable: what it wrote is worth remembering. */
+  committed(xid: string): void {
+    const writer = String(BigInt(xid) & WRITER_BITS);
+    for (const job of this.#written) this.#memory.keep(job.id, { job, writer });
     this.#written = [];
-    this.#writer = null;
+  }
+
+  /** It was rolled back, or nobody knows. */
+  undone(): void {
+    this.#written = [];
   }
 
   /** Known rows are locked without being read; those that somebody wrote since are read under the lock. */
@@ -69,13 +73,7 @@ export class RememberingTx {
   }
 
   async #updateJobs(changes: readonly Change[]): Promise<void> {
-    const running = changes.map(({ after }) => after).filter((job) => job.state === 'running');
-    if (running.length > 0) {
-      this.#written.push(...running);
-      this.#plain.defer(
-        this.#connection.all(WRITER, []).then(([row]) => (this.#writer = row?.[0] as Writer)),
-      );
-    }
+    this.#written.push(...changes.map(({ after }) => after).filter((job) => job.state === 'running'));
     await this.#plain.updateJobs(changes);
   }
 }

@@ -7,8 +7,9 @@ import { types } from './postgres-connection.ts';
 import { translate } from './postgres-errors.ts';
 import { PostgresLane } from './postgres-lane.ts';
 import type { KnownRow } from './postgres-memory.ts';
-import { openPostgresReader, type PostgresReader } from './postgres-reader.ts';
-import { targetsIn, WAKE_CHANNEL } from './postgres-wake.ts';
+import { openWatchedReader, type PostgresReader } from './postgres-reader.ts';
+import { REACHABLE } from './postgres-session.ts';
+import { PostgresWatch } from './postgres-watch.ts';
 import { RowMemory } from './row-memory.ts';
 import type { Reads, Store, Tx } from './store.ts';
 
@@ -18,12 +19,12 @@ export interface PostgresOptions {
   readonly lanes: number;
   readonly pool: number;
   readonly clock: Clock;
+  /** How long to wait for the network is a matter of real time, also where a test moves the clock. */
+  readonly netClock?: Clock;
 }
 
-const RELISTEN_MS = 1_000;
-
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
-  const client = new Client({ connectionString: options.url, types, connectionTimeoutMillis: 5_000 });
+  const client = new Client({ connectionString: options.url, types, ...REACHABLE });
   // A connection that breaks between two statements has nobody else to tell; the next statement fails.
   client.on('error', () => undefined);
   await client.connect();
@@ -42,27 +43,39 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
 }
 
 const CLOCK_LOOKS = 3;
+const DATABASE_CLOCK = 'select floor(extract(epoch from clock_timestamp()) * 1000)::bigint';
 
 class PostgresStore implements Store {
   readonly dialect = 'postgres';
   readonly lanes: number;
   readonly identity: string;
   readonly read: Reads;
-  readonly #options: PostgresOptions;
+  readonly #clock: Clock;
   readonly #lanes: PostgresLane[];
   readonly #reader: PostgresReader;
-  #listener: Client | null = null;
+  readonly #watch: PostgresWatch;
   #offsetMs = 0;
-  #closed = false;
 
   constructor(options: PostgresOptions, identity: string) {
-    this.#options = options;
+    const { url, clock, netClock = clock } = options;
+    this.#clock = clock;
     this.identity = identity;
     this.lanes = options.lanes;
     const memory = new RowMemory<KnownRow>();
-    this.#lanes = Array.from({ length: options.lanes }, () => new PostgresLane(options.url, memory));
-    this.#reader = openPostgresReader(options.url, options.pool);
+    const watch = new PostgresWatch(url, netClock);
+    this.#watch = watch;
+    this.#lanes = Array.from({ length: options.lanes }, () => new PostgresLane(url, memory, watch));
+    this.#reader = openWatchedReader(url, options.pool, watch);
     this.read = this.#reader.read;
+    watch.start();
+  }
+
+  trouble(): string | null {
+    return this.#watch.isAway ? 'the database does not answer' : null;
+  }
+
+  onBack(listener: () => void): void {
+    this.#watch.onBack(listener);
   }
 
   clockOffsetMs(): number {
@@ -77,14 +90,12 @@ class PostgresStore implements Store {
     let quickestMs = Infinity;
     let offsetMs = this.#offsetMs;
     for (let look = 0; look < CLOCK_LOOKS; look++) {
-      const before = this.#options.clock.now();
-      const result = await this.#reader.pool.query<{ now: number }>(
-        'select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now',
-      );
-      const tookMs = this.#options.clock.now() - before;
+      const before = this.#clock.now();
+      const { rows } = await this.#reader.query({ text: DATABASE_CLOCK, rowMode: 'array' });
+      const tookMs = this.#clock.now() - before;
       if (tookMs >= quickestMs) continue;
       quickestMs = tookMs;
-      offsetMs = (result.rows[0]?.now ?? before) - Math.round(before + tookMs / 2);
+      offsetMs = ((rows[0]?.[0] as number | undefined) ?? before) - Math.round(before + tookMs / 2);
     }
     // Only now: a slow look that moved the clock until the next one would date what is created meanwhile.
     this.#offsetMs = offsetMs;
@@ -98,38 +109,13 @@ class PostgresStore implements Store {
     }
   }
 
-  async listen(wake: (targets: string[]) => void): Promise<void> {
-    if (this.#closed) return;
-    const client = new Client({
-      connectionString: this.#options.url,
-      connectionTimeoutMillis: 5_000,
-      application_name: 'spine listen',
-    });
-    this.#listener = client;
-    let retried = false;
-    const again = (): void => {
-      if (retried || this.#closed) return;
-      retried = true;
-      this.#options.clock.after(RELISTEN_MS, () => void this.listen(wake));
-    };
-    client.on('error', again);
-    client.on('end', again);
-    client.on('notification', ({ payload }) => {
-      const targets = targetsIn(payload);
-      if (targets !== null) wake(targets);
-    });
-    try {
-      await client.connect();
-      await client.query(`listen ${WAKE_CHANNEL}`);
-    } catch {
-      again();
-    }
+  listen(wake: (targets: string[]) => void): Promise<void> {
+    return this.#watch.listen(wake);
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
     await Promise.allSettled([
-      this.#listener?.end(),
+      this.#watch.close(),
       this.#reader.close(),
       ...this.#lanes.map((lane) => lane.close()),
     ]);

@@ -99,6 +99,12 @@ class SqliteStore implements Store {
     });
   }
 
+  trouble(): string | null {
+    return null;
+  }
+
+  onBack(): void {}
+
   async listen(): Promise<void> {}
 
   async close(): Promise<void> {
@@ -123,7 +129,8 @@ class SqliteStore implements Store {
     const cause = { cause: error };
     if (code === IOERR_FSYNC || code === IOERR_DIR_FSYNC) {
       this.#options.onFatal?.(error as Error);
-      return new SpineError('store_unavailable', {}, cause);
+      // What was written before the sync may be found again at the next start, or not.
+      return new SpineError('outcome_unknown', {}, cause);
     }
     const primary = code & 0xff;
     if (primary === FULL) return new SpineError('disk_full', {}, cause);

@@ -21,6 +21,10 @@ export interface Store {
   transaction<T>(lane: number, work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Reads outside any transaction: only what is committed. */
   readonly read: Reads;
+  /** Why it cannot be used now, in words; null while it can. Known without asking it. */
+  trouble(): string | null;
+  /** Calls the listener each time that it can be used again. */
+  onBack(listener: () => void): void;
   /** Calls `wake` when another server queued work. A hint: polling stays the truth. */
   listen(wake: (targets: string[]) => void): Promise<void>;
   close(): Promise<void>;

@@ -25,6 +25,12 @@ export function accessCases(start: Start): void {
       });
     }
 
+    test('anyone may ask whether the server is ready, which shows no more', async () => {
+      const body = expectStatus(await server().anyone.get('/ready'), 200);
+      strictEqual(body['status'], 'ready');
+      strictEqual(Object.keys(body).toSorted().join(), 'ok,status,version');
+    });
+
     test('no route has anything under a name with a NUL in it, and none breaks over one', async () => {
       const { paths } = (await server().head.get<Description>('/openapi.json')).body;
       const named = Object.entries(paths).filter(([path]) => path.includes('{'));

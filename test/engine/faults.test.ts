@@ -6,12 +6,17 @@ import {
   reasonOf,
   claimNext,
   create,
+  DIALECTS,
+  HEAD,
   onEvery,
   POSTGRES,
   read,
+  refusal,
   SQLITE_MEMORY,
   type Opened,
+  worker,
 } from '../support/engines.ts';
+import { strayKeeper } from '../../src/loops/keepers.ts';
 import { everyJob } from '../conformance/events.ts';
 
 /** A store whose named reads fail as often as told. */
@@ -95,6 +100,92 @@ test('a store that cannot commit answers every command of the flush with the rea
   assert.deepEqual(await everyJob(spine), [job]);
   assert.deepEqual(await read(spine, job), job);
   assert.equal((await claimNext(spine)).length, 1);
+});
+
+/** A store that saves, and loses the word on it, as often as told. */
+function losingWord(losing: { times: number }): (store: Store) => Store {
+  return (store) =>
+    new Proxy(store, {
+      get: (target, name: keyof Store) => {
+        if (name === 'transaction' && losing.times > 0)
+          return async (lane: number, work: Parameters<Store['transaction']>[1]) => {
+            losing.times -= 1;
+            await target.transaction(lane, work);
+            throw new SpineError('outcome_unknown');
+          };
+        const value = target[name];
+        return typeof value === 'function' ? (value as () => unknown).bind(target) : value;
+      },
+    });
+}
+
+onEvery(DIALECTS, (each) => {
+  const losing = { times: 0 };
+  const wrap = losingWord(losing);
+
+  each(
+    'never does again what may have been done',
+    async (spine) => {
+      losing.times = 1;
+      const ends = await Promise.allSettled([create(spine), create(spine)]);
+      assert.deepEqual(
+        ends.map((end) => reasonOf(end)?.code),
+        ['outcome_unknown', 'outcome_unknown'],
+      );
+      assert.equal((await everyJob(spine)).length, 2);
+    },
+    { wrap },
+  );
+
+  each(
+    'answers the repeat of a call with a key by what the lost commit made',
+    async (spine) => {
+      const call = () => spine.engine.jobs.create(HEAD, [{ target: 'any' }], { key: 'k', bodyHash: 'h' });
+      losing.times = 1;
+      assert.equal(await refusal(call()), 'outcome_unknown');
+      const { jobs } = await call();
+      assert.deepEqual(
+        (await everyJob(spine)).map(({ id }) => id),
+        jobs.map(({ id }) => id),
+      );
+    },
+    { wrap },
+  );
+
+  each(
+    'gives back what was claimed in a lost commit, and counts no attempt',
+    async (spine) => {
+      const [first, second] = [await create(spine), await create(spine)];
+      losing.times = 1;
+      assert.equal(await refusal(claimNext(spine)), 'outcome_unknown');
+      losing.times = 1;
+      assert.equal(await refusal(spine.engine.leases.claim(worker('w'), second.id)), 'outcome_unknown');
+      const keeper = strayKeeper(spine.engine.core);
+      losing.times = 1;
+      await keeper.runOnce();
+      assert.equal((await keeper.runOnce()).done, 2, 'a release whose word was lost is sent again');
+      for (const job of [first, second]) {
+        const { state, attempts, leaseToken } = await read(spine, job);
+        assert.deepEqual([state, attempts, leaseToken], ['queued', 0, null]);
+      }
+      assert.equal((await keeper.runOnce()).done, 0);
+      assert.equal((await claimNext(spine, { max: 2 })).length, 2);
+    },
+    { wrap, lanes: 1 },
+  );
+
+  each(
+    'leaves a named claim to the one who asks for it again',
+    async (spine) => {
+      const job = await create(spine);
+      losing.times = 1;
+      assert.equal(await refusal(claimNext(spine, { claimId: 'mine' })), 'outcome_unknown');
+      await strayKeeper(spine.engine.core).runOnce();
+      const [held] = await claimNext(spine, { claimId: 'mine' });
+      assert.deepEqual([held?.job.id, held?.job.attempts], [job.id, 1]);
+    },
+    { wrap },
+  );
 });
 
 onEvery([POSTGRES], (each) => {

@@ -64,6 +64,7 @@ export async function openDoor(
     blobStore,
     skillMdPath: join(folder, 'SKILL.md'),
     version: '0.0.0-test',
+    unready: () => null,
     health: () => ({ loops: {} }),
     gauges: () => ({ waitingClaims: engine.core.waiters.size, pendingCommands: 0, loops: [] }),
     settings: () => [{ name: 'SPINE_PORT', value: '1', origin: 'default' }],

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { SpineError } from '../../src/domain/error.ts';
 import { Loop, type Pass } from '../../src/loops/loop.ts';
 import { FakeClock, rest } from '../support/clock.ts';
 
@@ -155,6 +156,7 @@ test('a loop tells how it is doing', async () => {
     lastRunAt: null,
     lastDurationMs: null,
     lastError: null,
+    lastErrorCode: null,
   });
   const start = clock.now();
   loop.start();
@@ -166,6 +168,28 @@ test('a loop tells how it is doing', async () => {
     lastRunAt: start + 700,
     lastDurationMs: 0,
     lastError: null,
+    lastErrorCode: null,
   });
+  await loop.stop();
+});
+
+test('a loop whose store is away tries again every second, tells of it once, and runs at once when it is back', async () => {
+  let away = true;
+  const at: number[] = [];
+  const { loop, clock, errors } = loopOf(async () => {
+    at.push(clock.now());
+    if (away) throw new SpineError('store_unavailable');
+    return IDLE;
+  }, 60_000);
+  const start = clock.now();
+  loop.start();
+  await clock.advance(120_500);
+  assert.equal(at.length, 121);
+  assert.equal(errors.length, 1);
+  away = false;
+  loop.wake();
+  await rest();
+  assert.equal((at.at(-1) ?? 0) - start, 120_500);
+  assert.equal(loop.status().lastError, null);
   await loop.stop();
 });

@@ -109,7 +109,14 @@ async function openFile(file: string, options: OpenOptions, remove: () => void):
 
 async function openUrl(url: string, options: OpenOptions, remove: () => Promise<void>): Promise<Opened> {
   const clock = clockOf(options);
-  const store = await openPostgres({ url, identity: 'test', lanes: options.lanes ?? 2, pool: 4, clock });
+  const store = await openPostgres({
+    url,
+    identity: 'test',
+    lanes: options.lanes ?? 2,
+    pool: 4,
+    clock,
+    netClock: systemClock(),
+  });
   return opened(engineOn(store, clock, options), store, clock, url, {
     close: () => store.close(),
     remove,

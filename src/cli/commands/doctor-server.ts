@@ -1,6 +1,6 @@
 /** What the running server says about itself. */
 
-import { SpineApiError, type Stats } from '../../client/index.ts';
+import { type Readiness, SpineApiError, type Stats } from '../../client/index.ts';
 import type { Session } from '../session.ts';
 import { duration } from '../text/times.ts';
 import type { Finding } from './doctor.ts';
@@ -20,12 +20,29 @@ export async function checkServer(session: Session): Promise<Finding[]> {
     };
     const clock = checkClock(Date.parse(health.time), (askedAt + answeredAt) / 2);
     const version = checkVersion(session.host.version, health.version);
-    return [reachable, version, clock, ...(await checkInside(session, token?.origin ?? null))];
+    const ready = checkReady(await client.ready());
+    const outside = [reachable, version, clock, ready];
+    // The rest is asked of the database, which would not answer.
+    if (ready.status === 'fail') return outside;
+    return [...outside, ...(await checkInside(session, token?.origin ?? null))];
   } catch (error) {
     const { message, hint } = session.explain(error);
     return [{ check: 'server', status: 'fail', message, ...(hint !== null && { hint }) }];
   }
 }
+
+function checkReady({ ready, reason, message }: Readiness): Finding {
+  if (ready) return { check: 'readiness', status: 'pass', message: 'the server takes work' };
+  const hint = HINTS[reason ?? ''] ?? "Look into the server's log.";
+  return { check: 'readiness', status: 'fail', message: message ?? 'the server takes no work', hint };
+}
+
+const HINTS: Readonly<Record<string, string>> = {
+  database: 'Look whether PostgreSQL runs and can be reached from there; the server goes on by itself.',
+  disk_full: 'Free space on the server.',
+  starting: 'Wait a moment.',
+  stopping: 'Start it again when it has stopped.',
+};
 
 function checkVersion(own: string, theirs: string): Finding {
   if (own === theirs)

@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { SpineError } from '../../domain/error.ts';
-import { Description, Health, HealthDetails, Page } from '../answers.ts';
+import { Description, Health, HealthDetails, Page, Ready } from '../answers.ts';
 import type { Credential } from '../auth.ts';
 import type { Parts } from '../parts.ts';
 import { row, type Row } from '../routes.ts';
@@ -15,6 +15,20 @@ const MARKDOWN_TYPE = 'text/markdown; charset=utf-8';
 export const publicRows: readonly Row[] = [
   up('/health', 'getHealth'),
   up('/healthz', 'getHealthz'),
+  row({
+    method: 'GET',
+    path: '/ready',
+    name: 'getReady',
+    about: 'Whether the server can take work now; if not, `reason` says why.',
+    who: 'anyone',
+    answer: Ready,
+    errors: ['unready'],
+    handle: async ({ parts }) => {
+      const unready = parts.unready();
+      if (unready !== null) throw new SpineError('unready', { ...unready });
+      return { ok: true, status: 'ready', version: parts.version };
+    },
+  }),
   row({
     method: 'GET',
     path: '/health/details',

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { Client } from 'pg';
+import { SpineError } from '../../src/domain/error.ts';
+import { openPostgres } from '../../src/store/postgres.ts';
+import type { Store } from '../../src/store/store.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { until } from '../support/clock.ts';
+import { claimNext, create, engineOn, type Opened, read, worker } from '../support/engines.ts';
+import { freshDatabase, skipWithoutPostgres } from '../support/postgres.ts';
+import { type PostgresProxy, startPostgresProxy } from '../support/postgres-proxy.ts';
+
+/** What a caller may have to wait, whatever the network does. */
+const ANSWERED_MS = 5_000;
+
+interface Behind extends Pick<Opened, 'engine'> {
+  readonly store: Store;
+  readonly proxy: PostgresProxy;
+}
+
+void describe('PostgreSQL behind a network that breaks', {
+  skip: skipWithoutPostgres,
+  concurrency: 4,
+}, () => {
+  const databases: { drop: () => Promise<void> }[] = [];
+  after(() => Promise.all(databases.map((database) => database.drop())));
+
+  const behindProxy = (name: string, body: (spine: Behind) => Promise<void>): void => {
+    void test(name, async () => {
+      const database = await freshDatabase(process.env['TEST_POSTGRES_URL'] ?? '');
+      databases.push(database);
+      await using proxy = await startPostgresProxy(database.url);
+      const clock = {
+        ...systemClock(),
+        advance: () => Promise.reject(new Error('this is the system clock')),
+      };
+      const store = await openPostgres({ url: proxy.url, identity: 'test', lanes: 2, pool: 2, clock });
+      try {
+        await body({ engine: engineOn(store, clock), store, proxy });
+      } finally {
+        proxy.setNet('open');
+        await store.close();
+      }
+    });
+  };
+
+  for (const net of ['stalled', 'silent', 'cut'] as const)
+    behindProxy(
+      `answers every caller in time while the net is ${net}, and works at once when it heals`,
+      async (spine) => {
+        const job = await create(spine);
+        spine.proxy.setNet(net);
+        const calls = [create(spine), create(spine), claimNext(spine), read(spine, job)];
+        const ends = await Promise.all(calls.map((call) => inTime(call)));
+        for (const end of ends) assert.match(end, /store_unavailable|outcome_unknown/);
+        await until('the trouble is known', () => spine.store.trouble() !== null);
+        // From now on nobody waits.
+        assert.equal(await inTime(create(spine), 200), 'store_unavailable');
+        const back = Promise.withResolvers<void>();
+        spine.store.onBack(back.resolve);
+        spine.proxy.setNet('open');
+        assert.equal(await inTime(back.promise), 'done');
+        assert.equal(await inTime(create(spine), 2_000), 'done');
+        assert.equal(spine.store.trouble(), null);
+      },
+    );
+
+  behindProxy('notices connections that fell silent while the database is well', async (spine) => {
+    const job = await create(spine);
+    await read(spine, job);
+    spine.proxy.halfOpenAll();
+    const ends = await Promise.all([create(spine), read(spine, job)].map((call) => inTime(call)));
+    for (const end of ends) assert.match(end, /done|store_unavailable|outcome_unknown/);
+    assert.equal(await inTime(create(spine), 2_000), 'done');
+    assert.equal((await read(spine, job)).state, 'queued');
+  });
+
+  behindProxy('hears of new work again after its listener fell silent unnoticed', async (spine) => {
+    const heard: string[][] = [];
+    await spine.store.listen((targets) => heard.push(targets));
+    spine.proxy.halfOpenAll();
+    await until('new work is heard of', async () => {
+      await create(spine, { target: 'far' }).catch(() => undefined);
+      return heard.some((targets) => targets.includes('far'));
+    });
+  });
+
+  behindProxy('lets a statement of a healthy database take its time', async (spine) => {
+    await asAdmin(spine.proxy.url, SLOW_META);
+    await spine.store.transaction(0, async (tx) => tx.setMeta('slow', 'x'));
+    assert.equal(spine.store.trouble(), null);
+  });
+
+  behindProxy('frees the locks of a connection that was given up', async (spine) => {
+    const job = await create(spine);
+    const [held] = await claimNext(spine);
+    const locked = Promise.withResolvers<void>();
+    const hanging = spine.store.transaction(0, async (tx) => {
+      await tx.lockJobs([job.id]);
+      spine.proxy.halfOpenAll();
+      locked.resolve();
+      await tx.lockJobs([job.id]);
+    });
+    await locked.promise;
+    assert.match(await inTime(hanging), /store_unavailable/);
+    const token = held?.job.leaseToken ?? null;
+    const complete = () => spine.engine.leases.complete(worker('w'), job.id, token, null);
+    // The other lane fell silent too, which its first user finds out.
+    if ((await inTime(complete())) !== 'done') assert.equal(await inTime(complete(), 2_000), 'done');
+  });
+
+  behindProxy(
+    'answers the success that was decided when only the word on the commit was lost',
+    async (spine) => {
+      for (const fault of ['unheard', 'forgotten'] as const) {
+        const broken = spine.proxy.breakCommit(fault);
+        const job = await create(spine, { target: fault });
+        await broken;
+        assert.equal((await read(spine, job)).state, 'queued');
+        const all = await spine.store.read.counts();
+        assert.equal(all.find(({ target }) => target === fault)?.n, 1, 'made once');
+      }
+      const broken = spine.proxy.breakCommit('unheard');
+      const [held] = await claimNext(spine, { targets: ['unheard'] });
+      await broken;
+      await spine.engine.leases.complete(worker('w'), held?.job.id ?? '', held?.job.leaseToken ?? null, null);
+    },
+  );
+
+  behindProxy('says that nothing was changed when the commit never arrived', async (spine) => {
+    const broken = spine.proxy.breakCommit('unsent');
+    assert.equal(await inTime(create(spine)), 'store_unavailable');
+    await broken;
+    assert.deepEqual(await spine.store.read.counts(), []);
+    assert.equal(await inTime(create(spine), 2_000), 'done');
+  });
+});
+
+/** Longer than a connection may be silent. */
+const SLOW_META = `
+create function sleep() returns trigger language plpgsql as 'begin perform pg_sleep(4); return new; end';
+create trigger slow before insert on meta for each row execute function sleep()`;
+
+async function asAdmin(url: string, text: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query(text);
+  await client.end();
+}
+
+/** How the call ended: `done`, or the code of its refusal. */
+async function inTime(call: Promise<unknown>, limitMs = ANSWERED_MS): Promise<string> {
+  const startedAt = performance.now();
+  const end = await call.then(
+    () => 'done',
+    (error: unknown) => (error instanceof SpineError ? error.code : Promise.reject(error as Error)),
+  );
+  const tookMs = performance.now() - startedAt;
+  assert.ok(tookMs <= limitMs, `answered ${end} after ${Math.round(tookMs)} ms`);
+  return end;
+}
