@@ -40,7 +40,7 @@ export function hasNoRoom(error: unknown): boolean {
 }
 
 /** It does not work now, and may in a moment. */
-export function unavailable(error: unknown): boolean {
+function unavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = codeOf(error);
   return lost(error) || (code !== null && PASSING.test(code));
