@@ -13,6 +13,7 @@ var COMPILE_LIMIT_MS = 20000;
 
 /** Runs the program behind a bin file, on this Node if it is new enough, else on the Node installed with the package. */
 module.exports = function launch(entry) {
+  hideEnvironment();
   if (!isUsable(process.versions.node)) return runOn(bundledNode(), entry);
   if (process.env[LAUNCHED]) endWithLauncher();
   // A symlinked bin has another path. The program reads its own name from here.
@@ -117,6 +118,56 @@ function runOn(node, entry) {
     process.exitCode = 128 + os.constants.signals[signal];
     process.kill(process.pid, signal);
   });
+}
+
+/**
+ * Every process of the same user may read /proc/<pid>/environ, a shell command that the server runs above all, and tokens
+ * stand there. It shows the memory in which a process got its environment, so the values are copied elsewhere and
+ * overwritten there. Only Linux has it; where it cannot be written nothing is lost but this.
+ */
+function hideEnvironment() {
+  if (process.platform !== 'linux') return;
+  try {
+    var shown = fs.readFileSync('/proc/self/environ');
+    var range = environmentRange();
+    var memory = fs.openSync('/proc/self/mem', 'r+');
+    try {
+      overwrite(memory, range, shown);
+    } finally {
+      fs.closeSync(memory);
+    }
+  } catch (error) {
+    if (!error.syscall) throw error;
+  }
+}
+
+/** The 50th and 51st of the fields in /proc/self/stat; the second one is a name in brackets, with anything in it. */
+function environmentRange() {
+  var stat = fs.readFileSync('/proc/self/stat', 'latin1');
+  var fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return { start: Number(fields[47]), end: Number(fields[48]) };
+}
+
+function overwrite(memory, range, shown) {
+  var there = Buffer.alloc(shown.length);
+  if (!(range.start > 0) || range.end - range.start !== shown.length) return;
+  fs.readSync(memory, there, 0, there.length, range.start);
+  if (!there.equals(shown)) return;
+  var at = 0;
+  shown
+    .toString('latin1')
+    .split('\0')
+    .forEach(function (entry) {
+      var name = entry.slice(0, entry.indexOf('='));
+      var value = process.env[name];
+      var from = at + name.length + 1;
+      at += entry.length + 1;
+      // What is not UTF-8 would not survive the copy.
+      if (!name || value === undefined || value.indexOf('\ufffd') !== -1) return;
+      process.env[name] = value;
+      var length = at - 1 - from;
+      if (length > 0) fs.writeSync(memory, Buffer.alloc(length), 0, length, range.start + from);
+    });
 }
 
 function hasTerminal() {

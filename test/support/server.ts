@@ -21,6 +21,8 @@ export interface ServerOptions {
   readonly leaseMs?: number;
   readonly reaperIntervalMs?: number;
   readonly logLevel?: string;
+  /** Another Node than the one that runs the tests. */
+  readonly node?: string;
   /** Further settings, by their environment names. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -70,7 +72,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     right: httpClient(url, { token: tokens.right }),
     anyone: httpClient(url),
   };
-  let current = launch(env);
+  let current = launch(env, options.node);
 
   async function stop(): Promise<void> {
     await end(current, 'SIGTERM');
@@ -80,7 +82,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
 
   async function restart(): Promise<number> {
     await end(current, 'SIGKILL');
-    current = launch(env);
+    current = launch(env, options.node);
     return untilHealthy(current, url);
   }
 
@@ -129,8 +131,8 @@ process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-function launch(env: NodeJS.ProcessEnv): Launched {
-  const child = spawn(process.execPath, [ENTRY, 'serve'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+function launch(env: NodeJS.ProcessEnv, node = process.execPath): Launched {
+  const child = spawn(node, [ENTRY, 'serve'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const launched: Launched = {
     process: child,
     startedMs: performance.now(),
