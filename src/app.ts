@@ -247,14 +247,14 @@ function version(): string {
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }
 
-/** Runs a server until a signal ends it. */
-export async function serve(config: Config, out: Out): Promise<void> {
+/** Runs a server until a signal ends it. At a terminal somebody reads what is printed, and nothing keeps it. */
+export async function serve(config: Config, out: Out, terminal: boolean): Promise<void> {
   boundHeap();
   const app = await openApp(config, { onFatal: () => process.exit(EXIT.disk) }).catch((error: unknown) => {
     throw explained(error, config);
   });
   const conceal = announceServer(config.dataDir, app.url);
-  for (const line of greeting(app, config)) out.print(line);
+  for (const line of greeting(app, config, terminal)) out.print(line);
   for (const warning of app.warnings) out.warn(warning);
   // A server that is killed would never write the cache of its compiled code.
   flushCompileCache();

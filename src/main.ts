@@ -32,7 +32,7 @@ const host: Host = {
   async serve({ host, port, dataDir }) {
     const config = fromProcess({ host, port, dataDir });
     const { serve } = await import('./app.ts');
-    await serve(config, out);
+    await serve(config, out, process.stdout.isTTY);
   },
   async rebuild(flags, say) {
     const config = fromProcess(dataDirOf(flags));
