@@ -7,6 +7,7 @@ import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
+import { callLimitsOf } from './app/call-limits.ts';
 import { type Duties, startDuties } from './app/duties.ts';
 import { type EmbeddedWorkers, startEmbeddedWorkers } from './app/embedded-worker.ts';
 import { type Files, openFiles } from './app/files.ts';
@@ -187,6 +188,9 @@ async function listen(parts: Parts): Promise<FastifyInstance> {
     blobLimitBytes: config.blobLimitBytes,
     answerRoomBytes: config.answerRoomBytes,
     blobStore,
+    callLimits: callLimitsOf(config),
+    // Half of the connections are left to those who look something up for a heartbeat or a claim.
+    readsAtOnce: storage.store.dialect === 'sqlite' ? 1 : Math.max(1, Math.floor(config.pgPool / 2)),
     skillMdPath: config.skillMdPath,
     version: version(),
     clock,

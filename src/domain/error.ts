@@ -165,6 +165,12 @@ export const ERRORS = {
     message: 'There are too many unfinished jobs.',
     hint: 'Wait for workers to catch up, or raise SPINE_MAX_UNFINISHED_JOBS.',
   },
+  rate_limited: {
+    status: 429,
+    retryable: true,
+    message: 'You call too often, or have too much under way.',
+    hint: 'Come back after Retry-After seconds, or raise the setting that is named.',
+  },
   overloaded: {
     status: 429,
     retryable: true,

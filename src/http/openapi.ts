@@ -21,6 +21,7 @@ const EVERYWHERE: readonly ErrorCode[] = [
   'shutting_down',
 ];
 const WITH_BODY: readonly ErrorCode[] = ['bad_json', 'too_large'];
+const WITH_TOKEN: readonly ErrorCode[] = ['unauthorized', 'rate_limited'];
 const WRITING: readonly ErrorCode[] = ['overloaded', 'disk_full', 'outcome_unknown'];
 
 const NAMED = new Map<object, string>(
@@ -127,7 +128,7 @@ function refusalsOf(route: Described, responses: Record<string, Json>): Json {
   const writes = route.method !== 'GET';
   const codes: ErrorCode[] = [
     ...EVERYWHERE,
-    ...(route.who === 'anyone' ? [] : (['unauthorized'] as const)),
+    ...(route.who === 'anyone' ? [] : WITH_TOKEN),
     ...(writes && route.method !== 'DELETE' ? WITH_BODY : []),
     ...(writes ? WRITING : []),
     ...(route.errors ?? []),

@@ -38,7 +38,8 @@ export interface PageReader<T, Cursor> {
  */
 export async function pageOf<T, Cursor>(call: Call, reader: PageReader<T, Cursor>): Promise<Page<T, Cursor>> {
   const { limit, maxBytes = LIMITS.answerBytes, read, cursorOf, bytesOf } = reader;
-  const place = await call.parts.room.take(call, FIRST_BYTES);
+  const { room, turns } = call.parts;
+  const place = await room.take(call, FIRST_BYTES);
   const items: T[] = [];
   let from = reader.start;
   let bytes = 0;
@@ -46,7 +47,9 @@ export async function pageOf<T, Cursor>(call: Call, reader: PageReader<T, Cursor
   let step = Math.max(1, Math.floor(FIRST_BYTES / reader.itemBytes));
   for (;;) {
     const count = Math.min(step, limit - items.length);
-    const found = await read(from, count);
+    const start = from;
+    // Only the read itself: whoever waited for room in his turn would keep all others from theirs.
+    const found = await turns.take(call.actor, () => read(start, count));
     for (const item of found) {
       bytes += bytesOf(item);
       granted = grownTo(place, granted, bytes, maxBytes);

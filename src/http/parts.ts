@@ -6,6 +6,8 @@ import type { Engine } from '../engine/engine.ts';
 import type { AnswerRoom } from './answer-room.ts';
 import type { Credential, Gate } from './auth.ts';
 import type { EventStreams } from './events/streams.ts';
+import type { CallLimits } from './limits/call-limits.ts';
+import type { Turns } from './limits/turns.ts';
 import type { LoopDelay } from './loop-delay.ts';
 import type { RequestCounts } from './request-counts.ts';
 
@@ -29,6 +31,9 @@ export interface Parts {
   /** Where large answers take their turn. */
   readonly room: AnswerRoom;
   readonly streams: EventStreams;
+  readonly limits: CallLimits;
+  /** For what holds the event loop, or a connection to the database, for a while. */
+  readonly turns: Turns;
   readonly loopDelay: LoopDelay;
   /** The description of all routes, as JSON. */
   readonly description: () => string;

@@ -6,6 +6,7 @@ import type { Actor } from '../domain/command.ts';
 import { type ErrorCode, SpineError } from '../domain/error.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Gate } from './auth.ts';
+import type { CallLimits, Load } from './limits/call-limits.ts';
 import type { Parts } from './parts.ts';
 import { NoFields } from './schemas.ts';
 import { checker } from './validation.ts';
@@ -35,6 +36,8 @@ export interface Described {
   readonly name: string;
   readonly about: string;
   readonly who: readonly Role[] | 'anyone';
+  /** How a call counts against what its caller may do; unless said, a GET is a `read` and everything else a `note`. */
+  readonly load?: Load;
   readonly status?: number;
   readonly body?: TSchema;
   /** The body is a form with one file. */
@@ -72,16 +75,19 @@ const LONG_CHARS = 16_384;
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 export function mount(app: FastifyInstance, rows: readonly Row[], parts: Parts): void {
-  const { engine, gate, counts } = parts;
+  const { engine, gate, counts, limits } = parts;
   for (const one of rows) {
     const check = checkRequest(one);
     const count = counts.of(one.method, one.path);
     const type = one.media ?? JSON_TYPE;
     const status = one.status ?? 200;
+    const load = one.load ?? (one.method === 'GET' ? 'read' : 'note');
     app.route({
       method: one.method,
       url: one.path,
-      ...(one.who !== 'anyone' && { onRequest: admit(one.who, gate) }),
+      ...(one.who !== 'anyone' && {
+        onRequest: admit(one.who, gate, one.upload ? () => 0 : bodyBytes, load, limits),
+      }),
       handler: async (request, reply) => {
         const problem = check(request);
         if (problem) throw problem;
@@ -111,22 +117,42 @@ type Hook = (
   done: (error?: Error) => void,
 ) => void | Promise<void>;
 
+/** What the body takes in memory while the call is under way. One that does not say so may be as large as bodies can be. */
+function bodyBytes({ headers, routeOptions }: FastifyRequest): number {
+  const length = headers['content-length'];
+  if (length !== undefined) return Number(length);
+  return headers['transfer-encoding'] === undefined ? 0 : (routeOptions.bodyLimit ?? 0);
+}
+
 /** As in v0, a role that the route does not allow is told the same as no token at all. */
-function admit(who: readonly Role[], gate: Gate): Hook {
+function admit(
+  who: readonly Role[],
+  gate: Gate,
+  bytesOf: (request: FastifyRequest) => number,
+  load: Load,
+  limits: CallLimits,
+): Hook {
   const roles: readonly Actor['role'][] = who;
-  const enter = (request: FastifyRequest, actor: Actor | null): SpineError | undefined => {
+  const enter = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    actor: Actor | null,
+  ): SpineError | undefined => {
     if (actor === null || !roles.includes(actor.role)) return new SpineError('unauthorized');
     request.actor = actor;
+    const leave = limits.enter(actor, load, bytesOf(request));
+    if (leave instanceof SpineError) return leave;
+    if (leave !== null) reply.raw.once('close', leave);
     return undefined;
   };
-  const lookUp = async (request: FastifyRequest): Promise<void> => {
-    const problem = enter(request, await gate.lookUp(request.headers.authorization));
+  const lookUp = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const problem = enter(request, reply, await gate.lookUp(request.headers.authorization));
     if (problem) throw problem;
   };
-  return (request, _reply, done) => {
+  return (request, reply, done) => {
     const { authorization } = request.headers;
     const known = gate.known(authorization);
-    return known === null ? lookUp(request) : done(enter(request, known));
+    return known === null ? lookUp(request, reply) : done(enter(request, reply, known));
   };
 }
 

@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { BlobStore } from '../blobs/blobs.ts';
+import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Clock } from '../domain/ports.ts';
@@ -13,6 +14,8 @@ import { blobDoor } from './contracts/spine-blobs.ts';
 import { describeSpine, spineRoutes, spineRows } from './contracts/spine.ts';
 import { asSpineError, errorAnswer } from './errors.ts';
 import { EventStreams } from './events/streams.ts';
+import { CallLimits, type CallLimitSettings } from './limits/call-limits.ts';
+import { Turns } from './limits/turns.ts';
 import { LoopDelay } from './loop-delay.ts';
 import type { Gauges, Parts, ShownSetting, Unready } from './parts.ts';
 import { NO_ROUTE, RequestCounts } from './request-counts.ts';
@@ -31,6 +34,10 @@ export interface ServerOptions {
   /** What large answers may take together while they are read and sent. */
   readonly answerRoomBytes: number;
   readonly blobStore: BlobStore;
+  /** What one principal may do and have open. */
+  readonly callLimits: CallLimitSettings;
+  /** How many reads are done at once: one, where the store is read by this very thread. */
+  readonly readsAtOnce: number;
   readonly skillMdPath: string;
   readonly version: string;
   /** What GET /health/details shows beside the public facts. */
@@ -100,6 +107,8 @@ function partsOf(options: ServerOptions): Parts {
     gate: gateOf(credentials, engine.tokens),
     counts: new RequestCounts(),
     room: new AnswerRoom(options.answerRoomBytes, clock),
+    limits: new CallLimits(options.callLimits, clock),
+    turns: new Turns(options.readsAtOnce),
     streams: new EventStreams(engine, clock, onError),
     loopDelay: new LoopDelay(),
     description: () => (description ??= JSON.stringify(describeSpine(version))),
@@ -122,7 +131,11 @@ function addGuard(app: FastifyInstance, allowedHosts: readonly string[]): void {
   });
 }
 
+/** Whoever calls a path that does not exist. */
+const NOBODY: Actor = { name: 'nobody', role: 'viewer', targets: [] };
+
 function addParser(app: FastifyInstance): void {
+  const turns = new Turns(1);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done): void => {
     try {
@@ -130,8 +143,9 @@ function addParser(app: FastifyInstance): void {
       const bytes = body as Buffer;
       if (request.headers['idempotency-key'] !== undefined) request.bodyHash = bodyHash(request, bytes);
       if (bytes.length <= LARGE_BYTES) return done(null, parseBody(bytes));
+      const read = turns.take(request.actor ?? NOBODY, () => parseLargeBody(bytes));
       // oxlint-disable-next-line promise/no-callback-in-promise -- Fastify waits for either, and this spares most calls a promise
-      parseLargeBody(bytes).then((value) => done(null, value), done);
+      read.then((value) => done(null, value), done);
     } catch (error) {
       done(error as Error);
     }

@@ -6,6 +6,7 @@ import { blobCases } from './spine-blobs.ts';
 import { eventCases } from './spine-events.ts';
 import { jobCases } from './spine-jobs.ts';
 import { lifecycleCases } from './spine-lifecycle.ts';
+import { limitCases } from './spine-limits.ts';
 import { nativeCases } from './spine-native.ts';
 import { nextCases } from './spine-next.ts';
 import { reaperCases } from './spine-reaper.ts';
@@ -31,6 +32,7 @@ export function spineContract({ name, skip = false, start: startPlain }: Contrac
     nextCases(start);
     eventCases(start);
     tokenCases(start);
+    limitCases(start);
   });
 }
 

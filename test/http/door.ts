@@ -1,3 +1,5 @@
+import { callLimitsOf } from '../../src/app/call-limits.ts';
+import { loadConfig } from '../../src/config.ts';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { Server } from 'node:http';
@@ -62,6 +64,8 @@ export async function openDoor(
     blobLimitBytes: 1_048_576,
     answerRoomBytes: 33_554_432,
     blobStore,
+    callLimits: callLimitsOf(loadConfig({})),
+    readsAtOnce: 1,
     skillMdPath: join(folder, 'SKILL.md'),
     version: '0.0.0-test',
     unready: () => null,

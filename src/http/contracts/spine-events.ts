@@ -22,6 +22,7 @@ export const eventRows: readonly Row[] = [
     method: 'GET',
     path: '/events',
     name: 'followEvents',
+    load: 'stream',
     about:
       'Follow what happens to all jobs, from now on or from any event on. A worker sees its own targets.',
     who: ['head', 'worker', 'viewer'],

@@ -1,0 +1,155 @@
+/** What one principal may do and have open at once, so that nobody uses up what the others need. */
+
+import { principalOf } from '../../domain/actor.ts';
+import type { Actor } from '../../domain/command.ts';
+import { SpineError } from '../../domain/error.ts';
+import type { Clock } from '../../domain/ports.ts';
+
+/**
+ * How a call counts. `lease` calls keep or end a lease and are never refused for what else their caller does; `job`
+ * calls make or take work; `note` calls leave something behind; `read` calls look; a `stream` stays open.
+ */
+export type Load = 'lease' | 'job' | 'note' | 'read' | 'stream';
+
+export interface Limit {
+  /** 0 is no limit. */
+  readonly most: number;
+  /** Which setting says so. */
+  readonly setting: string;
+}
+
+export type LimitedRole = Exclude<Actor['role'], 'system'>;
+
+export interface CallLimitSettings {
+  readonly perSecond: Readonly<Record<LimitedRole, Limit>>;
+  readonly openCalls: Readonly<Record<LimitedRole, Limit>>;
+  readonly openStreams: Limit;
+  readonly openBodyBytes: Limit;
+}
+
+/** Which calls a rate is for: workers make and take jobs as fast as they can. */
+const RATED: Readonly<Record<LimitedRole, readonly Load[]>> = {
+  head: ['note', 'read', 'stream'],
+  worker: ['note', 'stream'],
+  viewer: ['note', 'read', 'stream'],
+  run: ['job', 'note', 'read', 'stream'],
+};
+
+/** After a pause a caller may send as many at once as in so many seconds. */
+const BURST_S = 2;
+/** Smaller bodies are not counted: they take less than the call itself. */
+const SMALL_BODY_BYTES = 16_384;
+/** With more principals than this, those who have nothing open and have not called lately are forgotten. */
+const REMEMBERED = 1_000;
+
+interface Principal {
+  readonly name: string;
+  calls: number;
+  streams: number;
+  bodyBytes: number;
+  /** Of calls that keep or end a lease: no other may stand in their way. */
+  leaseBytes: number;
+  /** How many calls it may send now, as of then. */
+  allowance: number;
+  asOf: number;
+}
+
+export class CallLimits {
+  readonly #settings: CallLimitSettings;
+  readonly #clock: Clock;
+  readonly #principals = new Map<string, Principal>();
+
+  constructor(settings: CallLimitSettings, clock: Clock) {
+    this.#settings = settings;
+    this.#clock = clock;
+  }
+
+  /** How many principals are remembered. */
+  get size(): number {
+    return this.#principals.size;
+  }
+
+  /** Lets a call in and answers what to do when it has ended, or why it is refused; null where nothing is counted. */
+  enter(actor: Actor, load: Load, bodyBytes: number): (() => void) | SpineError | null {
+    const bytes = bodyBytes > SMALL_BODY_BYTES ? bodyBytes : 0;
+    if ((load === 'lease' && bytes === 0) || actor.role === 'system') return null;
+    const principal = this.#find(actor, actor.role);
+    const refusal =
+      load === 'lease'
+        ? this.#bodyRefusal(principal, principal.leaseBytes, bytes)
+        : (this.#openRefusal(principal, actor.role, load) ??
+          this.#bodyRefusal(principal, principal.bodyBytes, bytes) ??
+          this.#rateRefusal(principal, actor.role, load));
+    if (refusal !== null) return refusal;
+    count(principal, load, bytes, 1);
+    return () => count(principal, load, bytes, -1);
+  }
+
+  #find(actor: Actor, role: LimitedRole): Principal {
+    const name = principalOf(actor);
+    const known = this.#principals.get(name);
+    if (known !== undefined) return known;
+    if (this.#principals.size >= REMEMBERED) this.#forgetIdle();
+    const allowance = this.#settings.perSecond[role].most * BURST_S;
+    const fresh = {
+      name,
+      calls: 0,
+      streams: 0,
+      bodyBytes: 0,
+      leaseBytes: 0,
+      allowance,
+      asOf: this.#clock.now(),
+    };
+    this.#principals.set(name, fresh);
+    return fresh;
+  }
+
+  /** Whoever has not called for as long as a burst takes to grow again is like new. */
+  #forgetIdle(): void {
+    const since = this.#clock.now() - BURST_S * 1_000;
+    for (const [name, { calls, streams, bodyBytes, leaseBytes, asOf }] of this.#principals)
+      if (calls + streams + bodyBytes + leaseBytes === 0 && asOf < since) this.#principals.delete(name);
+  }
+
+  #openRefusal(principal: Principal, role: LimitedRole, load: Load): SpineError | null {
+    const isStream = load === 'stream';
+    const limit = isStream ? this.#settings.openStreams : this.#settings.openCalls[role];
+    const open = isStream ? principal.streams : principal.calls;
+    if (limit.most === 0 || open < limit.most) return null;
+    return refusal(principal, limit, `${limit.most} ${isStream ? 'event streams' : 'calls'} open`);
+  }
+
+  /** One body is always let in, however large bodies may be. */
+  #bodyRefusal(principal: Principal, open: number, bytes: number): SpineError | null {
+    const limit = this.#settings.openBodyBytes;
+    if (bytes === 0 || limit.most === 0 || open === 0 || open + bytes <= limit.most) return null;
+    return refusal(principal, limit, `bodies of ${limit.most} bytes under way`);
+  }
+
+  #rateRefusal(principal: Principal, role: LimitedRole, load: Load): SpineError | null {
+    const limit = this.#settings.perSecond[role];
+    if (limit.most === 0 || !RATED[role].includes(load)) return null;
+    const now = this.#clock.now();
+    const grown = principal.allowance + ((now - principal.asOf) / 1_000) * limit.most;
+    principal.allowance = Math.min(limit.most * BURST_S, grown);
+    principal.asOf = now;
+    if (principal.allowance < 1) return refusal(principal, limit, `sent ${limit.most} calls a second`);
+    principal.allowance -= 1;
+    return null;
+  }
+}
+
+function count(principal: Principal, load: Load, bytes: number, by: 1 | -1): void {
+  if (load === 'lease') {
+    principal.leaseBytes += by * bytes;
+    return;
+  }
+  if (load === 'stream') principal.streams += by;
+  else principal.calls += by;
+  principal.bodyBytes += by * bytes;
+}
+
+function refusal({ name }: Principal, { most, setting }: Limit, has: string): SpineError {
+  const problem = `${name} has ${has}; ${setting} allows no more.`;
+  return new SpineError('rate_limited', { problem, limit: most, setting, retryAfterS: 1 });
+}

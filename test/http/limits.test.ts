@@ -1,0 +1,150 @@
+import { deepStrictEqual, ok, strictEqual } from 'node:assert';
+import { suite, test } from 'node:test';
+import { callLimitsOf } from '../../src/app/call-limits.ts';
+import { loadConfig } from '../../src/config.ts';
+import type { Actor } from '../../src/domain/command.ts';
+import { SpineError } from '../../src/domain/error.ts';
+import { CallLimits, type Load } from '../../src/http/limits/call-limits.ts';
+import { Turns } from '../../src/http/limits/turns.ts';
+import { FakeClock } from '../support/clock.ts';
+import { HEAD, worker } from '../support/engines.ts';
+
+const VIEWER: Actor = { name: 'eyes', role: 'viewer', targets: null };
+const run = (onlyJob: string): Actor => ({ name: 'w', role: 'run', targets: null, onlyJob });
+
+const TIGHT = {
+  SPINE_RUN_CALLS_PER_SECOND: '10',
+  SPINE_RUN_OPEN_CALLS: '3',
+  SPINE_OPEN_STREAMS: '2',
+  SPINE_OPEN_BODY_BYTES: '100000',
+};
+
+function limitsOf(env: Readonly<Record<string, string>>) {
+  const clock = new FakeClock();
+  const limits = new CallLimits(callLimitsOf(loadConfig(env)), clock);
+  return {
+    clock,
+    limits,
+    /** How many calls in a row go through, each ended before the next. */
+    sent: (actor: Actor, load: Load, count: number): number => {
+      for (let done = 0; done < count; done++) {
+        const leave = limits.enter(actor, load, 0);
+        if (leave instanceof SpineError) return done;
+        leave?.();
+      }
+      return count;
+    },
+  };
+}
+
+function settingOf(refused: unknown): unknown {
+  return refused instanceof SpineError ? [refused.code, refused.details['setting']] : refused;
+}
+
+suite('what one principal may do', () => {
+  test('a run may send a burst, then so many calls a second, and other runs are not touched', async () => {
+    const { sent, clock } = limitsOf(TIGHT);
+    strictEqual(sent(run('1'), 'note', 100), 20);
+    strictEqual(sent(run('1'), 'job', 100), 0, 'children count with messages');
+    strictEqual(sent(run('2'), 'note', 100), 20);
+    await clock.advance(1_000);
+    strictEqual(sent(run('1'), 'note', 100), 10);
+    await clock.advance(3_600_000);
+    strictEqual(sent(run('1'), 'note', 100), 20, 'no more than a burst is saved up');
+  });
+
+  test('heartbeats and ends are never refused for what else the caller does', () => {
+    const { limits, sent } = limitsOf(TIGHT);
+    for (let open = 0; open < 3; open++) limits.enter(run('1'), 'note', 30_000);
+    strictEqual(sent(run('1'), 'note', 100), 0);
+    strictEqual(sent(run('1'), 'lease', 10_000), 10_000);
+    const large = limits.enter(run('1'), 'lease', 90_000);
+    ok(typeof large === 'function');
+    deepStrictEqual(settingOf(limits.enter(run('1'), 'lease', 90_000)), [
+      'rate_limited',
+      'SPINE_OPEN_BODY_BYTES',
+    ]);
+  });
+
+  test('calls, streams and bodies under way are bounded, and what ends makes room', () => {
+    const { limits } = limitsOf(TIGHT);
+    const open = [1, 2, 3].map(() => limits.enter(run('1'), 'read', 0));
+    deepStrictEqual(settingOf(limits.enter(run('1'), 'note', 0)), ['rate_limited', 'SPINE_RUN_OPEN_CALLS']);
+    (open[0] as () => void)();
+    ok(typeof limits.enter(run('1'), 'note', 0) === 'function');
+    limits.enter(VIEWER, 'stream', 0);
+    limits.enter(VIEWER, 'stream', 0);
+    deepStrictEqual(settingOf(limits.enter(VIEWER, 'stream', 0)), ['rate_limited', 'SPINE_OPEN_STREAMS']);
+    ok(typeof limits.enter(VIEWER, 'read', 0) === 'function');
+    limits.enter(HEAD, 'job', 999_999);
+    deepStrictEqual(settingOf(limits.enter(HEAD, 'job', 20_000)), ['rate_limited', 'SPINE_OPEN_BODY_BYTES']);
+    ok(typeof limits.enter(HEAD, 'job', 1_000) === 'function', 'small bodies do not count');
+  });
+
+  test('a refusal names the caller, the limit, the setting and when to come back', () => {
+    const { limits } = limitsOf({ SPINE_RUN_OPEN_CALLS: '1' });
+    limits.enter(run('7'), 'note', 0);
+    const refused = limits.enter(run('7'), 'note', 0) as SpineError;
+    deepStrictEqual(refused.details, {
+      problem: 'run 7 has 1 calls open; SPINE_RUN_OPEN_CALLS allows no more.',
+      limit: 1,
+      setting: 'SPINE_RUN_OPEN_CALLS',
+      retryAfterS: 1,
+    });
+  });
+
+  test('by default a worker of any size meets no limit with its jobs, and head none at all', () => {
+    const { sent, limits } = limitsOf({});
+    for (const load of ['job', 'lease', 'read'] as const)
+      strictEqual(sent(worker('w'), load, 50_000), 50_000);
+    for (const load of ['job', 'note', 'read'] as const) strictEqual(sent(HEAD, load, 50_000), 50_000);
+    strictEqual(sent(worker('w'), 'note', 50_000), 2_000);
+    for (let waiting = 0; waiting < 4_000; waiting++)
+      ok(!(limits.enter(worker('w'), 'job', 0) instanceof SpineError));
+    strictEqual(sent(run('1'), 'note', 50_000), 100);
+    strictEqual(sent(VIEWER, 'read', 50_000), 400);
+  });
+
+  test('0 is no limit', () => {
+    const { sent } = limitsOf({ SPINE_RUN_CALLS_PER_SECOND: '0', SPINE_RUN_OPEN_CALLS: '0' });
+    strictEqual(sent(run('1'), 'note', 10_000), 10_000);
+  });
+
+  test('principals that have nothing open are forgotten, and never sooner than they are like new', async () => {
+    const { limits, sent, clock } = limitsOf(TIGHT);
+    limits.enter(run('open'), 'note', 0);
+    for (let no = 0; no < 1_500; no++) strictEqual(sent(run(String(no)), 'note', 1), 1);
+    strictEqual(limits.size, 1_501);
+    await clock.advance(2_001);
+    sent(run('new'), 'note', 1);
+    strictEqual(limits.size, 2, 'the one with an open call, and the new one');
+  });
+});
+
+suite('what holds the event loop', () => {
+  test('is done one after another, principal by principal, with room for others in between', async () => {
+    const turns = new Turns(1);
+    const order: string[] = [];
+    const take = (name: string): Promise<void> => turns.take(worker(name), async () => void order.push(name));
+    const all = ['a', 'a', 'a', 'a', 'b', 'c'].map(take);
+    setImmediate(() => order.push('a heartbeat'));
+    await Promise.all(all);
+    deepStrictEqual(order, ['a', 'a heartbeat', 'a', 'b', 'c', 'a', 'a']);
+  });
+
+  test('goes on after a failure, and does as many at once as it is told', async () => {
+    const turns = new Turns(2);
+    let under = 0;
+    let most = 0;
+    const work = async (): Promise<void> => {
+      most = Math.max(most, ++under);
+      await new Promise((resolve) => setImmediate(resolve));
+      under--;
+      throw new Error('broken');
+    };
+    const ends = await Promise.allSettled(Array.from({ length: 9 }, () => turns.take(HEAD, work)));
+    strictEqual(ends.filter(({ status }) => status === 'rejected').length, 9);
+    strictEqual(most, 2);
+    strictEqual(await turns.take(HEAD, () => 'well'), 'well');
+  });
+});
