@@ -24,14 +24,14 @@ import { openDiskBlobs } from './blobs/disk.ts';
 import { ownerOf } from './blobs/owner.ts';
 import { webhook } from './channels/webhook.ts';
 import { type Config, describe } from './config.ts';
-import type { Clock, Ids } from './domain/ports.ts';
+import type { Clock, Ids, TimeSource } from './domain/ports.ts';
 import { type OpenEngine, openEngine } from './engine/open.ts';
 import { credentialsOf } from './http/auth.ts';
 import { buildServer } from './http/server.ts';
 import { BlobSweeper } from './loops/blob-sweeper.ts';
 import { dataDirWatch } from './loops/keepers.ts';
 import type { Duty } from './loops/loop.ts';
-import { systemClock } from './runtime/clock.ts';
+import { systemClock, systemTime } from './runtime/clock.ts';
 import { boundHeap } from './runtime/heap.ts';
 import { systemIds } from './runtime/ids.ts';
 import { giveBackAtRest } from './runtime/rest.ts';
@@ -61,6 +61,7 @@ export interface App {
 
 export interface Ports {
   readonly clock?: Clock;
+  readonly time?: TimeSource;
   readonly ids?: Ids;
   readonly log?: (line: string) => void;
   /** The store can no longer be trusted: nothing more may be acknowledged. */
@@ -70,10 +71,11 @@ export interface Ports {
 /** Opens a whole server in this process. Tests pass their own ports. */
 async function openApp(config: Config, ports: Ports = {}): Promise<App> {
   const clock = ports.clock ?? systemClock();
+  const time = ports.time ?? systemTime;
   const ids = ports.ids ?? systemIds();
   const log = openLog(
     config.logLevel,
-    () => clock.now(),
+    () => time.wallMs(),
     ports.log ?? ((line) => void process.stderr.write(`${line}\n`)),
   );
   const onFatal = (error: Error): void => {
@@ -101,6 +103,7 @@ async function openApp(config: Config, ports: Ports = {}): Promise<App> {
       },
       outbox: config.webhookUrl === null ? () => null : noticeOf,
     });
+    await engine.core.continueTime();
     await storage.store.listen((targets) => wakeWaiters(engine, targets));
     const blobStore = await openDiskBlobs({
       folder: storage.blobFolder,

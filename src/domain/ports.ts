@@ -7,6 +7,14 @@ export interface Clock {
   after(delayMs: number, task: () => void): () => void;
 }
 
+/** The machine's two clocks. */
+export interface TimeSource {
+  /** Epoch milliseconds as the machine has them now; somebody may set them. */
+  wallMs(): number;
+  /** Milliseconds that nobody can set. */
+  monoMs(): number;
+}
+
 /** Names that must not collide or be guessed. */
 export interface Ids {
   /** A UUID that sorts by time, so that index inserts stay local. */

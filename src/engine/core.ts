@@ -3,13 +3,14 @@
 import type { Accepted, JobCommand } from '../domain/command.ts';
 import { type Refusal, SpineError } from '../domain/error.ts';
 import { LIMITS } from '../domain/limits.ts';
-import type { Clock, Ids } from '../domain/ports.ts';
+import type { Clock, Ids, TimeSource } from '../domain/ports.ts';
 import { Schemas } from '../domain/schema/schemas.ts';
 import type { JobType, Routing, Store } from '../store/store.ts';
 import { Flusher } from './flusher.ts';
 import type { Effects, OutboxPolicy } from './ledger.ts';
 import { FeedWatch } from './feed-watch.ts';
 import { Strays } from './strays.ts';
+import { SteadyTime } from './steady-time.ts';
 import { TokenCache } from './token-cache.ts';
 import { Waiters } from './waiters.ts';
 
@@ -30,6 +31,8 @@ export interface SchedulingSettings {
 export interface EngineOptions {
   readonly store: Store;
   readonly clock: Clock;
+  /** Where the installation's clock can be set; without it, the clock is all there is. */
+  readonly time?: TimeSource;
   readonly ids: Ids;
   readonly settings: EngineSettings;
   readonly scheduling?: SchedulingSettings;
@@ -59,6 +62,10 @@ const NO_SCHEDULING: SchedulingSettings = {
 /** Enough names that two servers rarely share one, few enough that the counters stay small. */
 const LANE_NAMES = 64;
 
+/** The name under which all servers say that they are alive, and how often they do. */
+export const ALIVE = 'server';
+export const BEAT_MS = 1_000;
+
 export class Core {
   readonly store: Store;
   readonly ids: Ids;
@@ -79,6 +86,8 @@ export class Core {
     scheduled: () => undefined,
   };
   readonly #clock: Clock;
+  readonly #time: TimeSource | null;
+  readonly #steady = new SteadyTime();
   #routing: Promise<Routing> | null = null;
   #types: Promise<KnownTypes> | null = null;
   #unfinished = 0;
@@ -90,6 +99,7 @@ export class Core {
     this.settings = options.settings;
     this.scheduling = options.scheduling ?? NO_SCHEDULING;
     this.#clock = options.clock;
+    this.#time = options.time ?? null;
     this.waiters = new Waiters(options.clock);
     this.tokens = new TokenCache(options.store);
     const laneNames = Array.from({ length: options.store.lanes }, () =>
@@ -109,7 +119,22 @@ export class Core {
   }
 
   now(): number {
-    return this.#clock.now() + this.store.clockOffsetMs();
+    const now = this.#clock.now();
+    const ownMs = this.#time?.wallMs() ?? now;
+    // Servers on one PostgreSQL agree on its clock; an embedded one has the machine's.
+    const clockMs = this.store.dialect === 'sqlite' ? ownMs : now + this.store.clockOffsetMs();
+    return this.#steady.read(this.#time?.monoMs() ?? now, clockMs);
+  }
+
+  /** To be called before the first command: the clock may have been set back while no server ran. */
+  async continueTime(): Promise<void> {
+    const lastBeat = await this.store.read.aliveAt(ALIVE);
+    if (lastBeat !== null && lastBeat > this.now()) this.#steady.startFrom(lastBeat + BEAT_MS);
+  }
+
+  /** By how much the clock was set forward since this was last asked: time in which nobody could be late. */
+  takeStepMs(): number {
+    return this.#steady.takeStepMs();
   }
 
   /** Decides one command on one job; a refusal becomes an exception here, after its commit. */

@@ -78,7 +78,8 @@ export function tokenWatch(core: Core): Duty {
 export function clockSync(core: Core): Duty {
   return {
     name: 'clock',
-    everyMs: 30_000,
+    // A clock that somebody set is followed within this time.
+    everyMs: 5_000,
     runOnce: async () => {
       await core.store.syncClock();
       return { done: 1, more: false };

@@ -2,15 +2,13 @@
 
 import { SYSTEM } from '../domain/actor.ts';
 import type { Actor } from '../domain/command.ts';
-import type { Core } from '../engine/core.ts';
+import { ALIVE, BEAT_MS, type Core } from '../engine/core.ts';
 import type { Duty, Pass } from './loop.ts';
 
 const REAPER: Actor = { ...SYSTEM, name: 'reaper' };
 
 const BATCH = 500;
-const ALIVE = 'server';
-/** How often servers say that they are alive; a silence twice as long means that none could take heartbeats. */
-const BEAT_MS = 1_000;
+/** A silence of two beats means that no server could take heartbeats. */
 const GAP_MS = 2 * BEAT_MS;
 /** How often this server looks whether it was held up, and how late a look may be: far less than a short lease. */
 const LOOK_MS = 100;
@@ -71,9 +69,21 @@ export class Reaper implements Duty {
         this.#pulseAt = now;
         if (gapMs > GAP_MS || hasJustStarted)
           this.#absentUntil = now + Math.min(gapMs, this.#core.settings.leaseMs);
+        await this.#afterStep(now);
         return { done: 1, more: false };
       },
     };
+  }
+
+  /**
+   * Leases that lapsed because the clock was set forward get their own length again. Holders do not know of the
+   * step and are heard when their next heartbeat is due.
+   */
+  async #afterStep(now: number): Promise<void> {
+    const stepMs = this.#core.takeStepMs();
+    if (stepMs === 0) return;
+    const longestMs = await this.#core.store.read.longestLapsedLeaseMs(now);
+    this.#absentUntil = Math.max(this.#absentUntil, now + Math.min(stepMs, longestMs));
   }
 
   /** Notices when this server stood still: its process, its event loop or its machine. */

@@ -1,12 +1,15 @@
-/** The machine's clock. Wall time is read once; from then on the monotonic clock counts, so that a jump of the wall clock moves no lease. */
+/** The machine's clock. For lengths and timers, wall time is read once and the monotonic clock counts from then on. */
 
 import { uptime } from 'node:os';
-import type { Clock } from '../domain/ports.ts';
+import type { Clock, TimeSource } from '../domain/ports.ts';
 
 /** How often to look whether the machine slept. */
 const LOOK_EVERY_MS = 1_000;
 /** The uptime is coarse; less than this may be rounding. */
 const SLEEP_MIN_MS = 2_500;
+
+/** Both clocks as they are, for the engine's time, which follows the wall clock. */
+export const systemTime: TimeSource = { wallMs: () => Date.now(), monoMs: () => performance.now() };
 
 export function systemClock(): Clock {
   const startedAt = Date.now() - performance.now();

@@ -200,6 +200,8 @@ export interface Reads extends SchedulingReads {
   counts(): MaybePromise<{ target: string; state: State; n: number }[]>;
 
   expiredLeases(now: number, limit: number): MaybePromise<string[]>;
+  /** How long the longest of the leases is that have run out; 0 when none has. */
+  longestLapsedLeaseMs(now: number): MaybePromise<number>;
   timedOut(now: number, limit: number): MaybePromise<string[]>;
   due(now: number, limit: number): MaybePromise<string[]>;
   /** When the next scheduled job is due, or the next timeout ends. */

@@ -6,6 +6,7 @@ import { Client } from 'pg';
 import type { Actor, ClaimedJob } from '../../src/domain/command.ts';
 import { SpineError } from '../../src/domain/error.ts';
 import type { Job, State } from '../../src/domain/job.ts';
+import type { TimeSource } from '../../src/domain/ports.ts';
 import type { EngineSettings } from '../../src/engine/core.ts';
 import type { JobDraft } from '../../src/engine/engine.ts';
 import type { OutboxPolicy } from '../../src/engine/ledger.ts';
@@ -27,6 +28,8 @@ export interface OpenOptions {
   readonly outbox?: OutboxPolicy;
   /** Transactions at once on PostgreSQL. */
   readonly lanes?: number;
+  /** Where the installation's clock can be set beside the one that tells lengths. */
+  readonly time?: TimeSource;
   /** Puts something between the engine and its store, to inject a fault. */
   readonly wrap?: (store: Store) => Store;
 }
@@ -180,6 +183,7 @@ export function engineOn(store: Store, clock: TestClock, options: OpenOptions = 
     ids: systemIds(),
     settings: { ...SETTINGS, ...options.settings },
     ...(options.outbox && { outbox: options.outbox }),
+    ...(options.time && { time: options.time }),
   });
 }
 

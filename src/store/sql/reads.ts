@@ -101,6 +101,11 @@ export function readsOver(sql: Sql): Reads {
         "select id from job where state = 'running' and lease_until <= $1 order by lease_until limit $2 + 0",
         [now, limit],
       ),
+    longestLapsedLeaseMs: async (now) => {
+      const text = `select coalesce(max(coalesce(lease_span_ms, lease_ms)), 0) from job
+        where state = 'running' and lease_until <= $1`;
+      return (await first(text, [now]))?.[0] as number;
+    },
     timedOut: (now, limit) =>
       column<string>(
         "select id from job where state = 'running' and timeout_at is not null and timeout_at <= $1 order by timeout_at limit $2 + 0",
