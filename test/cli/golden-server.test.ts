@@ -30,7 +30,8 @@ const scenarios: Readonly<Record<string, readonly (string | Step)[]>> = {
   doctor: [
     {
       line: 'doctor',
-      mask: (text) => text.replaceAll(/[\d.]+ GiB/g, '<n> GiB').replaceAll(/Node [\d.]+/g, 'Node <version>'),
+      mask: (text) =>
+        text.replaceAll(/[\d.]+ (GiB|background)/g, '<n> $1').replaceAll(/Node [\d.]+/g, 'Node <version>'),
     },
   ],
   types: [
