@@ -14,7 +14,7 @@ import type {
   Time,
 } from '../client/types.ts';
 import type { WorkerClient, WorkerJobs } from '../client/worker.ts';
-import type { Actor, ClaimedJob as Claimed } from '../domain/command.ts';
+import type { Actor, ClaimedJob as Claimed, Lanes } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
 import type { Job, JobDetails } from '../domain/job.ts';
 import type { Clock, Ids } from '../domain/ports.ts';
@@ -24,8 +24,13 @@ import { claimedJson } from '../http/contracts/spine-claims.ts';
 import { jobJson, onlyInput } from '../http/contracts/spine-view.ts';
 import { asSpineError, errorAnswer } from '../http/errors.ts';
 
-export function embeddedClient(engine: OpenEngine, clock: Clock, actor: Actor): WorkerClient {
-  return { jobs: new EmbeddedJobs(engine, actor), platform: platformOf(clock, engine.core.ids) };
+export function embeddedClient(
+  engine: OpenEngine,
+  clock: Clock,
+  actor: Actor,
+  lanes: Lanes | null = null,
+): WorkerClient {
+  return { jobs: new EmbeddedJobs(engine, actor, lanes), platform: platformOf(clock, engine.core.ids) };
 }
 
 function platformOf(clock: Clock, ids: Ids): Platform {
@@ -40,10 +45,12 @@ function platformOf(clock: Clock, ids: Ids): Platform {
 class EmbeddedJobs implements WorkerJobs {
   readonly #engine: OpenEngine;
   readonly #actor: Actor;
+  readonly #lanes: Lanes | null;
 
-  constructor(engine: OpenEngine, actor: Actor) {
+  constructor(engine: OpenEngine, actor: Actor, lanes: Lanes | null) {
     this.#engine = engine;
     this.#actor = actor;
+    this.#lanes = lanes;
   }
 
   claimNext(claim: ClaimNextOptions = {}, { signal }: CallOptions = {}): Promise<readonly ClaimedJob[]> {
@@ -111,6 +118,7 @@ class EmbeddedJobs implements WorkerJobs {
       targets,
       max,
       policy: 'adopt',
+      ...(this.#lanes && { lanes: this.#lanes }),
       ...(types && { types }),
       ...(leaseMs !== undefined && { leaseMs }),
       ...(claimId !== undefined && { claimId }),

@@ -2,7 +2,7 @@
 
 import { SYSTEM } from '../domain/actor.ts';
 import type { Config } from '../config.ts';
-import type { Actor } from '../domain/command.ts';
+import type { Actor, Lanes } from '../domain/command.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { OpenEngine } from '../engine/open.ts';
 import { type Gateway, type GatewayOptions, openGateway } from '../gateway/gateway.ts';
@@ -88,7 +88,8 @@ const SHELL_WORKER: Actor = { name: 'shell-worker', role: 'worker', targets: nul
 
 function gatewayWorker(options: EmbeddedWorkersOptions, gateway: Gateway): EmbeddedWorker {
   const { engine, config, clock, log } = options;
-  const client = embeddedClient(engine, clock, GATEWAY_WORKER);
+  const target = `gateway:${gateway.name}`;
+  const client = embeddedClient(engine, clock, GATEWAY_WORKER, lanesOf(options, target));
   const runner = new GatewayRunner({
     gateway,
     platform: client.platform,
@@ -99,7 +100,7 @@ function gatewayWorker(options: EmbeddedWorkersOptions, gateway: Gateway): Embed
     onTrouble: () => worker.lookAtGateway(),
   });
   const worker = new EmbeddedWorker({
-    target: `gateway:${gateway.name}`,
+    target,
     client,
     runner,
     concurrency: config.gatewayConcurrency,
@@ -110,6 +111,12 @@ function gatewayWorker(options: EmbeddedWorkersOptions, gateway: Gateway): Embed
     tickMs: config.tickMs,
   });
   return worker;
+}
+
+/** Several servers send turns to the same gateway: what it takes at once, it takes from all of them. */
+function lanesOf({ engine, config }: EmbeddedWorkersOptions, target: string): Lanes | null {
+  if (engine.core.store.dialect === 'sqlite') return null;
+  return { target, count: config.gatewayConcurrency };
 }
 
 function shellWorker({ engine, config, clock, log, url }: EmbeddedWorkersOptions): EmbeddedWorker {

@@ -442,7 +442,7 @@ export const SETTINGS = {
     group: 'Gateway',
     type: whole(1, 1_000, 'turns'),
     default: '100',
-    help: 'How many turns run at once at one gateway.',
+    help: 'How many turns run at once at one gateway, over all servers of the installation.',
   },
   url: {
     ...plain,

@@ -171,6 +171,12 @@ export interface Idempotency {
   readonly bodyHash: string;
 }
 
+/** How many jobs may run at once at one place that several servers send work to. */
+export interface Lanes {
+  readonly target: string;
+  readonly count: number;
+}
+
 /** Take the best ready jobs of the named targets. */
 export interface ClaimNext {
   readonly kind: 'claimNext';
@@ -180,6 +186,8 @@ export interface ClaimNext {
   readonly max: number;
   /** One offer per job that may be taken. */
   readonly offers: readonly LeaseOffer[];
+  /** Of each job taken one lane is held until it ends; null where nothing but the claimers bounds them. */
+  readonly lanes: Lanes | null;
   /** Take nothing unless this command of the same flush is accepted: "I am done with that one, give me the next". */
   readonly onlyIf: JobCommand | null;
 }

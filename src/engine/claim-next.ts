@@ -7,6 +7,7 @@ import { serves } from '../domain/lease.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { needsSlots } from '../domain/pool.ts';
 import type { MaybePromise, Routing, Tx } from '../store/store.ts';
+import { FreeLanes } from './lanes.ts';
 import type { Ledger } from './ledger.ts';
 import { fullPool, parked, takeSlotsFor } from './slots.ts';
 
@@ -37,12 +38,14 @@ export class ClaimDesk {
   /** Rows can be locked by somebody else; with one writer they never are. */
   readonly #canBeHidden: boolean;
   readonly #heads = new Map<string, Heads>();
+  readonly #lanes: FreeLanes;
   /** What claims of this flush took under their claim ids, which the database cannot show yet. */
   readonly #byClaimId = new Map<string, ClaimedJob[]>();
 
   constructor(tx: Tx, ledger: Ledger, routing: Routing, parking: Set<string>, canBeHidden: boolean) {
     this.#canBeHidden = canBeHidden;
     this.#tx = tx;
+    this.#lanes = new FreeLanes(tx);
     this.#ledger = ledger;
     this.#routing = routing;
     this.#parking = parking;
@@ -50,12 +53,15 @@ export class ClaimDesk {
 
   /** Reads the ready jobs of every demanded target, once each. */
   async readHeads(commands: readonly ClaimNext[]): Promise<void> {
+    await this.#lanes.reserve(commands);
     const demand = new Map<string, number>();
     let all = 0;
     for (const command of commands) {
+      const most = this.#lanes.most(command);
+      if (most === 0) continue;
       for (const key of this.#keys(command)) {
-        demand.set(key, (demand.get(key) ?? 0) + command.max);
-        all += command.max;
+        demand.set(key, (demand.get(key) ?? 0) + most);
+        all += most;
       }
     }
     const share = Math.min(1, HEADS / all);
@@ -99,7 +105,8 @@ export class ClaimDesk {
     const lists = this.#keys(command).flatMap((key) => this.#heads.get(key) ?? []);
     const taken: ClaimedJob[] = [];
     let bytes = 0;
-    while (taken.length < command.max) {
+    const most = this.#lanes.most(command);
+    while (taken.length < most) {
       const best = bestOf(lists);
       // Behind a list that was read in part there may be better ones than in all others.
       if (best === null || (taken.length > 0 && lists.some(isUsedUp))) break;
@@ -109,11 +116,15 @@ export class ClaimDesk {
       const mayTake = this.#mayTake(best.candidate);
       if (!(mayTake instanceof Promise ? await mayTake : mayTake)) continue;
       const claimed = this.#take(best.candidate, command, taken.length);
-      if (claimed !== null) taken.push(claimed);
+      if (claimed === null) continue;
+      taken.push(claimed);
+      if (command.lanes !== null) await this.#lanes.take(command, claimed.job);
     }
     if (claimId !== null) this.#byClaimId.set(claimId, taken);
     const more =
-      taken.length === 0 && (lists.some((list) => list.cut) || (await this.#hidden(command, lists)));
+      taken.length === 0 &&
+      most > 0 &&
+      (lists.some((list) => list.cut) || (await this.#hidden(command, lists)));
     return { ok: true, jobs: taken, more };
   }
 

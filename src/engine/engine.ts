@@ -1,6 +1,6 @@
 /** The engine as its callers see it: every door, every loop and the embedded worker use only this. */
 
-import type { Accepted, Actor, ClaimedJob, DependencyOn, LogLine } from '../domain/command.ts';
+import type { Accepted, Actor, ClaimedJob, DependencyOn, Lanes, LogLine } from '../domain/command.ts';
 import type { Refusal } from '../domain/error.ts';
 import type { JobEvent } from '../domain/event.ts';
 import type {
@@ -145,6 +145,7 @@ export interface ClaimNextOptions extends ClaimOptions {
   readonly targets: readonly string[];
   readonly types?: readonly string[];
   readonly max: number;
+  readonly lanes?: Lanes;
   /** How long to wait for work when there is none. */
   readonly waitMs: number;
   /** Ends the wait early, when the caller has gone. */

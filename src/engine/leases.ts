@@ -159,8 +159,8 @@ function command(
   onlyIf: JobCommand | null,
 ): ClaimNext {
   const offers = Array.from({ length: options.max }, () => offer(core, options));
-  const { targets, max } = options;
-  return { kind: 'claimNext', actor, targets, typeNos, max, offers, onlyIf };
+  const { targets, max, lanes = null } = options;
+  return { kind: 'claimNext', actor, targets, typeNos, max, offers, lanes, onlyIf };
 }
 
 function offer(core: Core, options: ClaimOptions): LeaseOffer {

@@ -4,7 +4,7 @@ import { SYSTEM } from '../domain/actor.ts';
 import type { Actor, Decision, LogLine } from '../domain/command.ts';
 import type { EventDraft, JobEvent } from '../domain/event.ts';
 import { isFinal, type Job, type JobInput, type State, UNSETTLED } from '../domain/job.ts';
-import { needsSlots } from '../domain/pool.ts';
+import { mayHoldLane, needsSlots, targetOfLanes } from '../domain/pool.ts';
 import type { RunNote } from '../domain/schedule.ts';
 import type { NewRow, OutboxDraft, Tx } from '../store/store.ts';
 import { RUN_ACTIVE } from '../store/types/scheduling.ts';
@@ -141,12 +141,17 @@ export class Ledger {
   async #passOnSlots(tx: Tx): Promise<void> {
     const stopped: number[] = [];
     for (const { before, after } of this.#entries.values()) {
-      if (!needsSlots(before) || after.state === 'running') continue;
+      if (after.state === 'running' || !(needsSlots(before) || mayHoldLane(after))) continue;
       // A job may be claimed and ended within one flush: then only its fence tells that it ran.
       if (before.state === 'running' || after.fence > before.fence) stopped.push(before.no);
     }
     if (stopped.length === 0) return;
-    for (const pool of await tx.releaseSlots(stopped)) await this.requeueWaiters(tx, pool, stopped.length);
+    for (const pool of await tx.releaseSlots(stopped)) {
+      const target = targetOfLanes(pool);
+      // Whoever waits for work there can take some now, on whatever server.
+      if (target !== null) this.#ready(target, 1);
+      else await this.requeueWaiters(tx, pool, stopped.length);
+    }
   }
 
   /** Somebody is asked once a job has come to its gate; a job that ended there needs no answer any more. */

@@ -119,6 +119,8 @@ export interface Tx extends SchedulingTx {
 
   // Pools
   /** Locks up to `count` free slots of a pool; those another server looks at are passed over. */
+  /** The lanes below `count` that nobody holds, locked; at most `max` of them. They are made at the first look. */
+  freeLanes(pool: string, count: number, max: number): MaybePromise<number[]>;
   freeSlots(pool: string, count: number): MaybePromise<number[]>;
   /** Makes sure a key's pool has its slots. */
   ensureKeySlots(keyPool: string, pool: string | null): MaybePromise<void>;

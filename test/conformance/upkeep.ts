@@ -34,6 +34,7 @@ const VERBS: Record<keyof Tx, true> = {
   settleDependencies: true,
   lastOfLineage: true,
   inputOf: true,
+  freeLanes: true,
   freeSlots: true,
   ensureKeySlots: true,
   takeSlots: true,

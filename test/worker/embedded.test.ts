@@ -6,9 +6,11 @@ import { type EmbeddedWorkers, startEmbeddedWorkers } from '../../src/app/embedd
 import { loadConfig } from '../../src/config.ts';
 import type { Job } from '../../src/domain/job.ts';
 import type { Schedule } from '../../src/domain/schedule.ts';
+import { waiterPoll } from '../../src/loops/keepers.ts';
 import { until } from '../support/clock.ts';
 import {
   create,
+  createMany,
   DIALECTS,
   eventKinds,
   HEAD,
@@ -27,11 +29,15 @@ interface Served extends AsyncDisposable {
   readonly stop: () => Promise<void>;
 }
 
-async function serve(spine: Opened, gateway: ScriptedGateway): Promise<Served> {
+async function serve(
+  spine: Opened,
+  gateway: ScriptedGateway,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Served> {
   const log = new MemoryLog();
   const workers = await startEmbeddedWorkers({
     engine: spine.engine,
-    config: loadConfig({}),
+    config: loadConfig(env),
     clock: spine.clock,
     log,
     url: 'http://127.0.0.1:1',
@@ -286,6 +292,29 @@ suite('the gateway worker', () => {
       assert.equal((await read(spine, job)).state, 'done');
     });
 
+    if (kind.dialect === 'postgres')
+      each(
+        'sends no more turns at once than one gateway takes, however many servers there are',
+        async (spine) => {
+          await using other = (await spine.another?.()) ?? assert.fail('no second server');
+          const gateway = new ScriptedGateway();
+          const three = { SPINE_GATEWAY_CONCURRENCY: '3' };
+          await using _ = await serve(spine, gateway, three);
+          await using __ = await serve(other, gateway, three);
+          const jobs = await createMany(spine, 8, { target: 'gateway:main', spec: 'Do it.' });
+          for (let done = 0; done < jobs.length; done++) {
+            const open = Math.min(3, jobs.length - done);
+            await until(`${open} run`, async () => {
+              await Promise.all([spine, other].map(({ engine }) => waiterPoll(engine.core).runOnce()));
+              return gateway.turns.length === done + open;
+            });
+            gateway.turns[done]?.answer('ok');
+            const first = jobs.find(({ id }) => gateway.turns[done]?.turn.sessionKey.includes(id));
+            await ended(spine, first ?? assert.fail('whose turn?'));
+          }
+          assert.equal(gateway.turns.length, jobs.length);
+        },
+      );
     if (kind.dialect === 'sqlite') afterAKill(each);
   });
 });

@@ -20,6 +20,18 @@ export async function freeSlots(sql: Sql, pool: string, count: number): Promise<
   return (await sql.all(free(sql), [pool, count])).map((row) => row[0] as number);
 }
 
+const freeBelow = perDialect(
+  (dialect) =>
+    `select idx from slot where pool = $1 and idx < $2 and job_no is null
+     order by idx limit $3 + 0${locking({ dialect }, 'for update skip locked')}`,
+);
+
+export async function freeLanes(sql: Sql, pool: string, count: number, max: number): Promise<number[]> {
+  const [last] = await sql.all('select 1 from slot where pool = $1 and idx = $2', [pool, count - 1]);
+  if (last === undefined) await makeSlots(sql, pool, count);
+  return (await sql.all(freeBelow(sql), [pool, count, max])).map((row) => row[0] as number);
+}
+
 const SLOT: Shape = {
   table: 'slot',
   columns: [

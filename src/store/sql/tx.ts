@@ -44,6 +44,7 @@ export function transactionOver(sql: Sql, own: OwnVerbs): Tx {
     settleDependencies: (parentNo) => upkeep.settleDependencies(sql, parentNo),
     lastOfLineage: (rootNo) => jobs.lastOfLineage(sql, rootNo),
     inputOf: (jobNo) => jobs.inputOf(sql, jobNo),
+    freeLanes: (pool, count, max) => pools.freeLanes(sql, pool, count, max),
     freeSlots: (pool, count) => pools.freeSlots(sql, pool, count),
     ensureKeySlots: (keyPool, pool) => pools.ensureKeySlots(sql, keyPool, pool),
     takeSlots: (rows) => pools.takeSlots(sql, rows),
