@@ -6,7 +6,7 @@ import type { EndingVerb, Job } from './job.ts';
 import { WORDS } from './words.ts';
 
 /** Whether this actor may see and serve work for the target at all. */
-export function serves(actor: Actor, target: string): boolean {
+export function serves(actor: Pick<Actor, 'targets'>, target: string): boolean {
   return actor.targets === null || actor.targets.includes(target);
 }
 

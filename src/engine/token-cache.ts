@@ -1,12 +1,20 @@
 /** The living tokens by their hash. Reading them anew is cheap, and asked for whenever their revision has risen. */
 
 import type { Actor } from '../domain/command.ts';
+import { serves } from '../domain/lease.ts';
 import type { Store, StoredToken } from '../store/store.ts';
+
+interface Known {
+  /** By their hash. */
+  readonly living: ReadonlyMap<string, StoredToken>;
+  /** Those that were revoked, too. */
+  readonly byName: ReadonlyMap<string, readonly StoredToken[]>;
+}
 
 export class TokenCache {
   readonly #store: Store;
   readonly #listeners = new Set<() => void>();
-  #living: Promise<Map<string, StoredToken>> | null = null;
+  #known: Promise<Known> | null = null;
   #revision = -1;
 
   constructor(store: Store) {
@@ -14,12 +22,24 @@ export class TokenCache {
   }
 
   async list(): Promise<StoredToken[]> {
-    return [...(await this.#load()).values()];
+    return [...(await this.#load()).living.values()];
   }
 
   async actorOf(hash: string): Promise<Actor | null> {
-    const token = (await this.#load()).get(hash);
+    const token = (await this.#load()).living.get(hash);
     return token === undefined ? null : { name: token.name, role: token.role, targets: token.targets };
+  }
+
+  /**
+   * Whether who holds a job may still act: its token was not revoked or narrowed since `heardAt`, when the holder was
+   * heard last. Names that no stored token ever had are the environment's, or the server's own.
+   */
+  async mayHold(name: string, target: string, heardAt: number): Promise<boolean> {
+    const tokens = (await this.#load()).byName.get(name);
+    if (tokens === undefined) return true;
+    return tokens.some(
+      (token) => token.revokedAt === null && token.createdAt <= heardAt && serves(token, target),
+    );
   }
 
   /** Looks whether tokens were changed, here or by another server. */
@@ -27,7 +47,7 @@ export class TokenCache {
     const revision = await this.#store.read.tokenRevision();
     if (revision === this.#revision) return;
     this.#revision = revision;
-    this.#living = null;
+    this.#known = null;
     await this.#load();
     for (const listener of this.#listeners) listener();
   }
@@ -37,13 +57,18 @@ export class TokenCache {
     return () => void this.#listeners.delete(listener);
   }
 
-  #load(): Promise<Map<string, StoredToken>> {
-    this.#living ??= Promise.resolve(this.#store.read.tokens()).then(
-      (tokens) =>
-        new Map(tokens.filter((token) => token.revokedAt === null).map((token) => [token.hash, token])),
-    );
+  #load(): Promise<Known> {
+    this.#known ??= Promise.resolve(this.#store.read.tokens()).then(known);
     // A failed look is not remembered.
-    this.#living.catch(() => (this.#living = null));
-    return this.#living;
+    this.#known.catch(() => (this.#known = null));
+    return this.#known;
   }
+}
+
+function known(tokens: readonly StoredToken[]): Known {
+  const living = tokens.filter((token) => token.revokedAt === null);
+  return {
+    living: new Map(living.map((token) => [token.hash, token])),
+    byName: Map.groupBy(tokens, ({ name }) => name),
+  };
 }

@@ -1,6 +1,6 @@
 /** Tokens beyond the environment's: stored hashed, looked up in memory, revoked at once. */
 
-import { hash } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
 import type { StoredToken } from '../store/store.ts';
@@ -66,8 +66,16 @@ async function refuseTaken(core: Core, name: string): Promise<void> {
 
 async function runBehind(core: Core, jobId: string, leaseToken: string): Promise<Actor | null> {
   const job = await core.store.read.jobById(jobId);
-  if (job?.state !== 'running' || job.leaseToken !== leaseToken || job.claimedBy === null) return null;
+  if (job?.state !== 'running' || job.leaseToken === null || job.claimedBy === null) return null;
+  if (!isSame(job.leaseToken, leaseToken)) return null;
+  // What a worker handed on ends with the worker's own right.
+  if (!(await core.tokens.mayHold(job.claimedBy, job.target, job.updatedAt))) return null;
   return { name: job.claimedBy, role: 'run', targets: [job.target], onlyJob: job.id, leaseToken };
+}
+
+/** Digests have one length, and comparing them takes one time. */
+function isSame(a: string, b: string): boolean {
+  return timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'));
 }
 
 function hashOf(token: string): string {

@@ -56,6 +56,13 @@ export function gateOf(credentials: readonly Credential[], tokens: Engine['token
   };
 }
 
+/** Whether the caller may go on as the actor that it was. The environment's tokens last as long as the server. */
+export async function isStill(actor: Actor, gate: Gate, authorization: string | undefined): Promise<boolean> {
+  if (gate.known(authorization) !== null) return true;
+  const now = await gate.lookUp(authorization);
+  return now?.role === actor.role && String(now.targets) === String(actor.targets);
+}
+
 function digestOf(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }

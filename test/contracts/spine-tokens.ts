@@ -1,5 +1,6 @@
 import { deepStrictEqual, match, ok, strictEqual } from 'node:assert';
 import { suite, test } from 'node:test';
+import { until } from '../support/clock.ts';
 import { checked } from '../http/description.ts';
 import { type HttpClient, httpClient, type JobBody } from '../support/http.ts';
 import {
@@ -155,6 +156,59 @@ export function tokenCases(start: Start): void {
         `run.${held.id}.${'a'.repeat(22)}`,
       ])
         await using(token, async (nobody) => expectRefusal(await nobody.get('/jobs'), 401, 'unauthorized'));
+    });
+
+    test('of an attempt are nothing in the next attempt of the same job', async () => {
+      const first = await runningJob(server(), server().left);
+      expectStatus(
+        await server().left.post(`/jobs/${first.id}/release`, { leaseToken: first.leaseToken }),
+        200,
+      );
+      const again = await server().left.post<JobBody>(`/jobs/${first.id}/claim`, {});
+      const second = expectStatus(again, 200);
+      await using(runOf(first), async (old) => {
+        expectRefusal(await old.get(`/jobs/${first.id}`), 401, 'unauthorized');
+        expectRefusal(await old.post(`/jobs/${first.id}/complete`, {}), 401, 'unauthorized');
+        expectRefusal(await old.post('/jobs', { parentId: first.id }), 401, 'unauthorized');
+      });
+      await using(runOf(second), async (run) => expectStatus(await run.get(`/jobs/${first.id}`), 200));
+    });
+
+    test('of a run die with the token of the worker that holds it, for ever', async () => {
+      const made = await add({ name: 'leaver', role: 'worker', targets: ['leaving'] });
+      const { id } = await createJob(server().head, { target: 'leaving' });
+      let held: JobBody | undefined;
+      await using(made.token, async (leaver) => {
+        const { jobs } = expectStatus(await leaver.post<{ jobs: JobBody[] }>('/jobs/claim', {}), 200);
+        [held] = jobs;
+      });
+      ok(held);
+      await using(runOf(held), async (run) => {
+        expectStatus(await run.post(`/jobs/${id}/heartbeat`, {}), 200);
+        expectStatus(await server().head.request('DELETE', '/tokens/leaver'), 200);
+        for (const path of ['', '/events', '/logs'])
+          expectRefusal(await run.get(`/jobs/${id}${path}`), 401, 'unauthorized');
+        expectRefusal(await run.post(`/jobs/${id}/complete`, {}), 401, 'unauthorized');
+        expectRefusal(await run.post('/jobs', { parentId: id }), 401, 'unauthorized');
+        // A new token of the old name, wider or narrower, is another worker.
+        await add({ name: 'leaver', role: 'worker' });
+        expectRefusal(await run.get(`/jobs/${id}`), 401, 'unauthorized');
+      });
+    });
+
+    test('that are revoked end a wait for work, and get none that comes after', async () => {
+      const made = await add({ name: 'waiter', role: 'worker', targets: ['awaited'] });
+      await using(made.token, async (waiter) => {
+        const waiting = waiter.post<{ jobs: JobBody[] }>('/jobs/claim', { waitMs: 30_000 });
+        await until('it waits', async () => {
+          const { waitingClaims } = (await server().head.get<{ waitingClaims: number }>('/stats')).body;
+          return waitingClaims > 0;
+        });
+        expectStatus(await server().head.request('DELETE', '/tokens/waiter'), 200);
+        deepStrictEqual(expectStatus(await waiting, 200).jobs, []);
+        const { id } = await createJob(server().head, { target: 'awaited' });
+        strictEqual((await readJob(server().head, id)).status, 'queued');
+      });
     });
 
     test('leave a record of who did what, for head alone', async () => {

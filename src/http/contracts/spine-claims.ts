@@ -5,6 +5,7 @@ import { SpineError } from '../../domain/error.ts';
 import type { JobDetails } from '../../domain/job.ts';
 import { serves } from '../../domain/lease.ts';
 import type { Engine } from '../../engine/engine.ts';
+import { isStill } from '../auth.ts';
 import { Claimed, ClaimedJob as ClaimedJobAnswer } from '../answers.ts';
 import { itemsOf, quotedOrNull } from '../json-text.ts';
 import { type Call, row, type Row } from '../routes.ts';
@@ -57,7 +58,7 @@ export const claimRows: readonly Row[] = [
 ];
 
 async function claimNext(call: Call<ClaimNext>): Promise<string> {
-  const { engine, actor, body, reply, parts } = call;
+  const { engine, actor, body, parts } = call;
   const { waitMs = 0 } = body;
   // Nothing is taken while there is no room to hand it out.
   const crowded = parts.room.opened(call);
@@ -65,7 +66,7 @@ async function claimNext(call: Call<ClaimNext>): Promise<string> {
   const claimed = await engine.leases.claimNext(actor, {
     ...wanted(actor, body),
     waitMs,
-    ...(waitMs > 0 && { signal: goneSignal(reply) }),
+    ...(waitMs > 0 && { signal: goneSignal(call) }),
   });
   return delivered(
     call,
@@ -75,10 +76,24 @@ async function claimNext(call: Call<ClaimNext>): Promise<string> {
   );
 }
 
-/** The request's own "close" comes as soon as its body was read; the reply's comes with the connection's end. */
-function goneSignal(reply: Call['reply']): AbortSignal {
+/**
+ * Ends a wait whose caller has gone, or may not claim any more. The request's own "close" comes as soon as its body was
+ * read; the reply's comes with the connection's end.
+ */
+function goneSignal({ actor, engine, parts, request, reply }: Call): AbortSignal {
   const gone = new AbortController();
-  reply.raw.once('close', () => gone.abort());
+  const judge = (): Promise<boolean> => isStill(actor, parts.gate, request.headers.authorization);
+  const forget = engine.tokens.onChange(() => {
+    // Whoever cannot be judged gets nothing.
+    void judge().then(
+      (may) => may || gone.abort(),
+      () => gone.abort(),
+    );
+  });
+  reply.raw.once('close', () => {
+    forget();
+    gone.abort();
+  });
   return gone.signal;
 }
 

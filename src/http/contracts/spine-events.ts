@@ -5,7 +5,7 @@ import type { Actor } from '../../domain/command.ts';
 import { SpineError } from '../../domain/error.ts';
 import { serves } from '../../domain/lease.ts';
 import { FeedEvent as FeedEventAnswer } from '../answers.ts';
-import type { Gate } from '../auth.ts';
+import { isStill } from '../auth.ts';
 import type { FeedEvent } from '../events/burst.ts';
 import { type FeedPlace, isAfter, placeFrom, placeText } from '../events/place.ts';
 import { type Call, row, type Row } from '../routes.ts';
@@ -89,11 +89,4 @@ function targetsOf(actor: Actor, asked: string | undefined): ReadonlySet<string>
   const foreign = targets.find((target) => !serves(actor, target));
   if (foreign !== undefined) throw new SpineError('forbidden', { target: foreign });
   return new Set(targets);
-}
-
-/** The environment's tokens last as long as the server. */
-async function isStill(actor: Actor, gate: Gate, authorization: string | undefined): Promise<boolean> {
-  if (gate.known(authorization) !== null) return true;
-  const now = await gate.lookUp(authorization);
-  return now?.role === actor.role && String(now.targets) === String(actor.targets);
 }
