@@ -34,7 +34,9 @@ export async function finishRebuild(
     for (const { kind, name, at, by } of settings.pauses) await tx.setPaused(kind, name, true, at, by);
   });
   await inBatches([...replay.displaced], (nos) => store.transaction(0, (tx) => endUncertain(tx, nos, now)));
+  const cutOff = [...replay.lastCommit].filter((no) => !replay.ahead.has(no));
   await inBatches([...replay.ahead.keys()], (nos) => store.transaction(0, (tx) => closeGap(tx, nos, now)));
+  await inBatches(cutOff, (nos) => store.transaction(0, (tx) => retryAgain(tx, nos, now)));
   await inBatches([...replay.after.keys()], (nos) =>
     store.transaction(0, (tx) => addDependencies(tx, nos, replay)),
   );
@@ -78,10 +80,19 @@ async function endUncertain(tx: Tx, nos: readonly number[], now: number): Promis
 /** The row tells of something whose event the journal lacks: one event says so, and the sequence has no gap. */
 async function closeGap(tx: Tx, nos: readonly number[], now: number): Promise<void> {
   for (const before of await tx.lockJobsByNo(nos)) {
-    const lostRetry =
-      before.retryAt !== null && before.settled === SETTLED && (await nextOf(tx, before)) === null;
-    await record(tx, before, { ...before, ...(lostRetry && { settled: UNSETTLED }) }, now);
+    const settled = (await lostItsRetry(tx, before)) ? UNSETTLED : before.settled;
+    await record(tx, before, { ...before, settled }, now);
   }
+}
+
+/** The journal was cut off between a job that is retried and its retry, which are of one commit. */
+async function retryAgain(tx: Tx, nos: readonly number[], now: number): Promise<void> {
+  for (const before of await tx.lockJobsByNo(nos))
+    if (await lostItsRetry(tx, before)) await record(tx, before, { ...before, settled: UNSETTLED }, now);
+}
+
+async function lostItsRetry(tx: Tx, job: Job): Promise<boolean> {
+  return job.retryAt !== null && job.settled === SETTLED && (await nextOf(tx, job)) === null;
 }
 
 async function nextOf(tx: Tx, job: Job): Promise<Job | null> {

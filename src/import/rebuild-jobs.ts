@@ -41,6 +41,9 @@ export class JobReplay {
   readonly after = new Map<number, NonNullable<EventLine['after']>>();
   /** Jobs whose row is newer than their last event, with the number the row had. */
   readonly ahead = new Map<number, number>();
+  /** Jobs of the last commit that the journal tells of: it may have been cut off in the middle of it. */
+  readonly lastCommit = new Set<number>();
+  #lastPos = 0;
   /** Jobs whose uniqueKey another open job has by now: they have ended, and their own line may still come. */
   readonly displaced = new Set<number>();
   /** Jobs that a schedule made, and jobs with a gate. */
@@ -60,7 +63,8 @@ export class JobReplay {
     return this.#store.transaction(0, async (tx) => {
       const jobs = await tx.lockJobs(ids);
       for (const { no } of jobs)
-        for (const about of [this.after, this.ahead, this.displaced, this.runs, this.gated]) about.delete(no);
+        for (const about of [this.after, this.ahead, this.lastCommit, this.displaced, this.runs, this.gated])
+          about.delete(no);
       await tx.deleteJobs(jobs.map(({ no }) => no));
       await count(
         tx,
@@ -86,6 +90,7 @@ export class JobReplay {
       if (work === null) continue;
       if (line.job) work.rowAt = at;
       if (line.event.seq > work.after.seq) {
+        this.#noteCommit(line);
         events.push({ ...line.event, pos: line.pos, ordinal: line.ordinal });
         work.after = { ...work.after, seq: line.event.seq };
       }
@@ -101,6 +106,12 @@ export class JobReplay {
     await tx.saveOutcomes([...outcomes.values()]);
     await tx.addComments(comments);
     this.events += events.length;
+  }
+
+  #noteCommit({ pos, event }: EventLine): void {
+    if (pos > this.#lastPos) this.lastCommit.clear();
+    this.#lastPos = Math.max(this.#lastPos, pos);
+    this.lastCommit.add(event.jobNo);
   }
 
   #take(works: Map<number, Work>, line: EventLine): Work | null {

@@ -18,7 +18,7 @@ import {
   openBench,
   settleAll,
 } from '../files/fixture.ts';
-import { journalOf, rebuilt } from './rebuilding.ts';
+import { journalOf, rebuilt, writeAll } from './rebuilding.ts';
 
 async function settingsOf({ read }: Store) {
   const { pauses } = await read.routing();
@@ -221,6 +221,54 @@ test('a journal that ends anywhere gives whole jobs with gap-free histories, and
     for (const suffix of ['', '-wal', '-shm'])
       rmSync(path.join(bench.dir, `spine.db.new${suffix}`), { force: true });
   }
+});
+
+test('a lineage goes on wherever the journal ends: its failed member gets one retry, and no second one', async () => {
+  await using bench = openBench();
+  const { jobs } = await bench.engine.jobs.create(HEAD, [
+    { target: 'any', retry: { mode: 'lineage', max: 2 } },
+  ]);
+  const [first] = jobs as [Job];
+  const { job: held } = await bench.engine.leases.claim(LEFT, first.id);
+  await bench.engine.leases.fail(LEFT, first.id, held.leaseToken, 'no luck', true);
+  await settleAll(bench.engine, bench.store);
+  await writeAll(bench);
+  const file = path.join(bench.dir, 'journal', '000001.jsonl');
+  const whole = readFileSync(file);
+  const ends = [...whole.keys()].filter((at) => whole[at] === 10);
+  let failed = 0;
+  for (const end of ends) {
+    writeFileSync(file, whole.subarray(0, end + 1));
+    const { other } = await rebuilt(bench);
+    await settleAll(other.engine, other.store);
+    const [member, ...later] = await allJobs(other.store);
+    if (member?.state === 'failed') {
+      failed++;
+      deepStrictEqual(
+        later.map(({ retryOf, retryCount }) => [retryOf, retryCount]),
+        [[first.no, 1]],
+      );
+    }
+    await other.store.close();
+    for (const suffix of ['', '-wal', '-shm'])
+      rmSync(path.join(bench.dir, `spine.db.new${suffix}`), { force: true });
+  }
+  ok(failed > 1, 'the journal was cut before and after the retry');
+});
+
+test('what the journal says twice is brought back once', async () => {
+  await using bench = openBench();
+  await makeWork(bench);
+  await writeAll(bench);
+  const file = path.join(bench.dir, 'journal', '000001.jsonl');
+  const lines = readFileSync(file, 'utf8').split(/(?<=\n)/);
+  writeFileSync(file, lines.flatMap((line) => (line.includes('"event":') ? [line, line] : [line])).join(''));
+  const { other } = await rebuilt(bench);
+  deepStrictEqual(
+    (await everything(other.store)).map(({ events }) => events),
+    (await everything(bench.store)).map(({ events }) => events),
+  );
+  await other.store.close();
 });
 
 test('a damaged line is named, and the rest is brought back', async () => {
