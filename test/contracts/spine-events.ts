@@ -63,6 +63,22 @@ export function eventCases(start: Start): void {
       for (const reader of [begin, everything, cut]) reader.close();
     });
 
+    test('goes on behind any event, also in the middle of what was committed together', async () => {
+      const begin = await follow();
+      const jobs = Array.from({ length: 4 }, () => ({ target: 'stream' }));
+      expectStatus(await server().head.post('/jobs/batch', { jobs }), 201);
+      await begin.first(4);
+      const ids = idsOf(begin);
+      strictEqual(new Set(ids.map((id) => id.split('.')[0])).size, 1, 'one commit');
+      for (const [i, id] of ids.slice(0, -1).entries()) {
+        const reader = await follow('', id);
+        await reader.first(3 - i);
+        deepStrictEqual(idsOf(reader).slice(0, 3 - i), ids.slice(i + 1));
+        reader.close();
+      }
+      begin.close();
+    });
+
     test('begins at the beginning when asked to', async () => {
       const reader = await follow('?after=0');
       const [first] = await reader.first(1);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClaimedJob } from '../../src/domain/command.ts';
+import type { Store } from '../../src/store/store.ts';
 import { numberAll } from '../conformance/events.ts';
 import { rest, until } from '../support/clock.ts';
 import {
@@ -191,6 +192,22 @@ onEvery(DIALECTS, (each) => {
     assert.deepEqual(ids(await second), [(await job).id]);
   });
 
+  let onCommit = (): void => undefined;
+  each(
+    'takes a job back at once, with its attempt, whose claimer went away while it was handed out',
+    async (spine) => {
+      const gone = new AbortController();
+      const first = claimNext(spine, { waitMs: 60_000, signal: gone.signal });
+      await standing(spine, 1);
+      onCommit = () => gone.abort();
+      const job = await create(spine);
+      assert.deepEqual(await first, []);
+      const [held] = await claimNext(spine, { by: worker('second') });
+      assert.deepEqual([held?.job.id, held?.job.attempts], [job.id, 1]);
+    },
+    { wrap: (store) => afterCommit(store, () => onCommit()) },
+  );
+
   each('wakes everybody when a pause is over', async (spine) => {
     await spine.engine.routing.pause(HEAD, 'target', 'any');
     await createMany(spine, 3);
@@ -290,6 +307,22 @@ onEvery(DIALECTS, (each) => {
     assert.equal(seen[0], 'created', 'hundreds of claims were served before one job was made');
   });
 });
+
+/** Something happens after a commit, before anybody is told of it. */
+function afterCommit(store: Store, happens: () => void): Store {
+  const transaction: Store['transaction'] = async (lane, work) => {
+    const made = await store.transaction(lane, work);
+    happens();
+    return made;
+  };
+  return new Proxy(store, {
+    get: (target, name: keyof Store) => {
+      if (name === 'transaction') return transaction;
+      const value = target[name];
+      return typeof value === 'function' ? (value as () => unknown).bind(target) : value;
+    },
+  });
+}
 
 /** Resolves when so many claimers stand in line and have found nothing. */
 async function standing(spine: Opened, count: number): Promise<void> {

@@ -28,7 +28,7 @@ const own = process.env['TEST_POSTGRES_URL'] ? null : await startPostgres({ dura
 const postgresUrl = own?.url ?? process.env['TEST_POSTGRES_URL'] ?? '';
 try {
   const sound = await onCopies(selectionsOf(chosen), async (copy, selection) => {
-    const { passed, output } = await runTests(copy.folder, postgresUrl, selection);
+    const { passed, output } = await runTests(copy.folder, postgresUrl, selection, false);
     if (!passed) say(`FAILS WITHOUT A BUG: ${selection.files.join(' ')}\n${output}`);
     return passed;
   });
@@ -43,11 +43,16 @@ try {
 }
 
 async function isSeen(copy: Copy, mutant: Mutant): Promise<boolean> {
-  const { seenBy, only } = mutant;
-  const selection = { files: seenBy, only: only === undefined ? [] : [only] };
-  const { passed } = await copy.plant(mutant, () => runTests(copy.folder, postgresUrl, selection));
-  say(passed ? `LIVES ${mutant.name}: ${mutant.means} (${mutant.file})` : `seen  ${mutant.name}`);
-  return !passed;
+  const { name, means, file, seenBy, only } = mutant;
+  const seen = await copy.plant(mutant, async () => {
+    for (const test of seenBy) {
+      const selection = { files: [test], only: only === undefined ? [] : [only] };
+      if (!(await runTests(copy.folder, postgresUrl, selection, true)).passed) return true;
+    }
+    return false;
+  });
+  say(seen ? `seen  ${name}` : `LIVES ${name}: ${means} (${file})`);
+  return seen;
 }
 
 /** Works through the list on as many copies as there are cores, and answers in the order of the list. */

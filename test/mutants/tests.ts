@@ -2,12 +2,15 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Mutant } from './mutant.ts';
 
 /** A planted bug may make a test wait for ever; that counts as seen. */
 const TEST_LIMIT_MS = 60_000;
 const RUN_LIMIT_MS = 180_000;
 const KEPT_OUTPUT_CHARS = 20_000;
+const FAILED_TEST = /^ *not ok /m;
 
 /** Which tests to run: files, and patterns of names when not all tests of them. */
 export interface Selection {
@@ -20,11 +23,20 @@ export interface Outcome {
   readonly output: string;
 }
 
-export async function runTests(folder: string, postgresUrl: string, selection: Selection): Promise<Outcome> {
+/** Where `stopAtFailure` is set, the first test that fails ends the run. */
+export async function runTests(
+  folder: string,
+  postgresUrl: string,
+  selection: Selection,
+  stopAtFailure: boolean,
+): Promise<Outcome> {
+  // What an ended run leaves behind goes with the copy.
+  const temp = join(folder, 'tmp');
+  await mkdir(temp, { recursive: true });
   const args = [
     '--test',
     '--test-concurrency=1',
-    '--test-reporter=dot',
+    '--test-reporter=tap',
     `--test-timeout=${TEST_LIMIT_MS}`,
     ...selection.only.map((pattern) => `--test-name-pattern=${pattern}`),
     ...selection.files,
@@ -32,13 +44,14 @@ export async function runTests(folder: string, postgresUrl: string, selection: S
   // A group of its own: servers that a broken test leaves behind end with it.
   const child = spawn(process.execPath, args, {
     cwd: folder,
-    env: { ...process.env, TEST_POSTGRES_URL: postgresUrl },
+    env: { ...process.env, TEST_POSTGRES_URL: postgresUrl, TMPDIR: temp },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
   let output = '';
   const keep = (chunk: Buffer): void => {
     output = (output + chunk.toString()).slice(-KEPT_OUTPUT_CHARS);
+    if (stopAtFailure && FAILED_TEST.test(output)) endGroup(child.pid);
   };
   child.stdout.on('data', keep);
   child.stderr.on('data', keep);

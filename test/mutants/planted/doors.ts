@@ -119,7 +119,7 @@ export const DOORS: readonly Mutant[] = [
     find: `return a.pos > b.pos || (a.pos === b.pos && a.ordinal > b.ordinal);`,
     replace: `return a.pos > b.pos || (a.pos === b.pos && a.ordinal > b.ordinal + 1);`,
     seenBy: ['test/contracts/spine-sqlite.test.ts'],
-    only: 'goes on where a reader left off',
+    only: 'goes on behind any event',
   },
   {
     name: 'events-twice-at-resume',

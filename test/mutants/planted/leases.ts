@@ -107,7 +107,7 @@ export const LEASES: readonly Mutant[] = [
     file: 'src/engine/leases.ts',
     find: `if (found.length > 0 && options.signal?.aborted && options.claimId === undefined) {`,
     replace: `if (found.length > 0 && options.signal?.aborted && options.claimId === '') {`,
-    seenBy: ['test/engine/claim-next.test.ts', 'test/engine/waiters.test.ts'],
+    seenBy: ['test/engine/claim-next.test.ts'],
   },
   {
     name: 'foreign-target-served',

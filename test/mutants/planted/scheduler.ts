@@ -9,7 +9,7 @@ export const SCHEDULER: readonly Mutant[] = [
     file: 'src/engine/after-run.ts',
     find: `const BAD: readonly RunStatus[] = ['error', 'timeout', 'crashed'];`,
     replace: `const BAD: readonly RunStatus[] = ['error'];`,
-    seenBy: ['test/engine/schedules.test.ts', 'test/engine/overlap.test.ts'],
+    seenBy: ['test/engine/holding.test.ts'],
   },
   {
     name: 'ladder-never-climbed',
@@ -124,7 +124,7 @@ export const SCHEDULER: readonly Mutant[] = [
     file: 'src/store/migrations/0003_scheduler.ts',
     find: `create unique index run_triggered_once`,
     replace: `create index run_triggered_once`,
-    seenBy: ['test/engine/chains.test.ts', 'test/store/schema.test.ts'],
+    seenBy: ['test/conformance/sqlite-memory.test.ts'],
   },
   {
     name: 'approved-twice',
@@ -189,6 +189,6 @@ export const SCHEDULER: readonly Mutant[] = [
     find: `    await endHold(tx, ledger.now, schedule);
 `,
     replace: ``,
-    seenBy: ['test/engine/schedules.test.ts'],
+    seenBy: ['test/engine/holding.test.ts'],
   },
 ];
