@@ -21,7 +21,7 @@ test('every command of the guide prints what the guide shows', async () => {
       printed += `${code}\n`;
       continue;
     }
-    const [, stdin, args = ''] = /^(?:echo '(.*)' \| )?spine (.*)$/.exec(command) ?? [];
+    const [, stdin, args = ''] = /^(?:echo '(.*)' \| )?npx spine (.*)$/.exec(command) ?? [];
     const given = words(args.replace(/(--lease-token) \S+/, `$1 ${lease}`));
     const ran = await spine(given, { env: envOf(server), ...(stdin !== undefined && { stdin }) });
     ({ code } = ran);

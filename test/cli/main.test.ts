@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
@@ -140,6 +140,22 @@ suite('with a server', () => {
     assert.equal(status, 0);
     assert.ok(existsSync(file));
     assert.match(stdout, /"messages": \[\n {4}"Backed up /);
+  });
+
+  test('backup and blobs get make the folder that they write into', async () => {
+    const copy = join(folder, 'new/and/newer/copy.db');
+    assert.equal(spine(['backup', copy, '--data-dir', server.dataDir]).status, 0);
+    assert.equal(statSync(join(folder, 'new')).mode & 0o077, 0);
+    assert.ok(existsSync(copy));
+    const none = spine(['backup', join(copy, 'below/a/file'), '--data-dir', server.dataDir]);
+    assert.equal(none.status, 1);
+    assert.match(none.stderr, /^spine: \S+ cannot be made \([^\n]+\n$/);
+
+    writeFileSync(join(folder, 'report.txt'), 'all good');
+    const { stdout } = spine(['blobs', 'put', join(folder, 'report.txt'), '--quiet'], envOf(server));
+    const file = join(folder, 'files/of/today/report.txt');
+    assert.equal(spine(['blobs', 'get', stdout.trim(), '--output', file], envOf(server)).status, 0);
+    assert.equal(readFileSync(file, 'utf8'), 'all good');
   });
 
   test('rebuild is refused while the server runs', () => {

@@ -48,7 +48,7 @@ test('every script of the guide to schedules prints what the guide shows', async
 });
 
 async function run(server: TestServer, command: string): Promise<string> {
-  const [, stdin, args = ''] = /^(?:echo '(.*)' \| )?spine (.*)$/.exec(command) ?? [];
+  const [, stdin, args = ''] = /^(?:echo '(.*)' \| )?npx spine (.*)$/.exec(command) ?? [];
   const { stdout, stderr } = await spine(words(args), {
     env: envOf(server),
     ...(stdin !== undefined && { stdin }),

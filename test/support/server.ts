@@ -238,7 +238,7 @@ function newToken(role: string): string {
 }
 
 /** Below the range that outgoing connections use: while a killed server is away, one of them could take its port. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(15_000, 32_000);
     if (await isFree(port)) return port;

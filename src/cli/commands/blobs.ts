@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, existsSync, renameSync, rmSync, statSync } from 'node:fs';
+import { createReadStream, existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { basename, dirname } from 'node:path';
 import type { BlobInfo, Download } from '../../client/index.ts';
 import type { Handler } from '../command.ts';
 import { CliError, EXIT, usage } from '../failure.ts';
@@ -100,6 +100,7 @@ async function toFile(session: Session, blob: Download, file: string): Promise<v
   const part = `${file}.part`;
   const bar = progressBar(session, 'Downloading', blob.size);
   const hash = createHash('sha256');
+  mkdirSync(dirname(file), { recursive: true });
   const handle = await open(part, 'w', 0o600);
   try {
     for await (const chunk of blob.body) {

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { eventually } from './scheduler/support.ts';
+import { freePort } from './support/server.ts';
+
+const REPO = join(import.meta.dirname, '..');
+const GUIDES = 'docs/guides';
+const PAGES = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'SKILL.md',
+  ...readdirSync(join(REPO, GUIDES))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `${GUIDES}/${name}`),
+];
+
+interface Block {
+  readonly language: string;
+  readonly text: string;
+}
+
+function blocksOf(page: string): Block[] {
+  const text = readFileSync(join(REPO, page), 'utf8');
+  return [...text.matchAll(/^```(\w*)\n([^]*?)^```$/gm)].map(([, language = '', inner = '']) => ({
+    language,
+    text: inner,
+  }));
+}
+
+/** The one block of a page that begins with these words. */
+function blockOf(page: string, beginning: string): string {
+  const found = blocksOf(page).filter(({ text }) => text.startsWith(beginning));
+  assert.equal(found.length, 1, `${page}: ${beginning}`);
+  return found[0]?.text ?? '';
+}
+
+const HERE = 'run below, in a fresh clone';
+
+/** How each block is shown to work: the test that runs it, or the reason why none does. */
+const SHOWN: Readonly<Record<string, readonly (readonly [beginning: RegExp, how: string])[]>> = {
+  'README.md': [
+    [/^npm ci && npm start\n/, HERE],
+    [/^Spine is ready at/, HERE],
+    [/^npx spine jobs claim/, HERE],
+    [/^DATABASE_URL=/, 'the database is the reader’s own; test/conformance runs servers on one'],
+    [/^npm ci && npm test\n/, 'it runs this test'],
+  ],
+  'CONTRIBUTING.md': [[/^npm ci\nnpm run check\nnpm test\n/, 'it is what CI runs, this test included']],
+  'SKILL.md': [[/^(# .*\n)?curl /, 'test/http/guide.test.ts']],
+  'docs/guides/http-api.md': [
+    [/^(HEAD_TOKEN=|export )/, 'test/http/guide.test.ts starts its own server, with its own tokens'],
+    [/^/, 'test/http/guide.test.ts'],
+  ],
+  'docs/guides/events.md': [
+    [/^import /, HERE],
+    [/^/, 'test/http/guide.test.ts'],
+  ],
+  'docs/guides/cli.md': [
+    [/^npx spine serve/, 'npm start runs the same, below'],
+    [/^\$ npx spine doctor\n/, 'it tells of the reader’s machine; test/cli/golden/doctor.txt'],
+    [/^\$ /, 'test/cli/guide.test.ts'],
+  ],
+  'docs/guides/scheduler.md': [
+    [/^select /, 'test/store/schema.test.ts reads the views'],
+    [/^/, 'test/cli/scheduler-guide.test.ts'],
+  ],
+  'docs/guides/workers.md': [[/^(export|import)/, HERE]],
+  'docs/guides/files-and-backups.md': [[/^npx spine (backup|rebuild)/, HERE]],
+  'docs/guides/gateway.md': [
+    [/^OPENCLAW_GATEWAY_URL=/, 'settings of the reader’s own gateway; test/gateway'],
+    [/^curl -s "\$SPINE_URL\/messages"/, 'test/scheduler/shell.test.ts'],
+  ],
+  'docs/guides/performance.md': [[/^(npm run bench|git worktree)/, 'it takes a quarter of an hour']],
+};
+
+test('every block of the pages is run by a test, or says why not', () => {
+  const strange = PAGES.flatMap((page) =>
+    blocksOf(page)
+      .filter(({ text }) => !SHOWN[page]?.some(([beginning]) => beginning.test(text)))
+      .map(({ text }) => `${page}: ${text.slice(0, 80)}`),
+  );
+  assert.deepEqual(strange, []);
+});
+
+test('no page tells to run a bare `spine`, which a clone does not have', () => {
+  const bare = PAGES.flatMap((page) =>
+    blocksOf(page)
+      .filter(({ language }) => ['bash', 'sh', 'console', 'text'].includes(language))
+      .flatMap(({ text }) => text.split('\n'))
+      .filter((line) => /^(\$ )?spine |\| spine /.test(line))
+      .map((line) => `${page}: ${line}`),
+  );
+  assert.deepEqual(bare, []);
+});
+
+/** What is tracked or new here, with the installed packages: a clone after `npm ci`, which needs the registry. */
+function cloned(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'spine-clone-'));
+  const list = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
+    cwd: REPO,
+    encoding: 'utf8',
+  });
+  for (const file of list
+    .trim()
+    .split('\n')
+    .filter((name) => existsSync(join(REPO, name))))
+    cpSync(join(REPO, file), join(folder, file));
+  symlinkSync(join(REPO, 'node_modules'), join(folder, 'node_modules'));
+  return folder;
+}
+
+test('what the pages print works in a fresh clone, one after another', async (t) => {
+  const clone = cloned();
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const env = {
+    // As outside of npm scripts: the system's own Node comes first.
+    PATH: (process.env['PATH'] ?? '')
+      .split(':')
+      .filter((part) => !part.includes('node_modules'))
+      .concat(dirname(process.execPath))
+      .join(':'),
+    HOME: clone,
+    SPINE_PORT: String(port),
+    npm_config_update_notifier: 'false',
+  };
+  const here = (script: string): string => script.replaceAll(':36725', `:${port}`);
+  const run = (script: string): string => {
+    const ran = spawnSync('bash', ['-euo', 'pipefail', '-c', here(script)], {
+      cwd: clone,
+      env,
+      encoding: 'utf8',
+    });
+    assert.equal(ran.status, 0, `${script}\n${ran.stdout}${ran.stderr}`);
+    return ran.stdout;
+  };
+  const started = new Set<ChildProcess>();
+  /** Runs until `end`; a group of its own, so that whatever it starts ends with it. */
+  const begin = (script: string): { output: () => string; end: () => Promise<void> } => {
+    const child = spawn('bash', ['-euo', 'pipefail', '-c', here(script)], {
+      cwd: clone,
+      env,
+      detached: true,
+    });
+    started.add(child);
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => (output += chunk));
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => (output += chunk));
+    const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
+    const end = async (): Promise<void> => {
+      if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGTERM');
+      await closed;
+      started.delete(child);
+    };
+    return { output: () => output, end };
+  };
+  t.after(() => {
+    for (const child of started) if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+    rmSync(clone, { recursive: true, force: true, maxRetries: 5 });
+  });
+  const says = (what: string, of: { output: () => string }, words: RegExp): Promise<true> =>
+    eventually(`${what} says ${words}`, 30_000, async () => (words.test(of.output()) ? true : null)).catch(
+      () => assert.fail(`${what} never said ${words}:\n${of.output()}`),
+    );
+
+  // What `npm ci` does beside installing.
+  run('npm run prepare');
+  const server = begin(blockOf('README.md', 'npm ci && npm start').replace('npm ci && ', 'exec '));
+  await says('the server', server, /Create a job/);
+  const [, curl = ''] = /^ {2}(curl .*)$/m.exec(blockOf('README.md', 'Spine is ready at')) ?? [];
+  const { head = '' } = JSON.parse(readFileSync(join(clone, 'data/tokens.json'), 'utf8')) as {
+    head?: string;
+  };
+  assert.match(run(curl.replace('9Hq3…', head)), /"no":1,/);
+  assert.match(
+    run(blockOf('README.md', 'npx spine jobs claim')),
+    /#1 completed \(done\)[^]*result +It's done/,
+  );
+  assert.match(run(`curl -s ${url}/skill.md`), /jobs\/claim/);
+  assert.match(run('npx openclaw-spine --version'), /^\d+\.\d+\.\d+\n$/);
+
+  const worker = begin(blockOf('docs/guides/workers.md', 'export SPINE_BASE_URL'));
+  await says('the producer', worker, /Job \S+ is queued/);
+  run('npx spine jobs wait 2 --timeout 20s');
+  await worker.end();
+  const follower = begin(`SPINE_BASE_URL=${url} SPINE_TOKEN=${head} node examples/events.mjs`);
+  await says('the follower', follower, /job\.created \S+[^]*job\.completed/);
+  await follower.end();
+  for (const [page, file] of [
+    ['docs/guides/events.md', 'examples/events.mjs'],
+    ['docs/guides/workers.md', 'examples/worker.mjs'],
+    ['docs/guides/workers.md', 'examples/enqueue.mjs'],
+  ] as const)
+    assert.ok(
+      blocksOf(page).some(({ text }) => text === readFileSync(join(REPO, file), 'utf8')),
+      file,
+    );
+
+  const backup = blockOf('docs/guides/files-and-backups.md', 'npx spine backup');
+  assert.match(run(backup), /^Backed up data\/spine\.db to backups\/spine-\S+\.db/);
+  await server.end();
+  assert.match(run(blockOf('docs/guides/files-and-backups.md', 'npx spine rebuild')), /2 jobs/);
+});
