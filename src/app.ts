@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { flushCompileCache } from 'node:module';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
@@ -91,6 +92,7 @@ async function openApp(config: Config, ports: Ports = {}): Promise<App> {
       store: storage.store,
       clock,
       ids,
+      place: `${hostname()}:${config.port === 0 ? ids.leaseToken() : config.port}`,
       settings: {
         leaseMs: config.leaseMs,
         maxAttempts: config.defaultMaxAttempts,

@@ -12,6 +12,7 @@ import {
   tokenWatch,
   waiterPoll,
 } from '../loops/keepers.ts';
+import { Adopter } from '../loops/adopter.ts';
 import { type Duty, Loop, type LoopStatus } from '../loops/loop.ts';
 import { notifier } from '../loops/notifier.ts';
 import { approver } from '../loops/approver.ts';
@@ -54,7 +55,13 @@ export function startDuties(options: DutyOptions): Duties {
   const sequencing = loop(sequencer(core));
   const postgres =
     core.store.dialect === 'postgres'
-      ? [sequencing, loop(clockSync(core)), loop(routingWatch(core)), loop(strayKeeper(core))]
+      ? [
+          sequencing,
+          loop(clockSync(core)),
+          loop(routingWatch(core)),
+          loop(strayKeeper(core)),
+          loop(new Adopter(core)),
+        ]
       : [];
   const loops = [
     // These come first: they tell the reaper how long nobody could be heard.

@@ -17,7 +17,9 @@ import type { WorkerClient, WorkerJobs } from '../client/worker.ts';
 import type { Actor, ClaimedJob as Claimed, Lanes } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
 import type { Job, JobDetails } from '../domain/job.ts';
-import type { Clock, Ids } from '../domain/ports.ts';
+import type { Clock } from '../domain/ports.ts';
+import type { Core } from '../engine/core.ts';
+import { claimName } from '../engine/server-name.ts';
 import type { Ending } from '../engine/engine.ts';
 import type { OpenEngine } from '../engine/open.ts';
 import { claimedJson } from '../http/contracts/spine-claims.ts';
@@ -30,15 +32,16 @@ export function embeddedClient(
   actor: Actor,
   lanes: Lanes | null = null,
 ): WorkerClient {
-  return { jobs: new EmbeddedJobs(engine, actor, lanes), platform: platformOf(clock, engine.core.ids) };
+  return { jobs: new EmbeddedJobs(engine, actor, lanes), platform: platformOf(clock, engine.core) };
 }
 
-function platformOf(clock: Clock, ids: Ids): Platform {
+function platformOf(clock: Clock, { ids, server }: Core): Platform {
   return {
     nowMs: () => clock.now(),
     after: (delayMs, task) => clock.after(delayMs, task),
     random: () => ids.fraction(),
-    randomId: () => ids.jobId(clock.now()),
+    // Its claims are named so: whoever takes over from this server knows them by it.
+    randomId: () => claimName(server, ids.jobId(clock.now())),
   };
 }
 

@@ -6,6 +6,7 @@ import type { Actor, Lanes } from '../domain/command.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { OpenEngine } from '../engine/open.ts';
 import { type Gateway, type GatewayOptions, openGateway } from '../gateway/gateway.ts';
+import { Adopter } from '../loops/adopter.ts';
 import { inheritedEnvironment } from '../runtime/environment.ts';
 import { EmbeddedWorker, type EmbeddedStatus } from '../worker/embedded.ts';
 import { GatewayRunner } from '../worker/gateway-runner.ts';
@@ -64,11 +65,15 @@ export async function startEmbeddedWorkers(options: EmbeddedWorkersOptions): Pro
   };
 }
 
-/** One server has a data folder to itself, so that whoever held a job before this start is gone. */
+/** One server has a data folder to itself: whoever held a job before this start is gone. Others look who is. */
 async function takeOverOrphans({ core }: OpenEngine): Promise<void> {
-  if (core.store.dialect !== 'sqlite') return;
-  const ids = await core.store.read.adoptable();
-  await Promise.all(ids.map((id) => core.perform({ kind: 'expire', id, actor: SYSTEM, orphaned: true })));
+  if (core.store.dialect === 'postgres') return void (await new Adopter(core).runOnce());
+  const runs = await core.store.read.adoptable();
+  await Promise.all(
+    runs.map(({ id, leaseToken }) =>
+      core.perform({ kind: 'expire', id, leaseToken, actor: SYSTEM, orphaned: true }),
+    ),
+  );
 }
 
 function openGateways({ config, clock, open = openGateway }: EmbeddedWorkersOptions): Gateway[] {

@@ -90,6 +90,8 @@ export interface Expire extends OnJob {
   readonly kind: 'expire';
   /** Its holder is known to be gone, however long its lease would have lasted. */
   readonly orphaned?: true;
+  /** The lease that was judged: one that was given out since is left alone. */
+  readonly leaseToken?: string;
 }
 export interface TimeOut extends OnJob {
   readonly kind: 'timeout';

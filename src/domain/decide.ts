@@ -116,6 +116,7 @@ function note(job: Job, command: Note): Decision {
 
 function expire(job: Job, command: Expire, now: number): Decision {
   if (job.state !== 'running' || job.leaseUntil === null) return unchanged(job);
+  if (command.leaseToken !== undefined && command.leaseToken !== job.leaseToken) return unchanged(job);
   if (job.leaseUntil > now && !command.orphaned) return unchanged(job);
   if (job.leasePolicy === 'adopt') return handOver(job, command, now);
   const next = { ...job };

@@ -9,6 +9,7 @@ import type { JobType, Routing, Store } from '../store/store.ts';
 import { Flusher } from './flusher.ts';
 import type { Effects, OutboxPolicy } from './ledger.ts';
 import { FeedWatch } from './feed-watch.ts';
+import { serverName } from './server-name.ts';
 import { Strays } from './strays.ts';
 import { SteadyTime } from './steady-time.ts';
 import { TokenCache } from './token-cache.ts';
@@ -37,6 +38,8 @@ export interface EngineOptions {
   readonly settings: EngineSettings;
   readonly scheduling?: SchedulingSettings;
   readonly outbox?: OutboxPolicy;
+  /** Where this server stands: no other can be there at the same time. */
+  readonly place?: string;
 }
 
 /** Loops subscribe to these; a hint that is lost only costs time. */
@@ -69,6 +72,8 @@ export const BEAT_MS = 1_000;
 export class Core {
   readonly store: Store;
   readonly ids: Ids;
+  /** This server among those that share the store. */
+  readonly server: string;
   readonly schemas = new Schemas();
   readonly settings: EngineSettings;
   readonly scheduling: SchedulingSettings;
@@ -96,6 +101,7 @@ export class Core {
   constructor(options: EngineOptions) {
     this.store = options.store;
     this.ids = options.ids;
+    this.server = serverName(options.place ?? 'here', options.ids.jobId(options.clock.now()));
     this.settings = options.settings;
     this.scheduling = options.scheduling ?? NO_SCHEDULING;
     this.#clock = options.clock;

@@ -14,13 +14,15 @@ const GAP_MS = 2 * BEAT_MS;
 const LOOK_MS = 100;
 const LATE_MS = 50;
 const SOON_MS = 20;
+/** Whoever could not be heard tries again all the time: a downtime is not waited for as long again. */
+const LONGEST_ABSENCE_MS = 15_000;
 /** Stalls that follow one another put the reaper off for no longer than this. */
 const PATIENCE_MS = 10_000;
 
 /**
  * A lease that ran out while nobody could be heard is not the worker's fault. After such a time, whether no server was
- * there or this one stood still, nothing is reaped for as long as it lasted, one lease at most, so that holders are
- * heard first.
+ * there or this one stood still, nothing is reaped for as long as it lasted, within bounds, so that holders are heard
+ * first.
  */
 export class Reaper implements Duty {
   readonly name = 'reaper';
@@ -63,12 +65,15 @@ export class Reaper implements Duty {
       everyMs: BEAT_MS,
       runOnce: async () => {
         const now = this.#core.now();
-        const lastBeat = await this.#core.flusher.transact(SYSTEM, async (tx) => tx.beat(ALIVE, now));
+        const lastBeat = await this.#core.flusher.transact(SYSTEM, async (tx) => {
+          if (this.#core.store.dialect === 'postgres') await tx.beat(this.#core.server, now);
+          return tx.beat(ALIVE, now);
+        });
         const gapMs = lastBeat === null ? 0 : now - lastBeat;
         const hasJustStarted = this.#pulseAt === -Infinity;
         this.#pulseAt = now;
         if (gapMs > GAP_MS || hasJustStarted)
-          this.#absentUntil = now + Math.min(gapMs, this.#core.settings.leaseMs);
+          this.#absentUntil = now + Math.min(gapMs, this.#core.settings.leaseMs, LONGEST_ABSENCE_MS);
         await this.#afterStep(now);
         return { done: 1, more: false };
       },

@@ -147,6 +147,7 @@ export interface Tx extends SchedulingTx {
 
   // Housekeeping
   beat(name: string, at: number): MaybePromise<number | null>;
+  forgetServers(before: number): MaybePromise<number>;
   setMeta(name: string, value: string): MaybePromise<void>;
   claimOutbox(now: number, limit: number, leaseMs: number): MaybePromise<OutboxRow[]>;
   deleteOutbox(no: number): MaybePromise<void>;

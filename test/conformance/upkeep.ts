@@ -47,6 +47,7 @@ const VERBS: Record<keyof Tx, true> = {
   routingRevision: true,
   saveType: true,
   beat: true,
+  forgetServers: true,
   setMeta: true,
   addToken: true,
   revokeToken: true,
@@ -184,6 +185,23 @@ export function upkeepTopics(each: Each): void {
     assert.equal(await within(spine, async (tx) => tx.beat('server', 150)), 200);
     assert.equal(await spine.store.read.aliveAt('server'), 200);
     assert.equal(await spine.store.read.aliveAt('nobody'), null);
+  });
+
+  each('knows every server that beat lately, and forgets those of long ago', async (spine) => {
+    await within(spine, async (tx) => {
+      for (const [name, at] of [
+        ['server', 100],
+        ['a', 100],
+        ['b', 300],
+      ] as const)
+        await tx.beat(name, at);
+    });
+    assert.equal(await within(spine, async (tx) => tx.forgetServers(200)), 1);
+    const left = (await spine.store.read.servers()).toSorted((a, b) => a.beatAt - b.beatAt);
+    assert.deepEqual(left, [
+      { name: 'server', beatAt: 100 },
+      { name: 'b', beatAt: 300 },
+    ]);
   });
 
   each('keeps named facts and blobs', async (spine) => {

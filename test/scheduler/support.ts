@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startServer, type TestServer } from '../support/server.ts';
 import { type StandIn, startStandIn } from '../support/gateway/stand-in.ts';
 
-const GATEWAY_TOKEN = 'token-of-the-stand-in';
+export const GATEWAY_TOKEN = 'token-of-the-stand-in';
 
 export interface ScheduleBody {
   readonly id: string;

@@ -30,6 +30,8 @@ export interface OpenOptions {
   readonly lanes?: number;
   /** Where the installation's clock can be set beside the one that tells lengths. */
   readonly time?: TimeSource;
+  /** Where the server stands among others. */
+  readonly server?: string;
   /** Puts something between the engine and its store, to inject a fault. */
   readonly wrap?: (store: Store) => Store;
 }
@@ -184,6 +186,7 @@ export function engineOn(store: Store, clock: TestClock, options: OpenOptions = 
     settings: { ...SETTINGS, ...options.settings },
     ...(options.outbox && { outbox: options.outbox }),
     ...(options.time && { time: options.time }),
+    ...(options.server && { place: options.server }),
   });
 }
 

@@ -2,7 +2,7 @@
 
 import type { FailureCause, Settlement, State } from '../../domain/job.ts';
 import type { RunKind, RunNote } from '../../domain/schedule.ts';
-import type { PastRun, Run, RunActivity, RunFilter, RunRecord } from '../types/scheduling.ts';
+import type { AdoptableRun, PastRun, Run, RunActivity, RunFilter, RunRecord } from '../types/scheduling.ts';
 import { type KeyQuery, perDialect, type Row, type Shape, type Sql, type Value } from './driver.ts';
 import { firstClaimAt } from './event-row.ts';
 import { JOB_COLUMNS, JOB_WIDTH, jobFrom } from './job-row.ts';
@@ -221,7 +221,14 @@ export async function runs(sql: Sql, filter: RunFilter): Promise<RunRecord[]> {
 }
 
 /** Running jobs whose work may go on without their holder. */
-export async function adoptable(sql: Sql): Promise<string[]> {
-  const text = "select id from job where state = 'running' and lease_policy = 'adopt' order by no";
-  return (await sql.all(text, [])).map((row) => row[0] as string);
+export async function adoptable(sql: Sql): Promise<AdoptableRun[]> {
+  const text = `
+    select id, lease_token, claim_id, target from job
+    where state = 'running' and lease_policy = 'adopt' order by no`;
+  return (await sql.all(text, [])).map((row) => ({
+    id: row[0] as string,
+    leaseToken: row[1] as string,
+    claimId: row[2] as string | null,
+    target: row[3] as string,
+  }));
 }

@@ -6,6 +6,7 @@ import type { Sql } from './driver.ts';
 import * as mail from './mail.ts';
 import * as runs from './runs.ts';
 import * as schedules from './schedules.ts';
+import * as upkeep from './upkeep.ts';
 
 export function schedulingOver(sql: Sql): SchedulingTx {
   return {
@@ -67,6 +68,7 @@ export function schedulingReads(sql: Sql): SchedulingReads {
     endedRuns: (limit) => runs.endedRuns(sql, limit),
     runHistory: (scheduleId, limit) => runs.runHistory(sql, scheduleId, limit),
     adoptable: () => runs.adoptable(sql),
+    servers: () => upkeep.servers(sql),
     approvals: (filter) => approvals.approvals(sql, filter),
     approval: (jobNo) => approvals.approval(sql, jobNo),
     approvalsByNo: (jobNos) => approvals.approvalsByNo(sql, jobNos),

@@ -61,6 +61,7 @@ export function transactionOver(sql: Sql, own: OwnVerbs): Tx {
     addAudit: (entry) => tokens.addAudit(sql, entry),
     dropOldAudit: (before, limit) => tokens.dropOldAudit(sql, before, limit),
     beat: (name, at) => upkeep.beat(sql, name, at),
+    forgetServers: (before) => upkeep.forgetServers(sql, before),
     setMeta: (name, value) => upkeep.setMeta(sql, name, value),
     claimOutbox: (now, limit, leaseMs) => events.claimOutbox(sql, now, limit, leaseMs),
     deleteOutbox: (no) => upkeep.deleteOutbox(sql, no),

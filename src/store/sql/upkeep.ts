@@ -84,6 +84,15 @@ export async function beat(sql: Sql, name: string, at: number): Promise<number |
   return row === undefined ? null : (row[0] as number);
 }
 
+export async function servers(sql: Sql): Promise<{ name: string; beatAt: number }[]> {
+  const rows = await sql.all('select name, beat_at from alive', []);
+  return rows.map((row) => ({ name: row[0] as string, beatAt: row[1] as number }));
+}
+
+export function forgetServers(sql: Sql, before: number) {
+  return sql.run("delete from alive where name <> 'server' and beat_at < $1", [before]);
+}
+
 export async function setMeta(sql: Sql, name: string, value: string): Promise<void> {
   await sql.run(
     'insert into meta (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value',

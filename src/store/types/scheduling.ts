@@ -202,6 +202,13 @@ export interface SchedulingTx {
   endMessage(no: number, status: Message['status'], error: string | null, at: number): MaybePromise<void>;
 }
 
+export interface AdoptableRun {
+  readonly id: string;
+  readonly leaseToken: string;
+  readonly claimId: string | null;
+  readonly target: string;
+}
+
 export interface SchedulingReads {
   /** By id or by an unambiguous beginning of one; the schedules that fit. */
   schedulesByPrefix(prefix: string, limit: number): MaybePromise<Schedule[]>;
@@ -236,5 +243,7 @@ export interface SchedulingReads {
   messages(filter: MessageFilter): MaybePromise<Message[]>;
   scheduleEdges(): MaybePromise<ScheduleEdge[]>;
   /** Running jobs that would go on elsewhere without their holder. */
-  adoptable(): MaybePromise<string[]>;
+  adoptable(): MaybePromise<AdoptableRun[]>;
+  /** Every server that beat lately, and when it last did. */
+  servers(): MaybePromise<{ name: string; beatAt: number }[]>;
 }
