@@ -192,6 +192,7 @@ async function listen(parts: Parts): Promise<FastifyInstance> {
     bodyLimitBytes: config.bodyLimitBytes,
     blobLimitBytes: config.blobLimitBytes,
     answerRoomBytes: config.answerRoomBytes,
+    connections: config,
     blobStore,
     callLimits: callLimitsOf(config),
     // Half of the connections are left to those who look something up for a heartbeat or a claim.

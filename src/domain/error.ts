@@ -75,6 +75,12 @@ export const ERRORS = {
     message: 'The body is larger than the limit.',
     hint: 'Send less, or raise SPINE_BODY_LIMIT_BYTES or SPINE_BLOB_LIMIT_BYTES.',
   },
+  too_slow: {
+    status: 408,
+    retryable: true,
+    message: 'The request took too long to come in.',
+    hint: 'Send it faster, or raise SPINE_HEADERS_TIMEOUT_MS or SPINE_REQUEST_TIMEOUT_MS.',
+  },
   unsupported_media_type: {
     status: 415,
     retryable: false,

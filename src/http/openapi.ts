@@ -14,15 +14,16 @@ type Json = Record<string, unknown>;
 const EVERYWHERE: readonly ErrorCode[] = [
   'bad_request',
   'bad_host',
+  'overloaded',
   'bad_origin',
   'unsupported_media_type',
   'internal',
   'store_unavailable',
   'shutting_down',
 ];
-const WITH_BODY: readonly ErrorCode[] = ['bad_json', 'too_large'];
+const WITH_BODY: readonly ErrorCode[] = ['bad_json', 'too_large', 'too_slow'];
 const WITH_TOKEN: readonly ErrorCode[] = ['unauthorized', 'rate_limited'];
-const WRITING: readonly ErrorCode[] = ['overloaded', 'disk_full', 'outcome_unknown'];
+const WRITING: readonly ErrorCode[] = ['disk_full', 'outcome_unknown'];
 
 const NAMED = new Map<object, string>(
   Object.entries({

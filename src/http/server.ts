@@ -12,6 +12,7 @@ import { type Credential, gateOf } from './auth.ts';
 import { LARGE_BYTES, parseBody, parseLargeBody } from './body.ts';
 import { blobDoor } from './contracts/spine-blobs.ts';
 import { describeSpine, spineRoutes, spineRows } from './contracts/spine.ts';
+import { type Admission, admitConnections, type ConnectionLimits, connectionOptions } from './connections.ts';
 import { asSpineError, errorAnswer } from './errors.ts';
 import { EventStreams } from './events/streams.ts';
 import { CallLimits, type CallLimitSettings } from './limits/call-limits.ts';
@@ -19,6 +20,7 @@ import { Turns } from './limits/turns.ts';
 import { LoopDelay } from './loop-delay.ts';
 import type { Gauges, Parts, ShownSetting, Unready } from './parts.ts';
 import { NO_ROUTE, RequestCounts } from './request-counts.ts';
+import { isUnderWay, readPast } from './rest-of-body.ts';
 import { mount } from './routes.ts';
 import { guard, SECURITY_HEADERS } from './security.ts';
 import { answerBrokenRequest, methodsOf } from './unrouted.ts';
@@ -47,6 +49,7 @@ export interface ServerOptions {
   readonly gauges: () => Gauges;
   /** Every setting in force, with secrets masked. */
   readonly settings: () => readonly ShownSetting[];
+  readonly connections: ConnectionLimits;
   readonly log: ServerLog;
 }
 
@@ -54,33 +57,33 @@ export interface ServerLog {
   error(message: string, facts: Readonly<Record<string, unknown>>): void;
 }
 
-/** A slow upload gets this long for all of it; a stalled one ends here. */
-const REQUEST_TIMEOUT_MS = 300_000;
 const MAX_PARAM_CHARS = 500;
 
 export function buildServer(options: ServerOptions): FastifyInstance {
   const { engine, log } = options;
   const requestId = requestIds(engine.now());
   const parts = partsOf(options);
-  const { counts } = parts;
+  const refuse = refusing(parts, log);
   const app = Fastify({
     logger: false,
     bodyLimit: options.bodyLimitBytes,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout: options.connections.requestTimeoutMs,
+    keepAliveTimeout: options.connections.keepAliveMs,
+    http: connectionOptions(options.connections),
     // A server that stops refuses work itself, in its own words.
     return503OnClosing: false,
     genReqId: requestId,
     routerOptions: { maxParamLength: MAX_PARAM_CHARS },
-    frameworkErrors: (error, request, reply) => answerError(error, request, reply, log, counts),
+    frameworkErrors: refuse,
     clientErrorHandler: answerBrokenRequest,
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
   });
   // Fastify wants every property of a request to be there from the start, to keep its shape.
   app.decorateRequest('bodyHash', '');
   app.decorateRequest('actor');
-  addGuard(app, options.allowedHosts);
+  addGuard(app, options.allowedHosts, admitConnections(app.server, options.connections));
   addParser(app);
-  app.setErrorHandler((error, request, reply) => answerError(error, request, reply, log, counts));
+  app.setErrorHandler(refuse);
   // Streams never end by themselves, and closing waits for every answer to end.
   app.addHook('preClose', async () => {
     parts.streams.close();
@@ -122,12 +125,15 @@ function requestIds(startedAt: number): () => string {
   return () => `${prefix}-${(++count).toString(36)}`;
 }
 
-function addGuard(app: FastifyInstance, allowedHosts: readonly string[]): void {
+function addGuard(app: FastifyInstance, allowedHosts: readonly string[], admitted: Admission): void {
   const problemWith = guard(allowedHosts);
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(SECURITY_HEADERS);
     const { method, headers, socket } = request.raw;
-    done(problemWith({ method: method ?? '', headers, localAddress: socket.localAddress }) ?? undefined);
+    const tooMany = admitted(request);
+    if (tooMany !== null) reply.header('connection', 'close');
+    const arrival = { method: method ?? '', headers, localAddress: socket.localAddress };
+    done(tooMany ?? problemWith(arrival) ?? undefined);
   });
 }
 
@@ -158,31 +164,47 @@ function bodyHash(request: FastifyRequest, bytes: Buffer): string {
   return hash('sha256', Buffer.concat([route, bytes]), 'hex');
 }
 
-function answerError(
-  error: unknown,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  log: ServerLog,
-  counts: RequestCounts,
-): void {
-  const refusal = asSpineError(error);
-  const { status, headers, body } = errorAnswer(refusal, request.id);
-  const { url } = request.routeOptions;
-  counts.of(url === undefined ? NO_ROUTE : request.method, url ?? NO_ROUTE)(status);
-  if (refusal.code === 'internal') {
-    log.error('A request failed unexpectedly', {
-      requestId: request.id,
-      method: request.method,
-      // The query may hold what a caller believed to be a secret place.
-      path: request.url.split('?')[0],
-      error: refusal.cause ?? refusal,
-    });
-  }
-  void reply
-    .code(status)
-    .headers(headers)
-    .header('content-type', 'application/json; charset=utf-8')
-    .send(JSON.stringify(body));
+type Refuse = (error: unknown, request: FastifyRequest, reply: FastifyReply) => void;
+
+function refusing({ counts, clock }: Parts, log: ServerLog): Refuse {
+  return (error, request, reply) => {
+    const refusal = asSpineError(error);
+    const { status, headers, body } = errorAnswer(refusal, request.id);
+    const { url } = request.routeOptions;
+    counts.of(url === undefined ? NO_ROUTE : request.method, url ?? NO_ROUTE)(status);
+    if (refusal.code === 'internal') logUnexpected(refusal, request, log);
+    const send = (): void =>
+      void reply
+        .code(status)
+        .headers(headers)
+        .header('content-type', 'application/json; charset=utf-8')
+        .send(JSON.stringify(body));
+    sendBesideBody(request, reply, clock, send);
+  };
+}
+
+/**
+ * A refusal may come before all of the request. It is sent at once and the rest is read past, or the caller could find
+ * the connection closed while it writes; where the connection ends with the answer, the rest comes first.
+ */
+function sendBesideBody(request: FastifyRequest, reply: FastifyReply, clock: Clock, send: () => void): void {
+  const { raw } = request;
+  if (!isUnderWay(raw)) return send();
+  if (!reply.raw.shouldKeepAlive) return readPast(raw, clock, send);
+  // The framework would end the connection after a body that is too long.
+  reply.removeHeader('connection');
+  send();
+  readPast(raw, clock);
+}
+
+function logUnexpected(refusal: SpineError, request: FastifyRequest, log: ServerLog): void {
+  log.error('A request failed unexpectedly', {
+    requestId: request.id,
+    method: request.method,
+    // The query may hold what a caller believed to be a secret place.
+    path: request.url.split('?')[0],
+    error: refusal.cause ?? refusal,
+  });
 }
 
 function addNotFound(app: FastifyInstance): void {

@@ -16,18 +16,24 @@ export function methodsOf(routes: readonly { method: string; path: string }[]): 
   };
 }
 
-/** Node has no request to answer when it could not read one, so the answer is written by hand. */
+/** What became of a request that could not be read, by the code that Node gives it. */
+const BROKEN: Readonly<Record<string, { code: ErrorCode; message: string }>> = {
+  HPE_HEADER_OVERFLOW: { code: 'too_large', message: 'The head of the request is too long.' },
+  ERR_HTTP_REQUEST_TIMEOUT: { code: 'too_slow', message: 'The request took too long to come in.' },
+};
+const NO_HTTP = { code: 'bad_request', message: 'The request could not be read as HTTP.' } as const;
+
+/** Node has no request to answer when it could not read one, so the answer is written by hand. Then the connection ends. */
 export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
     return;
   }
-  const code: ErrorCode = error.code === 'HPE_HEADER_OVERFLOW' ? 'too_large' : 'bad_request';
-  const { body } = errorAnswer(
-    new SpineError(code, {}, { message: 'The request could not be read as HTTP.' }),
-    '',
-  );
+  const { code, message } = BROKEN[error.code ?? ''] ?? NO_HTTP;
+  const { body } = errorAnswer(new SpineError(code, {}, { message }), '');
   const text = JSON.stringify(body);
   const head = `HTTP/1.1 ${ERRORS[code].status} ${code}\r\nConnection: close\r\nContent-Type: application/json\r\n`;
-  socket.end(`${head}Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
+  socket.write(`${head}Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
+  // Without waiting for the other side, which may never hang up.
+  socket.destroySoon();
 }

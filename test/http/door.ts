@@ -63,6 +63,12 @@ export async function openDoor(
     bodyLimitBytes: 1_048_576,
     blobLimitBytes: 1_048_576,
     answerRoomBytes: 33_554_432,
+    connections: {
+      maxConnections: 10_000,
+      headersTimeoutMs: 10_000,
+      requestTimeoutMs: 300_000,
+      keepAliveMs: 72_000,
+    },
     blobStore,
     callLimits: callLimitsOf(loadConfig({})),
     readsAtOnce: 1,

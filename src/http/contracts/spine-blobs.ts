@@ -1,12 +1,10 @@
 /** Files at the Spine door: streamed in with a limit, streamed out as attachments. */
 
-import type { IncomingMessage } from 'node:http';
 import multipart, { type MultipartFile } from '@fastify/multipart';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { contentDisposition, displayName } from '../../blobs/filename.ts';
 import { SpineError } from '../../domain/error.ts';
 import { LIMITS } from '../../domain/limits.ts';
-import type { Clock } from '../../domain/ports.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { Artifacts, Bytes, Stored } from '../answers.ts';
 import type { Parts } from '../parts.ts';
@@ -17,10 +15,6 @@ import { jobId } from './spine-jobs.ts';
 import { leaseHeader } from './spine-leases.ts';
 
 const UNKNOWN_TYPE = 'application/octet-stream';
-
-/** How much of a refused upload is read past before it is answered, and for how long. */
-const PAST_BYTES = 16 * 1_048_576;
-const PAST_MS = 2_000;
 const UPLOADING = ['missing_file'] as const;
 
 export const blobRows: readonly Row[] = [
@@ -112,37 +106,16 @@ export function blobDoor(parts: Parts): (app: FastifyInstance) => Promise<void> 
 type BlobRecord = Parameters<Engine['blobs']['save']>[1];
 
 async function upload(
-  { request, reply, parts }: Call,
+  { request, parts }: Call,
   save: (record: BlobRecord) => Promise<unknown>,
 ): Promise<object> {
   try {
     return await store(parts, request, save);
   } catch (error) {
-    // The rest of a refused upload is read past, or the caller would never get to read why;
-    // then the connection ends, because nobody knows where its next request would begin.
+    // Nobody reads the rest as a form any more: it is read past with the answer.
     request.raw.unpipe();
-    await readPast(request.raw, parts.clock);
-    reply.header('connection', 'close');
     throw error;
   }
-}
-
-/** Whoever still writes when the connection ends may not see the answer, so most are let finish; nobody has for ever. */
-function readPast(body: IncomingMessage, clock: Clock): Promise<void> {
-  return new Promise((resolve) => {
-    let left = PAST_BYTES;
-    const done = (): void => {
-      cancel();
-      resolve();
-    };
-    const cancel = clock.after(PAST_MS, done);
-    body.on('data', (chunk: Buffer) => {
-      left -= chunk.length;
-      if (left < 0) done();
-    });
-    body.once('end', done).once('close', done).resume();
-    if (body.readableEnded || body.destroyed) done();
-  });
 }
 
 /** Bytes whose record is refused are not kept. */
