@@ -4,6 +4,7 @@ import { childDraft, type ParentFacts } from '../domain/child-job.ts';
 import type { Actor, Gate } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
 import { type Job, rootOf } from '../domain/job.ts';
+import { mayTouch } from '../domain/lease.ts';
 import { APPROVAL_TIMEOUT_S } from '../domain/schedule-fields.ts';
 import type { Core } from './core.ts';
 import type { JobDraft } from './engine.ts';
@@ -21,7 +22,7 @@ export async function withinParents(
     const place = drafts.length > 1 ? `jobs[${i}].` : '';
     const { parentId } = draft;
     if (parentId === undefined) throw new SpineError('forbidden', { why: 'only children of a job you hold' });
-    const parent = parents.get(parentId) ?? (await factsOf(core, parentId, place));
+    const parent = parents.get(parentId) ?? (await factsOf(core, actor, parentId, place));
     parents.set(parentId, parent);
     judged.push(await withinParent(core, actor, draft, parent, place));
   }
@@ -60,10 +61,10 @@ async function unknownType(core: Core, { type }: JobDraft) {
   };
 }
 
-async function factsOf(core: Core, parentId: string, place: string): Promise<ParentFacts> {
+async function factsOf(core: Core, actor: Actor, parentId: string, place: string): Promise<ParentFacts> {
   const { read } = core.store;
   const job = await read.jobById(parentId);
-  if (job === null) {
+  if (job === null || !mayTouch(actor, job)) {
     const field = `${place}parentId`;
     throw new SpineError('bad_request', { field, problem: `${field} names no job` });
   }

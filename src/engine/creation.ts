@@ -1,10 +1,18 @@
 /** Turns create commands into rows: keys, dependencies, parents and limits are judged against what the flush has locked. */
 
 import { admit, dependencyMet } from '../domain/admit.ts';
-import type { Create, CreateAnswer, Dependency, DependencyOn, Gate, NewJob } from '../domain/command.ts';
+import type {
+  Actor,
+  Create,
+  CreateAnswer,
+  Dependency,
+  DependencyOn,
+  Gate,
+  NewJob,
+} from '../domain/command.ts';
 import { type Refusal, refuse } from '../domain/error.ts';
 import { isFinal, type Job, OPEN, rootOf, SETTLED, UNTOUCHED } from '../domain/job.ts';
-import { serves } from '../domain/lease.ts';
+import { mayTouch, serves } from '../domain/lease.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { wentOn } from '../domain/retry.ts';
 import type { NewRow, Tx } from '../store/store.ts';
@@ -107,7 +115,7 @@ export class CreationDesk {
     const edges: Edge[] = [];
     let skipped = false;
     for (const [i, dependency] of job.after.entries()) {
-      const judged = await this.#judge(dependency);
+      const judged = await this.#judge(command.actor, parent, dependency);
       if (judged === null) return refuse('bad_request', badField(`${place}after[${i}]`));
       if (edges.some((edge) => edge.parentNo === judged.parentNo)) continue;
       edges.push({ parentNo: judged.parentNo, on: dependency.on, met: judged.ended });
@@ -129,7 +137,8 @@ export class CreationDesk {
     if (job.parentId === null) return null;
     const { actor } = command;
     const parent = this.#ledger.find(job.parentId);
-    if (parent === null) return refuse('bad_request', badField(`${place}parentId`));
+    if (parent === null || !mayTouch(actor, parent))
+      return refuse('bad_request', badField(`${place}parentId`));
     if (actor.role === 'worker' || actor.role === 'run') {
       if (parent.state !== 'running' || parent.claimedBy !== actor.name)
         return refuse('not_owner', { claimedBy: parent.claimedBy });
@@ -156,9 +165,14 @@ export class CreationDesk {
   }
 
   /** How a dependency stands: its lineage has ended one way or the other, or it is still to be waited for. */
-  async #judge(dependency: Dependency): Promise<{ parentNo: number; ended: boolean; met: boolean } | null> {
+  async #judge(
+    actor: Actor,
+    own: Job | null,
+    dependency: Dependency,
+  ): Promise<{ parentNo: number; ended: boolean; met: boolean } | null> {
     const parent = this.#ledger.find(dependency.id);
-    if (parent === null) return null;
+    // What the caller may not see is answered like what is not there, or it could be asked how it ended.
+    if (parent === null || !(mayTouch(actor, parent) || isSibling(actor, own, parent))) return null;
     const last =
       wentOn(parent) || parent.rootNo !== null
         ? ((await this.#tx.lastOfLineage(rootOf(parent))) ?? parent)
@@ -201,6 +215,11 @@ export class CreationDesk {
     });
     if (rows.length > 0) await this.#tx.rememberIdempotent(rows);
   }
+}
+
+/** The children of one job may wait for each other. */
+function isSibling(actor: Actor, own: Job | null, other: Job): boolean {
+  return own !== null && other.parentNo === own.no && serves(actor, other.target);
 }
 
 function badField(field: string): { field: string; problem: string } {

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { Client } from 'pg';
 import { until } from '../support/clock.ts';
 import { type Job, SETTLED, type State } from '../../src/domain/job.ts';
+import type { Actor } from '../../src/domain/command.ts';
 import {
+  claimed,
   claimNext,
   create,
   DIALECTS,
@@ -18,6 +20,7 @@ import {
   runTimers,
   settleAll,
   stateOf,
+  worker,
 } from '../support/engines.ts';
 
 const ENDS: Record<'done' | 'failed' | 'dead' | 'cancelled', (spine: Opened, job: Job) => Promise<unknown>> =
@@ -35,6 +38,37 @@ const MEETS: Record<'success' | 'failure' | 'complete', readonly string[]> = {
 };
 
 onEvery(DIALECTS, (each) => {
+  each('takes a job that the caller may not see for one that is not there', async (spine) => {
+    const { engine } = spine;
+    const secret = await create(spine, { target: 'secret' });
+    await finished(spine, secret);
+    const holder = worker('w', ['any']);
+    const own = await claimed(spine, await create(spine), holder);
+    const other = await claimed(spine, await create(spine), holder);
+    const run: Actor = {
+      name: 'w',
+      role: 'run',
+      targets: ['any'],
+      onlyJob: own.id,
+      leaseToken: own.leaseToken ?? '',
+    };
+    const after = (by: Actor, id: string) =>
+      engine.jobs.create(by, [{ target: 'any', parentId: own.id, after: [{ job: id }] }]);
+    const answers = [secret.id, 'nobody'].map(async (id) => refused(after(holder, id)));
+    for (const { code, details } of await Promise.all([...answers, refused(after(run, other.id))]))
+      assert.deepEqual(
+        [code, details],
+        ['bad_request', { field: 'after[0]', problem: 'after[0] names no job' }],
+      );
+    // Its own work, and what that makes, it may wait for.
+    const [first] = (await after(run, own.id)).jobs;
+    assert.equal((await after(run, first?.id ?? '')).jobs[0]?.state, 'blocked');
+    assert.equal((await after(holder, other.id)).jobs[0]?.state, 'blocked');
+    assert.equal((await after(HEAD, secret.id)).jobs[0]?.state, 'queued');
+    const below = await refused(engine.jobs.create(holder, [{ target: 'any', parentId: secret.id }]));
+    assert.deepEqual(below.details, { field: 'parentId', problem: 'parentId names no job' });
+  });
+
   each('runs a dependent after the end it asked for, and skips it after another', async (spine) => {
     for (const [end, go] of Object.entries(ENDS)) {
       const parent = await create(spine, { maxAttempts: end === 'dead' ? 1 : 5 });

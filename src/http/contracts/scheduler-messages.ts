@@ -64,14 +64,19 @@ export const messageRows: readonly Row[] = [
     answer: Message,
     errors: ['not_found'],
     handle: async (call) => {
-      const { engine, actor, params } = call;
+      const { engine, params } = call;
       const message = await engine.messages.get(params['id'] ?? '');
-      const own = actor.onlyJob === undefined ? null : await engine.jobs.get(actor, actor.onlyJob);
-      if (own !== null && own.no !== message.jobNo) throw new SpineError('not_found', { id: message.id });
+      if (!(await mayRead(call, message.jobNo))) throw new SpineError('not_found', { id: message.id });
       return messageView(message);
     },
   }),
 ];
+
+/** A run reads what it wrote. Of the others those who see all targets: a message is addressed to none. */
+async function mayRead({ engine, actor }: Call, jobNo: number | null): Promise<boolean> {
+  if (actor.onlyJob === undefined) return actor.targets === null;
+  return (await engine.jobs.get(actor, actor.onlyJob)).no === jobNo;
+}
 
 /** Who writes is known from the token, except for head, who may write for anybody. */
 async function draftOf({ engine, actor, body }: Call<Body>): Promise<MessageDraft> {
