@@ -119,7 +119,9 @@ async function openApp(config: Config, ports: Ports = {}): Promise<App> {
       retentionMs: config.retentionDays * DAY_MS,
       tickMs: config.tickMs,
       channels:
-        config.webhookUrl === null ? [] : [webhook({ url: config.webhookUrl, secret: config.webhookSecret })],
+        config.webhookUrl === null
+          ? []
+          : [webhook({ url: config.webhookUrl, secret: config.webhookSecret, now: () => engine.now() })],
       files: [
         ...files.duties,
         ...(storage.dataDir === null ? [] : [dataDirWatch(storage.look, onFatal)]),

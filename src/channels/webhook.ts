@@ -8,13 +8,16 @@ const TIMEOUT_MS = 10_000;
 export interface WebhookOptions {
   readonly url: string;
   readonly secret: string | null;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
 }
 
 export function webhook(options: WebhookOptions): Channel {
   return {
     name: 'webhook',
     send: async ({ id, kind, body }) => {
-      const signature = options.secret === null ? {} : { 'x-spine-signature': sign(options.secret, body) };
+      const { secret, now } = options;
+      const signature = secret === null ? {} : { 'x-spine-signature': sign(secret, now(), id, body) };
       const answer = await fetch(options.url, {
         method: 'POST',
         headers: {
@@ -34,6 +37,8 @@ export function webhook(options: WebhookOptions): Channel {
   };
 }
 
-function sign(secret: string, body: string): string {
-  return `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
+/** The time and the id are signed with the body: what was heard once cannot be sent again later, or as something else. */
+function sign(secret: string, now: number, id: string, body: string): string {
+  const seconds = Math.floor(now / 1_000);
+  return `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${id}.${body}`).digest('hex')}`;
 }

@@ -34,11 +34,16 @@ async function deliver(core: Core, channels: readonly Channel[], row: OutboxRow)
   try {
     const channel = channels.find(({ name }) => name === row.channel);
     if (channel === undefined) throw new Error(`there is no channel "${row.channel}" any more`);
-    await channel.send({ id: String(row.no), kind: row.kind, body: row.body });
+    await channel.send({ id: noticeId(row), kind: row.kind, body: row.body });
     await core.flusher.transact(NOTIFIER, async (tx) => tx.deleteOutbox(row.no));
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     const runAt = core.now() + backoffDelayMs(FIRST_RETRY_MS, row.attempts);
     await core.flusher.transact(NOTIFIER, async (tx) => tx.postponeOutbox(row.no, runAt, message));
   }
+}
+
+/** A number may come again after its notice was taken; with its time it does not. */
+function noticeId({ no, at }: OutboxRow): string {
+  return `${at.toString(36)}-${no}`;
 }

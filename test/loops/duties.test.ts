@@ -101,7 +101,9 @@ onEvery(DIALECTS, (each) => {
         });
         return answers.shift() ?? 200;
       });
-      const duty = notifier(spine.engine.core, [webhook({ url: receiver.url, secret: 's' })]);
+      const duty = notifier(spine.engine.core, [
+        webhook({ url: receiver.url, secret: 's', now: () => spine.clock.now() }),
+      ]);
       const job = await create(spine);
       assert.equal((await duty.runOnce()).done, 0);
       await finished(spine, job);
@@ -118,7 +120,8 @@ onEvery(DIALECTS, (each) => {
       assert.equal(got.length, 3);
       assert.equal(new Set(got.map(({ id }) => id)).size, 1, 'every try must carry the same id');
       assert.equal(got[0]?.body, JSON.stringify({ id: job.id }));
-      assert.match(String(got[0]?.signature), /^sha256=[0-9a-f]{64}$/);
+      assert.match(String(got[0]?.signature), /^t=\d+,v1=[0-9a-f]{64}$/);
+      assert.equal(new Set(got.map(({ signature }) => signature)).size, 3, 'every try is signed anew');
     },
     { outbox },
   );
@@ -129,7 +132,7 @@ onEvery(DIALECTS, (each) => {
       await finished(spine, await create(spine));
       const closed = await listenWith(async () => 200);
       await closed[Symbol.asyncDispose]();
-      await notifier(spine.engine.core, [webhook({ url: closed.url, secret: null })]).runOnce();
+      await notifier(spine.engine.core, [webhook({ url: closed.url, secret: null, now: () => 0 })]).runOnce();
       assert.equal(await spine.store.read.outboxSize(), 1);
       await spine.clock.advance(60_000);
       await notifier(spine.engine.core, []).runOnce();
