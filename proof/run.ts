@@ -57,7 +57,7 @@ const PROOFS: Readonly<Record<string, (run: Run) => Promise<ProofReport | string
         runs: run.sized(50),
         due: run.sized(1_000),
         agentMs: 60_000,
-        limits: { startMs: 100, chainMs: 1_000, dueMs: 10_000 },
+        limits: { startMs: 100, chainMs: 1_000, startsPerS: 200 },
       }),
     ),
   year: async (run) => {

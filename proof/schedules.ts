@@ -9,8 +9,8 @@ export interface ScheduleLimits {
   readonly startMs: number;
   /** From the start of a chain of ten links to its end. */
   readonly chainMs: number;
-  /** From the moment at which all are due to the start of the last. */
-  readonly dueMs: number;
+  /** Of all that are due at one moment, how many start in a second. */
+  readonly startsPerS: number;
 }
 
 export interface SchedulesOptions {
@@ -36,8 +36,8 @@ export async function proveSchedules(store: ProofStore, options: SchedulesOption
   const violations = [
     ...(start > limits.startMs ? [`a run by hand started after ${start} ms (95 of 100)`] : []),
     ...(chain > limits.chainMs ? [`a chain of ${LINKS} links took ${chain} ms`] : []),
-    ...(crowd.lastMs > limits.dueMs
-      ? [`the last of ${options.due} due runs started after ${crowd.lastMs} ms`]
+    ...(crowd.startsPerS < limits.startsPerS
+      ? [`${options.due} due runs started at ${crowd.startsPerS}/s, the last after ${crowd.lastMs} ms`]
       : []),
     ...crowd.violations,
   ];
@@ -47,7 +47,7 @@ export async function proveSchedules(store: ProofStore, options: SchedulesOption
     startedMs,
     counts: { startP95Ms: start, chainMs: chain, due: options.due, lastStartMs: crowd.lastMs },
     violations,
-    summary: `run-now to start p95 ${start} ms; chain of ${LINKS} links ${chain} ms; ${options.due} due runs all started within ${crowd.lastMs} ms beside a ${options.agentMs} ms agent call`,
+    summary: `run-now to start p95 ${start} ms; chain of ${LINKS} links ${chain} ms; ${options.due} due runs all started within ${crowd.lastMs} ms (${crowd.startsPerS}/s) beside a ${options.agentMs} ms agent call`,
   });
 }
 
@@ -99,7 +99,8 @@ async function atOnce(scene: Scene, { due, agentMs }: SchedulesOptions) {
   if (thinking?.status !== 'running')
     violations.push(`the agent call was over too soon: ${thinking?.status}`);
   const starts = runs.map(({ started_at }) => Date.parse(started_at ?? '') - dueAt);
-  return { lastMs: Math.max(...starts), violations };
+  const lastMs = Math.max(...starts);
+  return { lastMs, startsPerS: Math.round((due * 1_000) / lastMs), violations };
 }
 
 /** All shell runs that became due then, once they have ended. */

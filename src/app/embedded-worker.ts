@@ -10,11 +10,12 @@ import { Adopter } from '../loops/adopter.ts';
 import { inheritedEnvironment } from '../runtime/environment.ts';
 import { EmbeddedWorker, type EmbeddedStatus } from '../worker/embedded.ts';
 import { GatewayRunner } from '../worker/gateway-runner.ts';
-import type { CancelWishes } from '../worker/ports.ts';
+import type { CancelWishes, Commands } from '../worker/ports.ts';
 import { ShellRunner } from '../worker/shell-runner.ts';
 import { embeddedClient } from './embedded-client.ts';
 import { embeddedNotes } from './embedded-notes.ts';
 import type { Log } from './log.ts';
+import { ShellCommands } from './shell-commands.ts';
 
 export interface EmbeddedWorkersOptions {
   readonly engine: OpenEngine;
@@ -50,9 +51,10 @@ export interface EmbeddedWorkers {
 
 export async function startEmbeddedWorkers(options: EmbeddedWorkersOptions): Promise<EmbeddedWorkers> {
   const gateways = options.config.gateway === 'off' ? [] : openGateways(options);
+  const commands = new ShellCommands(options.clock);
   const workers = [
     ...gateways.map((gateway) => gatewayWorker(options, gateway)),
-    ...(options.config.shell === 'on' ? [shellWorker(options)] : []),
+    ...(options.config.shell === 'on' ? [shellWorker(options, commands)] : []),
   ];
   await takeOverOrphans(options.engine);
   for (const worker of workers) worker.start();
@@ -60,6 +62,7 @@ export async function startEmbeddedWorkers(options: EmbeddedWorkersOptions): Pro
     stop: async (drainMs) => {
       await Promise.all(workers.map((worker) => worker.stop(drainMs)));
       await Promise.all(gateways.map((gateway) => gateway.close()));
+      await commands.stop();
     },
     status: () => workers.map((worker) => worker.status()),
   };
@@ -124,14 +127,17 @@ function lanesOf({ engine, config }: EmbeddedWorkersOptions, target: string): La
   return { target, count: config.gatewayConcurrency };
 }
 
-function shellWorker({ engine, config, clock, log, url }: EmbeddedWorkersOptions): EmbeddedWorker {
+function shellWorker(
+  { engine, config, clock, log, url }: EmbeddedWorkersOptions,
+  commands: Commands,
+): EmbeddedWorker {
   const client = embeddedClient(engine, clock, SHELL_WORKER);
   const notes = embeddedNotes(engine, SHELL_WORKER);
   const inherited = inheritedEnvironment();
   return new EmbeddedWorker({
     target: 'shell',
     client,
-    runner: new ShellRunner({ platform: client.platform, notes, log, inherited, url }),
+    runner: new ShellRunner({ platform: client.platform, commands, notes, log, inherited, url }),
     concurrency: config.shellConcurrency,
     gateway: null,
     gatewayExpected: false,

@@ -1,8 +1,8 @@
-/** A thread beside this one that answers calls. When it dies the calls under way fail, and the next one starts another. */
+/** A thread (or a process) beside this one that answers calls. When it dies the calls under way fail, and the next one starts another. */
 
 import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
-import { type MessagePort, type ResourceLimits, Worker } from 'node:worker_threads';
+import { type ResourceLimits, Worker } from 'node:worker_threads';
 
 type Methods<M> = { readonly [K in keyof M]: (...args: never[]) => Promise<unknown> };
 
@@ -29,6 +29,14 @@ export interface ThreadOptions {
   readonly limits: ResourceLimits;
 }
 
+/** As much of a thread as is needed here. */
+export interface Peer {
+  postMessage(message: unknown): void;
+  on(event: string, listener: (value: unknown) => void): unknown;
+  /** Ends it, whatever it is doing. */
+  terminate(): Promise<unknown>;
+}
+
 export function startThread({ name, entry, data, limits }: ThreadOptions): Worker {
   const cache = getCompileCacheDir();
   return new Worker(entry, {
@@ -41,10 +49,11 @@ export function startThread({ name, entry, data, limits }: ThreadOptions): Worke
 }
 
 /** To be called in the thread. */
-export function answer<M extends Methods<M>>(port: MessagePort, methods: M): void {
+export function answer<M extends Methods<M>>(port: Pick<Peer, 'postMessage' | 'on'>, methods: M): void {
   // The other side takes names and arguments from the same type.
   const byName = methods as Readonly<Record<string, (...args: never[]) => Promise<unknown>>>;
-  port.on('message', ({ id, name, args }: Call) => {
+  port.on('message', (call) => {
+    const { id, name, args } = call as Call;
     void byName[name]?.(...(args as never[])).then(
       (value) => port.postMessage({ id, value } satisfies Answer),
       (error: unknown) => port.postMessage({ id, error } satisfies Answer),
@@ -53,14 +62,14 @@ export function answer<M extends Methods<M>>(port: MessagePort, methods: M): voi
 }
 
 export class Thread<M extends Methods<M>> {
-  readonly #start: () => Worker;
-  readonly #calls = new Map<number, PromiseWithResolvers<unknown>>();
-  #worker: Worker | null = null;
+  readonly #start: () => Peer;
+  readonly #calls = new Map<number, PromiseWithResolvers<unknown> & { readonly of: Peer }>();
+  #worker: Peer | null = null;
   #lastId = 0;
   /** It died while nobody waited for it: the next caller is to hear of it. */
   #untold: ThreadDied | null = null;
 
-  constructor(start: () => Worker) {
+  constructor(start: () => Peer) {
     this.#start = start;
   }
 
@@ -72,7 +81,7 @@ export class Thread<M extends Methods<M>> {
     this.#untold = null;
     if (untold !== null) throw untold;
     const worker = (this.#worker ??= this.#begin());
-    const call = Promise.withResolvers<unknown>();
+    const call = { ...Promise.withResolvers<unknown>(), of: worker };
     const id = ++this.#lastId;
     this.#calls.set(id, call);
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
@@ -87,12 +96,12 @@ export class Thread<M extends Methods<M>> {
     await worker?.terminate();
   }
 
-  #begin(): Worker {
+  #begin(): Peer {
     const worker = this.#start();
     let reason: unknown = null;
-    worker.on('message', (answer: Answer) => this.#answered(answer));
+    worker.on('message', (answer) => this.#answered(answer as Answer));
     worker.on('error', (error) => void (reason = error));
-    worker.on('exit', (code) => this.#died(worker, reason ?? new Error(`exit code ${code}`)));
+    worker.on('exit', (code) => this.#died(worker, reason ?? new Error(`exit code ${String(code)}`)));
     return worker;
   }
 
@@ -103,12 +112,16 @@ export class Thread<M extends Methods<M>> {
     else call?.reject(error);
   }
 
-  #died(worker: Worker, reason: unknown): void {
+  #died(worker: Peer, reason: unknown): void {
     const why = reason instanceof Error ? reason.message : String(reason);
     const died = new ThreadDied(`the thread ended: ${why}`, { cause: reason });
-    const wasAsked = this.#calls.size > 0;
-    for (const call of this.#calls.values()) call.reject(died);
-    this.#calls.clear();
+    // One that was ended on purpose may have a successor by now, with calls of its own.
+    const lost = [...this.#calls].filter(([, { of }]) => of === worker);
+    for (const [id, call] of lost) {
+      this.#calls.delete(id);
+      call.reject(died);
+    }
+    const wasAsked = lost.length > 0;
     if (this.#worker !== worker) return;
     this.#worker = null;
     if (!wasAsked) this.#untold = died;

@@ -1,6 +1,7 @@
 /** What the embedded worker needs of its server. Small on purpose: a worker knows no engine. */
 
 import type { ClaimedJob } from '../client/types.ts';
+import type { ShellEnd } from './shell-process.ts';
 
 /** What an earlier holder of a run wrote down before it began. */
 export interface Begun {
@@ -36,3 +37,23 @@ export interface WorkerLog {
   info(message: string, facts?: Readonly<Record<string, unknown>>): void;
   warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
 }
+
+/** One command that was started and waits for `go`. */
+export interface Command {
+  /** Also the number of its group; null when it could not be started. */
+  readonly pid: number | null;
+  /** The command begins. */
+  go(): Promise<ShellEnd>;
+  /** Ends the whole group, politely first. */
+  kill(): Promise<void>;
+  /** Nobody will ask for it any more. */
+  closed(): void;
+}
+
+/** Who starts commands. */
+export interface Commands {
+  start(command: string, env: Readonly<Record<string, string>>): Promise<Command>;
+}
+
+/** Whoever watched the command is gone, and nobody knows how it ends. */
+export class CommandLost extends Error {}

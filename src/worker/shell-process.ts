@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import type { Platform } from '../client/platform.ts';
 import { within } from './bounded.ts';
 import { KeptOutput } from './kept-output.ts';
+import type { Command } from './ports.ts';
 
 /** Waits for a word before it becomes the command. When the server dies before it gave it, nothing is done. */
 const WAITING_SHELL = 'read -r go <&3 || exit 125; exec /bin/sh -c "$1" 3<&-';
@@ -21,7 +22,7 @@ export interface ShellEnd {
   readonly stderr: string;
 }
 
-export class ShellProcess {
+export class ShellProcess implements Command {
   readonly #platform: Platform;
   readonly #child: ChildProcess;
   readonly #stdout = new KeptOutput(OUTPUT_BYTES);
@@ -55,6 +56,9 @@ export class ShellProcess {
     this.#word?.end('go\n');
     return this.#ended;
   }
+
+  /** Its pipes close with its end. */
+  closed(): void {}
 
   /** Ends the whole group, politely first. */
   kill(): Promise<void> {

@@ -8,14 +8,15 @@ import { contextSummary } from '../prompt/context-summary.ts';
 import { isReplayed, planOf, type RunPlan } from '../prompt/plan.ts';
 import { rejection } from './bounded.ts';
 import { crashed } from './gateway-failure.ts';
-import type { RunNotes, WorkerLog } from './ports.ts';
+import { type Command, CommandLost, type Commands, type RunNotes, type WorkerLog } from './ports.ts';
 import type { Runner } from './runner.ts';
 import { shellEnvironment, type ShellSurroundings } from './shell-environment.ts';
 import { killLeftovers } from './shell-leftovers.ts';
-import { type ShellEnd, ShellProcess } from './shell-process.ts';
+import type { ShellEnd } from './shell-process.ts';
 
 export interface ShellRunnerOptions extends ShellSurroundings {
   readonly platform: Platform;
+  readonly commands: Commands;
   readonly notes: RunNotes;
   readonly log: WorkerLog;
 }
@@ -41,8 +42,12 @@ export class ShellRunner implements Runner {
     await this.#refuseSecondStart(job, plan);
     const firstRunId = await this.#options.notes.firstOf(job);
     const env = shellEnvironment(this.#options, job, plan, firstRunId);
-    const shell = new ShellProcess(this.#options.platform, job.spec, env);
-    return judged(await this.#endOf(shell, job, plan, signal));
+    const shell = await this.#options.commands.start(job.spec, env);
+    try {
+      return judged(await this.#endOf(shell, job, plan, signal));
+    } finally {
+      shell.closed();
+    }
   };
 
   /** What an earlier server began is ended first: one run is never two commands at once. */
@@ -58,7 +63,7 @@ export class ShellRunner implements Runner {
     throw crashed('The server stopped during this command.', replayed);
   }
 
-  async #endOf(shell: ShellProcess, job: ClaimedJob, plan: RunPlan, signal: AbortSignal): Promise<ShellEnd> {
+  async #endOf(shell: Command, job: ClaimedJob, plan: RunPlan, signal: AbortSignal): Promise<ShellEnd> {
     let begun = false;
     try {
       await this.#noted(job, plan, shell);
@@ -67,6 +72,10 @@ export class ShellRunner implements Runner {
       return await this.#ended(job, shell, signal);
     } catch (error) {
       await shell.kill();
+      if (error instanceof CommandLost) {
+        await killLeftovers(this.#options.platform, job.id);
+        throw crashed(error.message, isReplayed(plan));
+      }
       if (!begun && signal.aborted) await this.#options.notes.takeBack(job);
       const isShutdown = begun && error instanceof JobInterrupted && error.why === 'shutdown';
       throw isShutdown ? crashed('The server stopped during this command.', isReplayed(plan)) : error;
@@ -74,7 +83,7 @@ export class ShellRunner implements Runner {
   }
 
   /** The process waits until its group is written down. */
-  async #noted(job: ClaimedJob, plan: RunPlan, shell: ShellProcess): Promise<void> {
+  async #noted(job: ClaimedJob, plan: RunPlan, shell: Command): Promise<void> {
     if (shell.pid === null) return;
     const injected = { messages: 0, priorRuns: 0 };
     await this.#options.notes.begin(job, {
@@ -84,7 +93,7 @@ export class ShellRunner implements Runner {
     });
   }
 
-  async #ended(job: ClaimedJob, shell: ShellProcess, signal: AbortSignal): Promise<ShellEnd> {
+  async #ended(job: ClaimedJob, shell: Command, signal: AbortSignal): Promise<ShellEnd> {
     const { platform } = this.#options;
     const over = new AbortController();
     const limit = job.timeoutMs === undefined ? null : timeLimit(platform, job.timeoutMs);

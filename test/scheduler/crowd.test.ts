@@ -9,6 +9,6 @@ proofTest(
       runs: 3,
       due: 30,
       agentMs: 30_000,
-      limits: { startMs: 5_000, chainMs: 20_000, dueMs: 20_000 },
+      limits: { startMs: 5_000, chainMs: 20_000, startsPerS: 1 },
     }),
 );

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { type ClaimedJob, JobFailure, JobInterrupted } from '../../src/client/index.ts';
 import { systemPlatform } from '../../src/client/platform.ts';
+import { ShellCommands } from '../../src/app/shell-commands.ts';
 import { KeptOutput } from '../../src/worker/kept-output.ts';
 import { ShellRunner } from '../../src/worker/shell-runner.ts';
 import { claimedJob } from '../client/support.ts';
@@ -17,12 +18,17 @@ const folder = mkdtempSync(join(tmpdir(), 'spine-shell-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 const fresh = (): string => join(folder, randomUUID());
 
+/** The same process that a server has its commands started by. */
+const commands = new ShellCommands(systemPlatform);
+after(() => commands.stop());
+
 function setUp(plan = planOf({ command: 'true', payload_message: undefined })) {
   const notes = new MemoryNotes();
   const log = new MemoryLog();
   const inherited = { PATH: process.env['PATH'] ?? '/usr/bin:/bin', HOME: folder };
   const runner = new ShellRunner({
     platform: systemPlatform,
+    commands,
     notes,
     log,
     inherited,
@@ -252,4 +258,52 @@ test('what is kept of an output is exact up to its limit', () => {
   assert.equal(kept.toString(), 'abcdefghij');
   kept.add(Buffer.from('klmnopqrstuvwxyz'));
   assert.equal(kept.toString(), 'abcde\n[... 16 bytes left out ...]\nvwxyz');
+});
+
+suite('the process that starts commands', () => {
+  test('has nothing of the server in its environment', async () => {
+    const { result } = await setUp().start("tr '\\0' '\\n' < /proc/$PPID/environ | cut -d= -f1").end;
+    const names = String(result?.['stdout'])
+      .split('\n')
+      .filter((name) => !name.startsWith('NODE_CHANNEL'));
+    assert.deepEqual(names, ['']);
+  });
+
+  test('is started again when it died; what it watched has crashed and is ended', async () => {
+    const file = fresh();
+    const { start } = setUp(SHELL({ delivery_guarantee: 'at-least-once' }));
+    const long = start(`echo $$ > ${file}; sleep 60`);
+    const pid = await pidIn(file);
+    await start('kill -KILL $PPID').end;
+    const { cause, requeue } = failure((await long.end).error);
+    assert.deepEqual({ cause, requeue }, { cause: 'crashed', requeue: true });
+    await until('the command is gone', () => !isAlive(pid));
+    // The first to come after a silent death may be put off; nothing was begun.
+    await start('true').end;
+    assert.deepEqual((await start('echo again').end).result?.['stdout'], 'again\n');
+  });
+
+  test('ends when there was nothing to do for a while, and comes back', async () => {
+    let idle = (): void => assert.fail('nobody waits for its end');
+    const mine = new ShellCommands({
+      after: (_ms, task) => {
+        idle = task;
+        return () => undefined;
+      },
+    });
+    const parentOf = async (): Promise<number> => {
+      const command = await mine.start('echo $PPID', { PATH: '/usr/bin:/bin' });
+      const { stdout } = await command.go();
+      command.closed();
+      return Number(stdout);
+    };
+    try {
+      const first = await parentOf();
+      idle();
+      assert.notEqual(await parentOf(), first);
+      await until('it has ended', () => !isAlive(first));
+    } finally {
+      await mine.stop();
+    }
+  });
 });
