@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { eventually } from './scheduler/support.ts';
+import { freshClone } from './support/clone.ts';
 import { freePort } from './support/server.ts';
 
 const REPO = join(import.meta.dirname, '..');
@@ -97,24 +97,8 @@ test('no page tells to run a bare `spine`, which a clone does not have', () => {
   assert.deepEqual(bare, []);
 });
 
-/** What is tracked or new here, with the installed packages: a clone after `npm ci`, which needs the registry. */
-function cloned(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'spine-clone-'));
-  const list = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
-    cwd: REPO,
-    encoding: 'utf8',
-  });
-  for (const file of list
-    .trim()
-    .split('\n')
-    .filter((name) => existsSync(join(REPO, name))))
-    cpSync(join(REPO, file), join(folder, file));
-  symlinkSync(join(REPO, 'node_modules'), join(folder, 'node_modules'));
-  return folder;
-}
-
 test('what the pages print works in a fresh clone, one after another', async (t) => {
-  const clone = cloned();
+  const clone = freshClone();
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const env = {

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { freshClone } from './support/clone.ts';
+
+const REPO = join(import.meta.dirname, '..');
+
+interface Manifest {
+  readonly version: string;
+  readonly bin?: Readonly<Record<string, string>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+}
+interface Locked extends Manifest {
+  readonly integrity?: string;
+  readonly resolved?: string;
+}
+
+function read<T>(...path: string[]): T {
+  return JSON.parse(readFileSync(join(REPO, ...path), 'utf8')) as T;
+}
+
+const manifest = read<Manifest>('package.json');
+const { packages } = read<{ packages: Readonly<Record<string, Locked>> }>('package-lock.json');
+const stated = {
+  ...manifest.dependencies,
+  ...manifest.optionalDependencies,
+  ...manifest.devDependencies,
+};
+
+test('every package that we name is named in one version', () => {
+  assert.ok(Object.keys(stated).length > 15);
+  for (const [name, version] of Object.entries(stated)) {
+    assert.match(version, /^\d+\.\d+\.\d+(-[\w.]+)?$/, name);
+    assert.equal(packages[`node_modules/${name}`]?.version, version, name);
+  }
+  const { dependencies, optionalDependencies, devDependencies } = packages[''] ?? {};
+  assert.deepEqual({ ...dependencies, ...optionalDependencies, ...devDependencies }, stated);
+});
+
+test('every package of the lock has a sum, and names no place to take it from', () => {
+  const locked = Object.entries(packages).filter(([path]) => path !== '');
+  assert.ok(locked.length > 100);
+  for (const [path, { integrity, resolved }] of locked) {
+    assert.match(integrity ?? '', /^sha512-[\w+/]{86}==$/, path);
+    assert.equal(resolved, undefined, path);
+  }
+});
+
+test('what is installed is what the lock says', () => {
+  const wrong = Object.entries(packages)
+    .filter(([path]) => path !== '' && existsSync(join(REPO, path, 'package.json')))
+    .filter(([path, { version }]) => read<Manifest>(path, 'package.json').version !== version)
+    .map(([path]) => path);
+  assert.deepEqual(wrong, []);
+});
+
+test('the Node that the launcher runs is the one whose sum is written down, on every platform', () => {
+  const sums = read<Record<string, string>>('scripts/node-sums.json');
+  const binaries = Object.entries(manifest.optionalDependencies ?? {});
+  assert.deepEqual(
+    Object.keys(sums),
+    binaries.map(([name, version]) => `${name}@${version}`),
+  );
+  const here = binaries.filter(([name]) => existsSync(join(REPO, 'node_modules', name)));
+  assert.equal(here.length, 1, 'one of them is for this platform');
+  for (const [name, version] of here) {
+    const { node = '' } = read<Manifest>('node_modules', name, 'package.json').bin ?? {};
+    const sum = createHash('sha256').update(readFileSync(join(REPO, 'node_modules', name, node)));
+    assert.equal(sum.digest('hex'), sums[`${name}@${version}`], name);
+  }
+});
+
+test('what is published pins every package that users install, as the lock does', (t) => {
+  const clone = freshClone();
+  t.after(() => rmSync(clone, { recursive: true, force: true }));
+  // Without the tools of npm's own environment, which names this repository.
+  const env = { PATH: process.env['PATH'], HOME: clone };
+  const packed = execFileSync('npm', ['pack', '--json', '--silent'], { cwd: clone, env, encoding: 'utf8' });
+  const [, file = ''] = /"filename": "([^"]+)"/.exec(packed) ?? [];
+  const tar = (...args: string[]): string => execFileSync('tar', args, { cwd: clone, encoding: 'utf8' });
+  const files = tar('tzf', file).split('\n');
+  for (const name of [
+    'bin/spine.cjs',
+    'dist/main.js',
+    'dist/client/index.js',
+    'npm-shrinkwrap.json',
+    'SKILL.md',
+  ])
+    assert.ok(files.includes(`package/${name}`), `${name} of ${files.join()}`);
+  const lock = readFileSync(join(REPO, 'package-lock.json'), 'utf8');
+  assert.equal(tar('xzOf', file, 'package/npm-shrinkwrap.json'), lock);
+  assert.equal(existsSync(join(clone, 'npm-shrinkwrap.json')), false);
+});
