@@ -20,12 +20,16 @@ interface Locked extends Manifest {
   readonly resolved?: string;
 }
 
-function read<T>(...path: string[]): T {
-  return JSON.parse(readFileSync(join(REPO, ...path), 'utf8')) as T;
+function read(...path: string[]): unknown {
+  return JSON.parse(readFileSync(join(REPO, ...path), 'utf8'));
 }
 
-const manifest = read<Manifest>('package.json');
-const { packages } = read<{ packages: Readonly<Record<string, Locked>> }>('package-lock.json');
+function manifestOf(...path: string[]): Manifest {
+  return read(...path, 'package.json') as Manifest;
+}
+
+const manifest = manifestOf();
+const { packages } = read('package-lock.json') as { packages: Readonly<Record<string, Locked>> };
 const stated = {
   ...manifest.dependencies,
   ...manifest.optionalDependencies,
@@ -54,13 +58,13 @@ test('every package of the lock has a sum, and names no place to take it from', 
 test('what is installed is what the lock says', () => {
   const wrong = Object.entries(packages)
     .filter(([path]) => path !== '' && existsSync(join(REPO, path, 'package.json')))
-    .filter(([path, { version }]) => read<Manifest>(path, 'package.json').version !== version)
+    .filter(([path, { version }]) => manifestOf(path).version !== version)
     .map(([path]) => path);
   assert.deepEqual(wrong, []);
 });
 
 test('the Node that the launcher runs is the one whose sum is written down, on every platform', () => {
-  const sums = read<Record<string, string>>('scripts/node-sums.json');
+  const sums = read('scripts/node-sums.json') as Record<string, string>;
   const binaries = Object.entries(manifest.optionalDependencies ?? {});
   assert.deepEqual(
     Object.keys(sums),
@@ -69,7 +73,7 @@ test('the Node that the launcher runs is the one whose sum is written down, on e
   const here = binaries.filter(([name]) => existsSync(join(REPO, 'node_modules', name)));
   assert.equal(here.length, 1, 'one of them is for this platform');
   for (const [name, version] of here) {
-    const { node = '' } = read<Manifest>('node_modules', name, 'package.json').bin ?? {};
+    const { node = '' } = manifestOf('node_modules', name).bin ?? {};
     const sum = createHash('sha256').update(readFileSync(join(REPO, 'node_modules', name, node)));
     assert.equal(sum.digest('hex'), sums[`${name}@${version}`], name);
   }
