@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { proveAbuse } from './abuse.ts';
 import { proveContention } from './contention.ts';
 import { proveDiskFull } from './disk-full.ts';
 import { proveFeed } from './feed.ts';
@@ -90,6 +91,16 @@ const PROOFS: Readonly<Record<string, (run: Run) => Promise<ProofReport | string
     if (run.kind === 'postgres') return "the disk of a PostgreSQL server is its operator's";
     return proveDiskFull({ cycles: run.sized(30) });
   },
+  abuse: (run) =>
+    onStore(run, (store) =>
+      proveAbuse(store, {
+        connections: run.sized(200),
+        forMs: run.sized(20_000),
+        workers: 20,
+        creators: 5,
+        limits: { heartbeatP99Ms: 250, memoryMb: 400 },
+      }),
+    ),
   fuzz: (run) => onStore(run, (store) => proveFuzz(store, { requests: run.sized(10_000), seed: run.seed })),
   'openapi-fuzz': (run) =>
     onStore(run, (store) => proveOpenApiFuzz(store, { requests: run.sized(10_000), seed: run.seed })),

@@ -1,7 +1,7 @@
 /** The settings that bound what one principal may do, as the server wants them. */
 
 import { type Config, SETTINGS } from '../config.ts';
-import type { CallLimitSettings, Limit } from '../http/limits/call-limits.ts';
+import type { CallLimitSettings, Limit } from '../http/call-limits.ts';
 
 type LimitKey = {
   [K in keyof Config & keyof typeof SETTINGS]: Config[K] extends number ? K : never;

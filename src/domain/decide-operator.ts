@@ -3,6 +3,7 @@
 import type { Cancel, Comment, Decision, Redrive, Retry } from './command.ts';
 import { refuse } from './error.ts';
 import { isFinal, type Job } from './job.ts';
+import { LIMITS } from './limits.ts';
 import { finish, reopen, wentOn } from './retry.ts';
 
 export function decideByOperator(
@@ -23,6 +24,10 @@ export function decideByOperator(
 }
 
 function comment(job: Job, command: Comment, now: number): Decision {
+  if (job.comments >= LIMITS.commentsPerJob) {
+    const problem = `A job takes at most ${LIMITS.commentsPerJob} comments; write the rest to its log.`;
+    return { job, events: [], answer: refuse('conflict', { problem, limit: LIMITS.commentsPerJob }) };
+  }
   const next = { ...job, updatedAt: now, comments: job.comments + 1 };
   const facts = { text: command.text };
   return {

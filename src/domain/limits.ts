@@ -21,6 +21,8 @@ export const LIMITS = {
   titleChars: 500,
   descriptionChars: 100_000,
   commentChars: 20_000,
+  /** Every answer that shows the job shows all of them. */
+  commentsPerJob: 1_000,
   /** The newest of them are shown with the job; all have a page of their own. */
   commentsShown: 100,
   errorChars: 20_000,

@@ -13,6 +13,7 @@ import { serverName } from './server-name.ts';
 import { Strays } from './strays.ts';
 import { SteadyTime } from './steady-time.ts';
 import { TokenCache } from './token-cache.ts';
+import { Turns } from './turns.ts';
 import { Waiters } from './waiters.ts';
 
 export interface EngineSettings {
@@ -79,6 +80,8 @@ export class Core {
   readonly scheduling: SchedulingSettings;
   readonly flusher: Flusher;
   readonly waiters: Waiters;
+  /** For what a caller's data may make long. */
+  readonly turns: Turns;
   readonly tokens: TokenCache;
   readonly feed = new FeedWatch();
   readonly strays = new Strays();
@@ -107,6 +110,7 @@ export class Core {
     this.#clock = options.clock;
     this.#time = options.time ?? null;
     this.waiters = new Waiters(options.clock);
+    this.turns = new Turns(1, options.clock);
     this.tokens = new TokenCache(options.store);
     const laneNames = Array.from({ length: options.store.lanes }, () =>
       String(Math.floor(options.ids.fraction() * LANE_NAMES)),

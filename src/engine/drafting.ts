@@ -25,7 +25,8 @@ export class Drafting {
     for (const [i, draft] of drafts.entries()) {
       const type = draft.type === undefined ? null : await this.#typeOf(actor, draft.type, now);
       const field = drafts.length > 1 ? `jobs[${i}].params` : 'params';
-      if (type !== null) this.#checkParams(type, draft.params ?? {}, field, meter);
+      if (type !== null && type.paramsSchema !== null)
+        await this.#core.turns.take(actor, () => this.#checkParams(type, draft.params ?? {}, field, meter));
       if (draft.pool !== undefined) await this.#ensurePool(actor, draft.pool, now);
       jobs.push(this.#completed(draft, type?.no ?? 0, now));
     }

@@ -6,8 +6,8 @@ import type { Engine } from '../engine/engine.ts';
 import type { AnswerRoom } from './answer-room.ts';
 import type { Credential, Gate } from './auth.ts';
 import type { EventStreams } from './events/streams.ts';
-import type { CallLimits } from './limits/call-limits.ts';
-import type { Turns } from './limits/turns.ts';
+import type { CallLimits } from './call-limits.ts';
+import type { Turns } from '../engine/turns.ts';
 import type { LoopDelay } from './loop-delay.ts';
 import type { RequestCounts } from './request-counts.ts';
 

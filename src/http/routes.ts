@@ -6,7 +6,7 @@ import type { Actor } from '../domain/command.ts';
 import { type ErrorCode, SpineError } from '../domain/error.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Gate } from './auth.ts';
-import type { CallLimits, Load } from './limits/call-limits.ts';
+import type { CallLimits, Load } from './call-limits.ts';
 import type { Parts } from './parts.ts';
 import { NoFields } from './schemas.ts';
 import { checker } from './validation.ts';

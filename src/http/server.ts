@@ -15,8 +15,8 @@ import { describeSpine, spineRoutes, spineRows } from './contracts/spine.ts';
 import { type Admission, admitConnections, type ConnectionLimits, connectionOptions } from './connections.ts';
 import { asSpineError, errorAnswer } from './errors.ts';
 import { EventStreams } from './events/streams.ts';
-import { CallLimits, type CallLimitSettings } from './limits/call-limits.ts';
-import { Turns } from './limits/turns.ts';
+import { CallLimits, type CallLimitSettings } from './call-limits.ts';
+import { Turns } from '../engine/turns.ts';
 import { LoopDelay } from './loop-delay.ts';
 import type { Gauges, Parts, ShownSetting, Unready } from './parts.ts';
 import { NO_ROUTE, RequestCounts } from './request-counts.ts';
@@ -82,7 +82,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   app.decorateRequest('bodyHash', '');
   app.decorateRequest('actor');
   addGuard(app, options.allowedHosts, admitConnections(app.server, options.connections));
-  addParser(app);
+  addParser(app, options.clock);
   app.setErrorHandler(refuse);
   // Streams never end by themselves, and closing waits for every answer to end.
   app.addHook('preClose', async () => {
@@ -111,7 +111,7 @@ function partsOf(options: ServerOptions): Parts {
     counts: new RequestCounts(),
     room: new AnswerRoom(options.answerRoomBytes, clock),
     limits: new CallLimits(options.callLimits, clock),
-    turns: new Turns(options.readsAtOnce),
+    turns: new Turns(options.readsAtOnce, clock),
     streams: new EventStreams(engine, clock, onError),
     loopDelay: new LoopDelay(),
     description: () => (description ??= JSON.stringify(describeSpine(version))),
@@ -140,8 +140,8 @@ function addGuard(app: FastifyInstance, allowedHosts: readonly string[], admitte
 /** Whoever calls a path that does not exist. */
 const NOBODY: Actor = { name: 'nobody', role: 'viewer', targets: [] };
 
-function addParser(app: FastifyInstance): void {
-  const turns = new Turns(1);
+function addParser(app: FastifyInstance, clock: Clock): void {
+  const turns = new Turns(1, clock);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done): void => {
     try {

@@ -4,8 +4,8 @@ import { callLimitsOf } from '../../src/app/call-limits.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { Actor } from '../../src/domain/command.ts';
 import { SpineError } from '../../src/domain/error.ts';
-import { CallLimits, type Load } from '../../src/http/limits/call-limits.ts';
-import { Turns } from '../../src/http/limits/turns.ts';
+import { CallLimits, type Load } from '../../src/http/call-limits.ts';
+import { Turns } from '../../src/engine/turns.ts';
 import { FakeClock } from '../support/clock.ts';
 import { HEAD, worker } from '../support/engines.ts';
 
@@ -121,9 +121,27 @@ suite('what one principal may do', () => {
   });
 });
 
+/** Each look at it is a while after the last. */
+class SlowClock extends FakeClock {
+  #looks = 0;
+
+  override now(): number {
+    return super.now() + 10 * this.#looks++;
+  }
+}
+
 suite('what holds the event loop', () => {
+  test('is done in one go while it is short', async () => {
+    const turns = new Turns(1, new FakeClock());
+    const order: string[] = [];
+    const all = ['a', 'b', 'c'].map((name) => turns.take(worker(name), async () => void order.push(name)));
+    setImmediate(() => order.push('a heartbeat'));
+    await Promise.all(all);
+    deepStrictEqual(order, ['a', 'b', 'c']);
+  });
+
   test('is done one after another, principal by principal, with room for others in between', async () => {
-    const turns = new Turns(1);
+    const turns = new Turns(1, new SlowClock());
     const order: string[] = [];
     const take = (name: string): Promise<void> => turns.take(worker(name), async () => void order.push(name));
     const all = ['a', 'a', 'a', 'a', 'b', 'c'].map(take);
@@ -133,7 +151,7 @@ suite('what holds the event loop', () => {
   });
 
   test('goes on after a failure, and does as many at once as it is told', async () => {
-    const turns = new Turns(2);
+    const turns = new Turns(2, new SlowClock());
     let under = 0;
     let most = 0;
     const work = async (): Promise<void> => {

@@ -149,7 +149,7 @@ export const jobRows: readonly Row[] = [
     who: [...MAKERS, 'run'],
     body: CommentBody,
     answer: JobAnswer,
-    errors: ABOUT_ONE,
+    errors: [...ABOUT_ONE, 'conflict'],
     handle: async (call) =>
       answer(call, await call.engine.jobs.comment(call.actor, await jobId(call), call.body.text)),
   }),
@@ -241,12 +241,16 @@ async function fullJson(
   const { jobs } = call.engine;
   const small = (await jobs.smallDetails([job])).get(job.no);
   if (small !== undefined) return jobJson(job, small, extra);
-  const bytes = (await jobs.sizes([job])).get(job.no) ?? 0;
-  await call.parts.room.take(call, bytes, done);
-  const details = (await jobs.details([job])).get(job.no);
-  // Retention may remove a finished job between two reads.
-  if (!details) throw new SpineError('not_found');
-  return jobJson(job, details, extra);
+  // A commit may answer hundreds of callers: those with much to show take turns, or nobody else would be heard.
+  const { room, turns } = call.parts;
+  const bytes = await turns.take(call.actor, async () => (await jobs.sizes([job])).get(job.no) ?? 0);
+  await room.take(call, bytes, done);
+  return await turns.take(call.actor, async () => {
+    const details = (await jobs.details([job])).get(job.no);
+    // Retention may remove a finished job between two reads.
+    if (!details) throw new SpineError('not_found');
+    return jobJson(job, details, extra);
+  });
 }
 
 /** A worker has no right to create work of its own, only children of a job that it holds; a run, of its own job. */

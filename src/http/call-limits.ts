@@ -1,9 +1,9 @@
 /** What one principal may do and have open at once, so that nobody uses up what the others need. */
 
-import { principalOf } from '../../domain/actor.ts';
-import type { Actor } from '../../domain/command.ts';
-import { SpineError } from '../../domain/error.ts';
-import type { Clock } from '../../domain/ports.ts';
+import { principalOf } from '../domain/actor.ts';
+import type { Actor } from '../domain/command.ts';
+import { SpineError } from '../domain/error.ts';
+import type { Clock } from '../domain/ports.ts';
 
 /**
  * How a call counts. `lease` calls keep or end a lease and are never refused for what else their caller does; `job`

@@ -1,0 +1,111 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startServer, type TestServer } from '../test/support/server.ts';
+import { type Tally, sendAttack } from './abuse/attack.ts';
+import { type Callers, type Met, workBeside } from './abuse/callers.ts';
+import { type Attackers, prepare, WAYS } from './abuse/ways.ts';
+import { percentile, rounded } from './measure.ts';
+import { residentMb } from './process.ts';
+import { type ProofReport, report } from './report.ts';
+import type { ProofStore } from './stores.ts';
+
+export interface AbuseOptions extends Callers {
+  readonly connections: number;
+  /** How long each way is tried. */
+  readonly forMs: number;
+  readonly limits: { readonly heartbeatP99Ms: number; readonly memoryMb: number };
+}
+
+interface Found {
+  readonly way: string;
+  readonly heartbeatP99Ms: number;
+  readonly createP99Ms: number;
+  readonly memoryMb: number;
+  readonly answered: number;
+  readonly refused: number;
+  readonly violations: readonly string[];
+}
+
+/** Whatever one principal does on as many connections as it likes, others go on with their work. */
+export async function proveAbuse(store: ProofStore, options: AbuseOptions): Promise<ProofReport> {
+  const startedMs = performance.now();
+  await using server = await startServer({ ...store.server, reaperIntervalMs: 200 });
+  const attackers = await prepare(server);
+  // What the machine itself does to them, told beside the rest; it also warms the server up.
+  const alone = await workBeside(server, options, () => sleep(options.forMs));
+  const found: Found[] = [];
+  for (const way of Object.keys(WAYS)) found.push(await tryOne(server, attackers, way, options));
+  return report({
+    proof: 'abuse',
+    store: store.kind,
+    summary: `${options.connections} connections beside ${options.workers} workers and ${options.creators} creators: without them heartbeat p99 ${rounded(percentile(alone.heartbeatsMs, 0.99))} ms; ${found.map(inWords).join('; ')}`,
+    counts: Object.fromEntries(
+      found.flatMap(({ way, heartbeatP99Ms, memoryMb, refused }) => [
+        [`${way}: heartbeat p99 ms`, heartbeatP99Ms],
+        [`${way}: MB`, memoryMb],
+        [`${way}: 429`, refused],
+      ]),
+    ),
+    violations: found.flatMap(({ violations }) => violations),
+    startedMs,
+  });
+}
+
+async function tryOne(
+  server: TestServer,
+  attackers: Attackers,
+  way: string,
+  options: AbuseOptions,
+): Promise<Found> {
+  const { connections, forMs, limits } = options;
+  const requests = (await WAYS[way]?.(attackers)) ?? [];
+  const memory = watchMemory(server.pid);
+  let tally: Tally = { answers: {}, broken: 0 };
+  const met = await workBeside(server, options, async () => {
+    tally = await sendAttack({ port: server.port, connections, forMs, requests });
+  });
+  const memoryMb = memory.peak();
+  const heartbeatP99Ms = rounded(percentile(met.heartbeatsMs, 0.99));
+  const violations = [
+    ...met.lost,
+    ...met.refused,
+    ...(heartbeatP99Ms < limits.heartbeatP99Ms ? [] : [`heartbeats took ${heartbeatP99Ms} ms (p99)`]),
+    ...(memoryMb < limits.memoryMb ? [] : [`the server took ${memoryMb} MB`]),
+    ...unfit(met, tally),
+  ];
+  return {
+    way,
+    heartbeatP99Ms,
+    createP99Ms: rounded(percentile(met.createsMs, 0.99)),
+    memoryMb,
+    answered: Object.values(tally.answers).reduce((sum, count) => sum + count, 0),
+    refused: tally.answers['429'] ?? 0,
+    violations: violations.map((violation) => `${way}: ${violation}`),
+  };
+}
+
+/** An attack that never reached the server, or breaks it, shows nothing. */
+function unfit(met: Met, { answers }: Tally): string[] {
+  const broken = Object.entries(answers).filter(([status]) => status >= '500');
+  return [
+    ...(met.heartbeatsMs.length === 0 ? ['no heartbeat was sent'] : []),
+    ...(Object.keys(answers).length === 0 ? ['no attack was answered'] : []),
+    ...broken.map(([status, count]) => `${count} attacks were answered ${status}`),
+  ];
+}
+
+function inWords({ way, heartbeatP99Ms, createP99Ms, memoryMb, answered, refused }: Found): string {
+  return `${way} p99 ${heartbeatP99Ms} ms (creates ${createP99Ms}), ${memoryMb} MB, ${refused} of ${answered} refused`;
+}
+
+function watchMemory(pid: number): { peak: () => number } {
+  let peakMb = residentMb(pid) ?? 0;
+  const timer = setInterval(() => {
+    peakMb = Math.max(peakMb, residentMb(pid) ?? 0);
+  }, 100);
+  return {
+    peak: () => {
+      clearInterval(timer);
+      return peakMb;
+    },
+  };
+}
