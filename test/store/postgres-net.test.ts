@@ -127,6 +127,18 @@ void describe('PostgreSQL behind a network that breaks', {
     },
   );
 
+  behindProxy(
+    'says that nobody knows when the database cannot be asked what became of a commit',
+    async (spine) => {
+      const broken = spine.proxy.breakCommit('unheard').then(() => spine.proxy.setNet('cut'));
+      assert.equal(await inTime(create(spine)), 'outcome_unknown');
+      await broken;
+      spine.proxy.setNet('open');
+      await until('the database is back', () => spine.store.trouble() === null);
+      assert.equal((await spine.store.read.counts())[0]?.n, 1, 'it was made');
+    },
+  );
+
   behindProxy('says that nothing was changed when the commit never arrived', async (spine) => {
     const broken = spine.proxy.breakCommit('unsent');
     assert.equal(await inTime(create(spine)), 'store_unavailable');

@@ -65,14 +65,6 @@ export const FAIRNESS: readonly Mutant[] = [
     seenBy: ['test/http/limits.test.ts'],
   },
   {
-    name: 'heartbeats-rate-limited',
-    means: 'a worker that sends many messages loses its leases',
-    file: 'src/http/limits/call-limits.ts',
-    find: `if ((load === 'lease' && bytes === 0) || actor.role === 'system') return null;`,
-    replace: `if (actor.role === 'system') return null;`,
-    seenBy: ['test/http/limits.test.ts'],
-  },
-  {
     name: 'page-without-byte-bound',
     means: 'a few lists of large jobs take all memory',
     file: 'src/http/page.ts',
@@ -80,5 +72,15 @@ export const FAIRNESS: readonly Mutant[] = [
     replace: ``,
     seenBy: ['test/http/page-size.test.ts'],
     only: 'of jobs ends before it is too long',
+  },
+  {
+    name: 'heartbeats-rate-limited',
+    means: 'a worker that keeps many calls open loses its leases',
+    file: 'src/http/limits/call-limits.ts',
+    find: `if (load === 'lease') {
+    principal.leaseBytes`,
+    replace: `if (load === 'stream' && bytes < 0) {
+    principal.leaseBytes`,
+    seenBy: ['test/http/limits.test.ts'],
   },
 ];
