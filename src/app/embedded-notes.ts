@@ -13,7 +13,8 @@ const LAST_EVENTS = 200;
 
 const PUT_OFF_MS = 5_000;
 
-export function embeddedNotes(engine: OpenEngine, actor: Actor): RunNotes {
+/** `url` is where agents and commands reach this server. */
+export function embeddedNotes(engine: OpenEngine, actor: Actor, url: string): RunNotes {
   const write = (job: ClaimedJob, note: RunNote): Promise<unknown> =>
     engine.runs.note(actor, job.id, job.leaseToken, note);
   return {
@@ -31,6 +32,11 @@ export function embeddedNotes(engine: OpenEngine, actor: Actor): RunNotes {
       await write(job, { lastHeartbeat: engine.now() });
     },
     firstOf: (job) => orPutOff(firstOf(engine, actor, job)),
+    access: async ({ id }, begunAt) => ({
+      url,
+      runId: id,
+      token: await orPutOff(engine.tokens.ofTurn(id, begunAt)),
+    }),
   };
 }
 

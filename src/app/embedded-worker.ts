@@ -27,6 +27,7 @@ export interface EmbeddedWorkersOptions {
     | 'gatewayHookToken'
     | 'gateways'
     | 'gatewayConcurrency'
+    | 'agentUrl'
     | 'openclawCli'
     | 'shell'
     | 'shellConcurrency'
@@ -101,7 +102,7 @@ function gatewayWorker(options: EmbeddedWorkersOptions, gateway: Gateway): Embed
   const runner = new GatewayRunner({
     gateway,
     platform: client.platform,
-    notes: embeddedNotes(engine, GATEWAY_WORKER),
+    notes: embeddedNotes(engine, GATEWAY_WORKER, agentUrl(options)),
     log,
     staleThresholdMs: config.staleThresholdS * 1_000,
     checkMs: config.heartbeatCheckMs,
@@ -121,6 +122,12 @@ function gatewayWorker(options: EmbeddedWorkersOptions, gateway: Gateway): Embed
   return worker;
 }
 
+/** A server that listens on every address is reached by that of this machine. */
+function agentUrl({ config, url }: EmbeddedWorkersOptions): string {
+  const own = url.replace(/\/\/(?:0\.0\.0\.0|\[::\])/, '//127.0.0.1');
+  return (config.agentUrl ?? own).replace(/\/+$/, '');
+}
+
 /** Several servers send turns to the same gateway: what it takes at once, it takes from all of them. */
 function lanesOf({ engine, config }: EmbeddedWorkersOptions, target: string): Lanes | null {
   if (engine.core.store.dialect === 'sqlite') return null;
@@ -132,7 +139,7 @@ function shellWorker(
   commands: Commands,
 ): EmbeddedWorker {
   const client = embeddedClient(engine, clock, SHELL_WORKER);
-  const notes = embeddedNotes(engine, SHELL_WORKER);
+  const notes = embeddedNotes(engine, SHELL_WORKER, url);
   const inherited = inheritedEnvironment();
   return new EmbeddedWorker({
     target: 'shell',

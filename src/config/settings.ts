@@ -468,6 +468,14 @@ export const SETTINGS = {
     type: gatewayList,
     help: 'Further gateways, as JSON: {"ops": {"url": "http://10.0.0.5:18789", "token": "…"}}.',
   },
+  agentUrl: {
+    ...plain,
+    name: 'SPINE_AGENT_URL',
+    group: 'Gateway',
+    type: httpUrl,
+    default: null,
+    help: "Where agents at a gateway reach this server, as their prompts tell them; this server's own address unless said.",
+  },
   gatewayConcurrency: {
     ...plain,
     name: 'SPINE_GATEWAY_CONCURRENCY',

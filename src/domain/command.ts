@@ -15,6 +15,8 @@ export interface Actor {
   readonly onlyJob?: string;
   /** The lease by which a `run` was recognised. */
   readonly leaseToken?: string;
+  /** Recognised by a token that stands in a prompt, where others may read it: it opens few routes. */
+  readonly shown?: true;
 }
 
 /** What a claim would start: made before the decision, so that deciding stays pure. */

@@ -241,6 +241,8 @@ export interface Tokens {
   revoke(actor: Actor, which: string): Promise<void>;
   /** Who is behind a stored token, or the `run` behind a lease; null when nobody is. */
   actorBehind(token: string): Promise<Actor | null>;
+  /** A token for the agent of one dispatch of a run: it may be shown, may little, and ends with the dispatch. */
+  ofTurn(jobId: string, dispatchedAt: number): Promise<string>;
   /** Calls back when tokens may have been revoked, so that open streams can be judged again. */
   onChange(listener: () => void): () => void;
 }

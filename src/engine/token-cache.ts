@@ -15,6 +15,7 @@ export class TokenCache {
   readonly #store: Store;
   readonly #listeners = new Set<() => void>();
   #known: Promise<Known> | null = null;
+  readonly #secrets = new Map<string, string>();
   #revision = -1;
 
   constructor(store: Store) {
@@ -50,6 +51,15 @@ export class TokenCache {
     this.#known = null;
     await this.#load();
     for (const listener of this.#listeners) listener();
+  }
+
+  /** Made once for the whole installation, by whoever asks first. */
+  async secret(name: string, make: () => string): Promise<string> {
+    const known = this.#secrets.get(name) ?? (await this.#store.read.meta(name));
+    if (known === null) await this.#store.transaction(0, async (tx) => tx.keepMeta(name, make()));
+    const secret = known ?? (await this.#store.read.meta(name)) ?? '';
+    this.#secrets.set(name, secret);
+    return secret;
   }
 
   onChange(listener: () => void): () => void {

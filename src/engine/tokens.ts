@@ -1,6 +1,6 @@
 /** Tokens beyond the environment's: stored hashed, looked up in memory, revoked at once. */
 
-import { hash, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
 import type { StoredToken } from '../store/store.ts';
@@ -11,11 +11,18 @@ import type { Tokens } from './engine.ts';
 /** A token that stands for one attempt: `run.<job id>.<lease token>`. It ends when the lease does. */
 const RUN = /^run\.([\w-]{1,64})\.([\w-]{16,64})$/;
 
+/**
+ * For the agent of one dispatch: `turn.<job id>.<when>.<proof>`. A lease changes hands while a turn goes on at a gateway,
+ * so the token is tied to the dispatch, which whoever adopts the turn takes over.
+ */
+const TURN = /^turn\.([\w-]{1,64})\.(\d{1,16})\.[\w-]{43}$/;
+const TURN_SECRET = 'turn_secret';
+
 export function tokensOf(core: Core): Tokens {
   return {
     add: async (actor, draft) => {
       // Two lease tokens' worth of randomness.
-      const token = `spn_${core.ids.leaseToken()}${core.ids.leaseToken()}`;
+      const token = `spn_${newSecret(core)}`;
       const stored: StoredToken = {
         ...draft,
         id: core.ids.jobId(core.now()),
@@ -50,9 +57,12 @@ export function tokensOf(core: Core): Tokens {
       await core.tokens.refresh();
     },
     actorBehind: async (token) => {
+      const turn = TURN.exec(token);
+      if (turn !== null) return turnBehind(core, turn[1] ?? '', Number(turn[2]), token);
       const run = RUN.exec(token);
       return run === null ? core.tokens.actorOf(hashOf(token)) : runBehind(core, run[1] ?? '', run[2] ?? '');
     },
+    ofTurn: (jobId, dispatchedAt) => turnToken(core, jobId, dispatchedAt),
     onChange: (listener) => core.tokens.onChange(listener),
   };
 }
@@ -71,6 +81,30 @@ async function runBehind(core: Core, jobId: string, leaseToken: string): Promise
   // What a worker handed on ends with the worker's own right.
   if (!(await core.tokens.mayHold(job.claimedBy, job.target, job.updatedAt))) return null;
   return { name: job.claimedBy, role: 'run', targets: [job.target], onlyJob: job.id, leaseToken };
+}
+
+async function turnToken(core: Core, jobId: string, dispatchedAt: number): Promise<string> {
+  const proof = createHmac('sha256', await core.tokens.secret(TURN_SECRET, () => newSecret(core)));
+  return `turn.${jobId}.${dispatchedAt}.${proof.update(`${jobId}.${dispatchedAt}`).digest('base64url')}`;
+}
+
+async function turnBehind(
+  core: Core,
+  jobId: string,
+  dispatchedAt: number,
+  token: string,
+): Promise<Actor | null> {
+  if (!isSame(token, await turnToken(core, jobId, dispatchedAt))) return null;
+  const job = await core.store.read.jobById(jobId);
+  if (job?.state !== 'running' || job.leaseToken === null || job.claimedBy === null) return null;
+  const run = await core.store.read.runOf(job.no);
+  if (run?.dispatchedAt !== dispatchedAt) return null;
+  const { claimedBy: name, target, leaseToken } = job;
+  return { name, role: 'run', targets: [target], onlyJob: jobId, leaseToken, shown: true };
+}
+
+function newSecret(core: Core): string {
+  return `${core.ids.leaseToken()}${core.ids.leaseToken()}`;
 }
 
 /** Digests have one length, and comparing them takes one time. */

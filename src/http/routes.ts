@@ -59,6 +59,8 @@ export interface Row<B extends TSchema = TSchema, Q extends TSchema = TSchema> e
   readonly query?: Q;
   /** A further condition on who may call, for routes where that depends on the body. */
   readonly admits?: (actor: Actor, body: unknown) => boolean;
+  /** Open to tokens that stand in prompts, too. */
+  readonly forShownTokens?: true;
   readonly handle: (call: Call<Static<B>, Static<Q>>) => Promise<Answer>;
 }
 
@@ -86,7 +88,7 @@ export function mount(app: FastifyInstance, rows: readonly Row[], parts: Parts):
       method: one.method,
       url: one.path,
       ...(one.who !== 'anyone' && {
-        onRequest: admit(one.who, gate, one.upload ? () => 0 : bodyBytes, load, limits),
+        onRequest: admit(one, one.who, gate, one.upload ? () => 0 : bodyBytes, load, limits),
       }),
       handler: async (request, reply) => {
         const problem = check(request);
@@ -126,6 +128,7 @@ function bodyBytes({ headers, routeOptions }: FastifyRequest): number {
 
 /** As in v0, a role that the route does not allow is told the same as no token at all. */
 function admit(
+  { forShownTokens }: Pick<Row, 'forShownTokens'>,
   who: readonly Role[],
   gate: Gate,
   bytesOf: (request: FastifyRequest) => number,
@@ -139,6 +142,7 @@ function admit(
     actor: Actor | null,
   ): SpineError | undefined => {
     if (actor === null || !roles.includes(actor.role)) return new SpineError('unauthorized');
+    if (actor.shown && forShownTokens !== true) return new SpineError('unauthorized');
     request.actor = actor;
     const leave = limits.enter(actor, load, bytesOf(request));
     if (leave instanceof SpineError) return leave;

@@ -1,17 +1,18 @@
 /** What a child is told of the run that started it. */
 
 import type { TriggerContext } from '../domain/schedule.ts';
+import { oneLine, quoted } from './quote.ts';
 
 const OUTPUT_CHARS = 5_000;
 const SHELL_CHARS = 3_000;
 
-export function triggerBlock(trigger: TriggerContext | null): string | null {
+export function triggerBlock(trigger: TriggerContext | null, nonce: string): string | null {
   if (trigger === null) return null;
   return [
     '--- Trigger Context ---',
-    `Triggered by: ${trigger.scheduleName} (run ${trigger.runId})`,
+    `Triggered by: ${oneLine(trigger.scheduleName)} (run ${trigger.runId})`,
     `Parent run status: ${trigger.status}`,
-    ...(isShell(trigger) ? shellLines(trigger) : outputLines(trigger.output)),
+    ...(isShell(trigger) ? shellLines(trigger, nonce) : outputLines(trigger.output, nonce)),
     '---',
   ].join('\n');
 }
@@ -21,21 +22,21 @@ function isShell({ exitCode, stderr }: TriggerContext): boolean {
   return exitCode !== null || stderr !== null;
 }
 
-function shellLines({ exitCode, output, stderr }: TriggerContext): string[] {
+function shellLines({ exitCode, output, stderr }: TriggerContext, nonce: string): string[] {
   return [
     'Parent shell result:',
     `exit code: ${exitCode ?? 'none (killed)'}`,
-    ...section('stdout', output),
-    ...section('stderr', stderr ?? ''),
+    ...section('stdout', output, nonce),
+    ...section('stderr', stderr ?? '', nonce),
   ];
 }
 
-function section(name: string, text: string): string[] {
-  return text === '' ? [] : [`${name}:`, cut(text, SHELL_CHARS)];
+function section(name: string, text: string, nonce: string): string[] {
+  return text === '' ? [] : [`${name}:`, quoted(cut(text, SHELL_CHARS), nonce)];
 }
 
-function outputLines(output: string): string[] {
-  return output === '' ? [] : ['Parent run output:', cut(output, OUTPUT_CHARS)];
+function outputLines(output: string, nonce: string): string[] {
+  return output === '' ? [] : ['Parent run output:', quoted(cut(output, OUTPUT_CHARS), nonce)];
 }
 
 /** A cut never leaves half a character behind. */

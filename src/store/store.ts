@@ -149,6 +149,8 @@ export interface Tx extends SchedulingTx {
   beat(name: string, at: number): MaybePromise<number | null>;
   forgetServers(before: number): MaybePromise<number>;
   setMeta(name: string, value: string): MaybePromise<void>;
+  /** Writes it unless it is there. */
+  keepMeta(name: string, value: string): MaybePromise<void>;
   claimOutbox(now: number, limit: number, leaseMs: number): MaybePromise<OutboxRow[]>;
   deleteOutbox(no: number): MaybePromise<void>;
   postponeOutbox(no: number, runAt: number, error: string): MaybePromise<void>;

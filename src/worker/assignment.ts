@@ -1,10 +1,14 @@
 /** A claimed job as a gateway is to do it: which agent, which session, which words. */
 
 import { JobFailure } from '../client/errors.ts';
+import type { Platform } from '../client/platform.ts';
 import type { ClaimedJob } from '../client/types.ts';
+import type { Access } from '../prompt/access.ts';
 import { contextSummary } from '../prompt/context-summary.ts';
 import { isReplayed, planOf, type RunPlan } from '../prompt/plan.ts';
 import { promptOf } from '../prompt/prompt.ts';
+
+const NONCE_CHARS = 12;
 
 export interface Assignment {
   readonly job: ClaimedJob;
@@ -33,13 +37,25 @@ export function runKeyOf({ job, plan }: Assignment, begunAt: number): string {
   return plan === null ? `${job.id}:${job.attempt}` : `${job.id}:${begunAt}`;
 }
 
-export function messageOf({ job, plan }: Assignment, firstRunId: string): string {
+/** What only the moment of sending can say. */
+export interface Sending {
+  readonly firstRunId: string;
+  readonly nonce: string;
+  readonly access: Access | null;
+}
+
+/** The random end of an id. */
+export function newNonce(platform: Platform): string {
+  return platform.randomId().slice(-NONCE_CHARS);
+}
+
+export function messageOf({ job, plan }: Assignment, sending: Sending): string {
   const message = plainMessage(job.spec);
   if (message === null)
     throw new JobFailure('There is no message to send: spec is neither text nor an object with a message.', {
       requeue: false,
     });
-  return plan === null ? message : promptOf({ plan, message, firstRunId, pending: [], prior: [] });
+  return plan === null ? message : promptOf({ plan, message, pending: [], prior: [], ...sending });
 }
 
 export function summaryOf({ plan }: Assignment): string | null {

@@ -1,12 +1,14 @@
 /** Puts a text into an agent's main session. Nothing comes back: that it was taken is the result. */
 
+import type { Platform } from '../client/platform.ts';
 import { type Gateway, GatewayError } from '../gateway/gateway.ts';
-import { type Assignment, messageOf, summaryOf } from './assignment.ts';
+import { type Assignment, messageOf, newNonce, summaryOf } from './assignment.ts';
 import { crashed, isTurnedAway } from './gateway-failure.ts';
 import type { RunNotes, WorkerLog } from './ports.ts';
 
 export interface WakeHost {
   readonly gateway: Pick<Gateway, 'name' | 'wake'>;
+  readonly platform: Platform;
   readonly notes: RunNotes;
   readonly log: WorkerLog;
 }
@@ -23,7 +25,9 @@ export async function wakeMainSession(host: WakeHost, assignment: Assignment): P
     log.warn('A run crashed while it was sent to the main session', { job: job.id, replayed });
     throw crashed('The server stopped while this was sent; nobody knows whether it arrived.', replayed);
   }
-  const message = messageOf(assignment, await notes.firstOf(job));
+  // The run is over once its text was taken, so that there is nothing to call in its name.
+  const nonce = newNonce(host.platform);
+  const message = messageOf(assignment, { firstRunId: await notes.firstOf(job), nonce, access: null });
   const note = {
     sessionKey: `agent:${agentId}:main`,
     transport: 'wake',

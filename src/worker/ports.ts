@@ -1,6 +1,7 @@
 /** What the embedded worker needs of its server. Small on purpose: a worker knows no engine. */
 
 import type { ClaimedJob } from '../client/types.ts';
+import type { Access } from '../prompt/access.ts';
 import type { ShellEnd } from './shell-process.ts';
 
 /** What an earlier holder of a run wrote down before it began. */
@@ -22,6 +23,8 @@ export interface RunNotes {
   heartbeat(job: ClaimedJob): Promise<void>;
   /** The first job of the lineage to which this one belongs. */
   firstOf(job: ClaimedJob): Promise<string>;
+  /** How the agent of a dispatch reaches the server, until the run ends or is dispatched anew. */
+  access(job: ClaimedJob, begunAt: number): Promise<Access>;
 }
 
 export interface BeginNote {

@@ -35,6 +35,7 @@ const VERBS: Record<keyof Tx, true> = {
   lastOfLineage: true,
   inputOf: true,
   freeLanes: true,
+  keepMeta: true,
   freeSlots: true,
   ensureKeySlots: true,
   takeSlots: true,

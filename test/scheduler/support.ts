@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type HttpClient, httpClient } from '../support/http.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { type StandIn, startStandIn } from '../support/gateway/stand-in.ts';
 
@@ -133,4 +134,10 @@ export async function eventually<T>(what: string, limitMs: number, ask: () => Pr
 
 export function msBetween(from: string | null, to: string | null): number {
   return Date.parse(to ?? '') - Date.parse(from ?? '');
+}
+
+/** A caller with a token of its own. */
+export function callerWith({ server }: Scene, token: string): HttpClient & AsyncDisposable {
+  const client = httpClient(server.url, { token });
+  return { ...client, [Symbol.asyncDispose]: async () => client.close() };
 }

@@ -70,7 +70,7 @@ async function orphan(spine: Opened, draft: Record<string, unknown> = {}): Promi
     leaseMs: 30_000,
   });
   const note = { sessionKey: 'scheduler:x:y', transport: 'websocket', contextSummary: null };
-  await embeddedNotes(spine.engine, dead).begin(job ?? assert.fail('no run'), note);
+  await embeddedNotes(spine.engine, dead, '').begin(job ?? assert.fail('no run'), note);
   return made;
 }
 
@@ -121,7 +121,10 @@ suite('the gateway worker', () => {
       await ended(spine, job);
       await pump(spine);
       const { turn: sent, answer } = await turn(gateway, 1);
-      assert.match(sent.message, /Triggered by: parent[\s\S]*Parent run output:\nXYZ/);
+      assert.match(
+        sent.message,
+        /Triggered by: parent[\s\S]*Parent run output:\n<data ([\w-]+)>\nXYZ\n<\/data \1>/,
+      );
       answer('ok');
     });
 

@@ -72,6 +72,10 @@ export class MemoryNotes implements RunNotes {
   async firstOf(job: ClaimedJob): Promise<string> {
     return this.first ?? job.id;
   }
+
+  async access({ id }: ClaimedJob) {
+    return { url: 'http://127.0.0.1:1', runId: id, token: 'turn.token' };
+  }
 }
 
 export class MemoryLog {

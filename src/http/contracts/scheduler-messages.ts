@@ -23,6 +23,7 @@ export const messageRows: readonly Row[] = [
     name: 'sendMessage',
     about: 'Leave a message. Kind spawn asks for a schedule that runs once; a run asks in its own name.',
     who: ['head', 'run'],
+    forShownTokens: true,
     body: MessageBody,
     status: 201,
     answer: Message,
@@ -61,6 +62,7 @@ export const messageRows: readonly Row[] = [
     name: 'getMessage',
     about: 'Read a message and what became of it. A run reads those that it wrote.',
     who: [...READERS, 'run'],
+    forShownTokens: true,
     answer: Message,
     errors: ['not_found'],
     handle: async (call) => {

@@ -75,6 +75,7 @@ export const runRows: readonly Row[] = [
     name: 'getRun',
     about: 'Read a run with its whole output.',
     who: [...EVERYONE, 'run'],
+    forShownTokens: true,
     answer: Run,
     errors: ['not_found', 'forbidden'],
     handle: async (call) => runView(await seenRun(call)),

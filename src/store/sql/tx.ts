@@ -62,6 +62,7 @@ export function transactionOver(sql: Sql, own: OwnVerbs): Tx {
     dropOldAudit: (before, limit) => tokens.dropOldAudit(sql, before, limit),
     beat: (name, at) => upkeep.beat(sql, name, at),
     forgetServers: (before) => upkeep.forgetServers(sql, before),
+    keepMeta: (name, value) => upkeep.keepMeta(sql, name, value),
     setMeta: (name, value) => upkeep.setMeta(sql, name, value),
     claimOutbox: (now, limit, leaseMs) => events.claimOutbox(sql, now, limit, leaseMs),
     deleteOutbox: (no) => upkeep.deleteOutbox(sql, no),

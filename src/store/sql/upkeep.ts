@@ -93,6 +93,13 @@ export function forgetServers(sql: Sql, before: number) {
   return sql.run("delete from alive where name <> 'server' and beat_at < $1", [before]);
 }
 
+export async function keepMeta(sql: Sql, name: string, value: string): Promise<void> {
+  await sql.run('insert into meta (name, value) values ($1, $2) on conflict (name) do nothing', [
+    name,
+    value,
+  ]);
+}
+
 export async function setMeta(sql: Sql, name: string, value: string): Promise<void> {
   await sql.run(
     'insert into meta (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value',

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { eventually, openServerOn, type Scene } from '../../scheduler/support.ts';
 import { type RealGateway, startRealGateway } from '../../support/gateway/real-gateway.ts';
 import { type Steering, steer } from '../../support/gateway/stub-model.ts';
@@ -33,13 +35,13 @@ after(async () => {
 });
 
 test('turns that wait for a lane of the gateway have their whole time once they run', async () => {
-  const turnMs = 12_000;
-  const limit = { run_timeout_ms: 30_000 };
-  const count = 2 * LANES + 4;
+  const turnMs = 20_000;
+  const limit = { run_timeout_ms: 38_000 };
+  const count = LANES + 3;
   const runs = Array.from({ length: count }, (_, n) => ask({ delayMs: turnMs, say: `lane ${n}` }, limit));
   const ended = await Promise.all(runs.map(async (id) => scene.ended(await id, 240_000)));
   assert.deepEqual(
-    ended.map(({ status }) => status),
+    ended.map(({ status, error_message }) => error_message ?? status),
     Array.from({ length: count }, () => 'ok'),
   );
   // Otherwise none of them waited.
@@ -64,4 +66,24 @@ test('an answer that the gateway finished during a downtime longer than the limi
   const run = await scene.ended(id, 60_000);
   assert.deepEqual([run.status, run.output], ['ok', 'finished alone']);
   assert.equal((await scene.runs({ id: run.job_id })).length, 1);
+});
+
+test('an agent at a real gateway is told calls that work as they are printed', async () => {
+  const id = await ask({ delayMs: 15_000, say: 'asked for more' });
+  await runningAt('asked for more');
+  const asked = real.modelRequests().find(({ prompt }) => prompt.includes('asked for more'));
+  const spawn = asked?.prompt.split('\n').find((line) => line.startsWith('curl ') && line.includes('spawn'));
+  const { stdout } = await promisify(execFile)('/bin/sh', [
+    '-c',
+    spawn ?? assert.fail('no call in the prompt'),
+  ]);
+  assert.equal((JSON.parse(stdout) as { kind: string }).kind, 'spawn');
+  assert.equal((await scene.ended(id, 60_000)).status, 'ok');
+  await eventually('the child was asked', 60_000, async () =>
+    real
+      .modelRequests()
+      .some(({ prompt }) => prompt.includes('What is to be done.') && prompt.includes('follow up]'))
+      ? true
+      : null,
+  );
 });

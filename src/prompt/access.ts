@@ -1,0 +1,23 @@
+/** How an agent reaches Spine during its run. A transcript may show it: the token is for this run alone, and ends with it. */
+
+export interface Access {
+  readonly url: string;
+  readonly runId: string;
+  readonly token: string;
+}
+
+export function accessNote(access: Access | null): string | null {
+  if (access === null) return null;
+  const { url, runId, token } = access;
+  const call = (path: string, body: object): string =>
+    `curl -sS '${url}${path}' -H 'authorization: Bearer ${token}' -H 'content-type: application/json' -d '${JSON.stringify(body)}'`;
+  return `[SYSTEM NOTE -- Spine]
+During this run, and no longer, these calls are yours. The token in them is good for this run alone.
+Have something done after this, once and with no more rights than this job has:
+${call('/messages', { kind: 'spawn', body: { name: 'follow up', payload_message: 'What is to be done.' } })}
+Say how far you are:
+${call(`/jobs/${runId}/heartbeat`, { progress: 'halfway' })}
+Write into the log of this run:
+${call(`/jobs/${runId}/logs`, { lines: [{ text: 'What happened.' }] })}
+[END SYSTEM NOTE]`;
+}

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { callerWith, eventually, openScene } from './support.ts';
+
+const run = promisify(execFile);
+
+/** The commands that a prompt prints, as an agent would copy them. */
+function printedCalls(prompt: string): string[] {
+  return prompt.split('\n').filter((line) => line.startsWith('curl '));
+}
+
+function tokenIn(prompt: string): string {
+  return /Bearer (turn\.[\w.-]+)/.exec(prompt)?.[1] ?? assert.fail('no token in the prompt');
+}
+
+async function answerOf(call: string): Promise<Record<string, unknown>> {
+  const { stdout } = await run('/bin/sh', ['-c', call]);
+  return JSON.parse(stdout) as Record<string, unknown>;
+}
+
+type Opened = Awaited<ReturnType<typeof openScene>>;
+
+/** Starts a run and waits for what its agent is told. */
+async function told(
+  scene: Opened,
+  draft: Record<string, unknown> = {},
+): Promise<{ id: string; session: string; prompt: string }> {
+  const made = await scene.plan({ name: 'asks', payload_message: 'Do it.', ...draft });
+  const id = await scene.run(made);
+  const session = `agent:main:scheduler:${made.id}:${id}`;
+  const live = await eventually(
+    'it runs',
+    10_000,
+    async () => scene.gateway.state.runs.live(session) ?? null,
+  );
+  return { id, session, prompt: live.message };
+}
+
+test('an agent at a gateway can do what its prompt prints: spawn, say how far it is, and log', async () => {
+  await using scene = await openScene({ websocket: true });
+  scene.gateway.state.plan = (message) => (message.includes('Do it.') ? { hang: true } : { text: 'done' });
+  const { id, session, prompt } = await told(scene);
+  const [spawn = '', progress = '', log = ''] = printedCalls(prompt);
+  assert.equal((await answerOf(spawn))['kind'], 'spawn');
+  await eventually('the child has run', 10_000, async () => {
+    const { body } = await scene.server.head.get<{ runs: { output: string | null }[] }>('/runs?status=ok');
+    return body.runs.some(({ output }) => output === 'done') ? true : null;
+  });
+  assert.equal((await answerOf(progress))['progress'], 'halfway');
+  assert.equal((await answerOf(log))['accepted'], 1);
+
+  await using agent = callerWith(scene, tokenIn(prompt));
+  const own = await agent.get(`/runs/${id}`);
+  assert.equal(own.status, 200);
+  const { body: job } = await scene.server.head.get<{ leaseToken?: string }>(`/jobs/${id}`);
+  assert.ok(job.leaseToken === undefined || !own.text.includes(job.leaseToken));
+  for (const [verb, body] of [
+    ['complete', { result: 'mine' }],
+    ['fail', { error: 'x' }],
+    ['release', {}],
+    ['comment', { text: 'x' }],
+  ] as const)
+    assert.equal((await agent.post(`/jobs/${id}/${verb}`, body)).status, 401, verb);
+  for (const path of ['/jobs', '/schedules', '/messages', '/events', '/tokens', `/jobs/${id}`])
+    assert.equal((await agent.get(path)).status, 401, path);
+  assert.equal((await agent.post('/jobs', { parentId: id })).status, 401);
+
+  scene.gateway.finish(session, 'ok');
+  await scene.ended(id);
+  assert.equal((await answerOf(spawn))['error'], 'unauthorized');
+});
+
+test('the token in a prompt lives on when another server takes the turn over, and stands for no other run', async () => {
+  await using scene = await openScene({ websocket: true });
+  scene.gateway.state.plan = () => ({ hang: true });
+  const first = await told(scene);
+  const second = await told(scene);
+  await scene.server.kill('SIGKILL');
+  await scene.server.restart();
+  const [, progress = ''] = printedCalls(first.prompt);
+  await eventually('it is taken over', 15_000, async () =>
+    (await answerOf(progress))['progress'] === 'halfway' ? true : null,
+  );
+  const forged = progress.replaceAll(first.id, second.id);
+  assert.equal((await answerOf(forged))['error'], 'unauthorized');
+  const foreign = progress.replace(`/jobs/${first.id}/`, `/jobs/${second.id}/`);
+  assert.equal((await answerOf(foreign))['error'], 'forbidden');
+});
+
+test('an agent is told the address that the settings say', async () => {
+  await using scene = await openScene({
+    websocket: true,
+    env: { SPINE_AGENT_URL: 'http://spine.lan:9999/' },
+  });
+  scene.gateway.state.plan = () => ({ hang: true });
+  assert.match((await told(scene)).prompt, /curl -sS 'http:\/\/spine\.lan:9999\/messages'/);
+});
