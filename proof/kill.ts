@@ -96,6 +96,7 @@ function newLoad(random: Random): Load {
     acknowledged: new Set(),
     ended: new Set(),
     backlog: BACKLOG,
+    patienceMs: 5_000,
     producing: true,
     working: true,
   };
@@ -155,7 +156,7 @@ function stopProblems(server: TestServer, tookMs: number): string[] {
  * That none is queued and none is running are two questions, and between them a job may move from one to the other.
  * Only what has ended stays so: when both answers are no, each job is asked.
  */
-async function untilAllEnded(server: TestServer): Promise<void> {
+export async function untilAllEnded(server: TestServer): Promise<void> {
   const deadlineMs = performance.now() + DRAIN_WITHIN_MS;
   while (performance.now() < deadlineMs) {
     if ((await noneIn(server, 'queued', 'running')) && (await dumpJobs(server.head)).every(isFinal)) return;

@@ -7,6 +7,7 @@ import { proveFuzz } from './fuzz.ts';
 import { proveKill } from './kill.ts';
 import { proveMillion } from './million.ts';
 import { proveOpenApiFuzz } from './openapi-fuzz.ts';
+import { provePartition } from './partition.ts';
 import { freshSeed } from './random.ts';
 import { printReport, type ProofReport } from './report.ts';
 import { proveSchedules } from './schedules.ts';
@@ -51,6 +52,10 @@ const PROOFS: Readonly<Record<string, (run: Run) => Promise<ProofReport | string
     return onStore(run, (store) =>
       proveContention(store, { rounds: run.sized(100), jobs: run.sized(200), servers: 3 }),
     );
+  },
+  partition: async (run) => {
+    if (run.kind === 'sqlite') return 'an embedded database has no network to break';
+    return onStore(run, (store) => provePartition(store, { faults: run.sized(60), seed: run.seed }));
   },
   schedules: (run) =>
     onStore(run, (store) =>

@@ -4,6 +4,9 @@ import type { Call } from '../checker/history.ts';
 /** What a call is about, before its answer is known. */
 export type Intent = Pick<Call, 'op' | 'by' | 'key' | 'jobId' | 'token' | 'attempt' | 'mark'>;
 
+/** The server cannot act just now, or cannot tell whether it did. */
+const EXPECTED: ReadonlySet<number> = new Set([503, 504]);
+
 /** Collects every call with its times and what its caller heard. */
 export class Ledger {
   readonly calls: Call[] = [];
@@ -16,7 +19,7 @@ export class Ledger {
     try {
       const answer = await send();
       const unavailable = answer.status >= 500 || answer.status === 429;
-      if (answer.status >= 500 && answer.status !== 503) this.#surprise(intent, answer);
+      if (answer.status >= 500 && !EXPECTED.has(answer.status)) this.#surprise(intent, answer);
       this.#add(
         intent,
         invokedMs,

@@ -40,6 +40,8 @@ export interface Load {
   readonly acknowledged: Set<string>;
   readonly ended: Set<string>;
   readonly backlog: number;
+  /** How long a caller waits for an answer. */
+  readonly patienceMs: number;
   /** Producers stop first, workers when everything has ended. */
   producing: boolean;
   working: boolean;
@@ -60,7 +62,10 @@ async function enqueue(key: string, by: string, client: HttpClient, load: Load):
   const body = { target: 'any', maxAttempts, spec: { key, kind } };
   for (let tries = 0; ; tries++) {
     const answer = await load.ledger.record({ op: 'enqueue', by, key }, () =>
-      client.post<JobBody>('/jobs', body, { headers: { 'idempotency-key': key }, timeoutMs: 5_000 }),
+      client.post<JobBody>('/jobs', body, {
+        headers: { 'idempotency-key': key },
+        timeoutMs: load.patienceMs,
+      }),
     );
     if (answer?.status === 200 || answer?.status === 201) {
       load.acknowledged.add(answer.body.id);

@@ -45,7 +45,7 @@ async function claim(
       client.post<{ jobs: readonly JobBody[] }>(
         '/jobs/claim',
         { max: CLAIM_AT_ONCE, waitMs: CLAIM_WAIT_MS, leaseMs: load.leaseMs, claimId },
-        { timeoutMs: 5_000 },
+        { timeoutMs: load.patienceMs },
       ),
     );
     if (answer !== undefined) {
@@ -130,7 +130,11 @@ async function call(
   const { by, client, load, id: jobId, token, attempt } = held;
   const intent = { op, by, jobId, token, attempt, ...(mark === undefined ? {} : { mark }) };
   const answer = await load.ledger.record(intent, () =>
-    client.post<JobBody>(`/jobs/${jobId}/${op}`, { ...body, leaseToken: token }, { timeoutMs: 5_000 }),
+    client.post<JobBody>(
+      `/jobs/${jobId}/${op}`,
+      { ...body, leaseToken: token },
+      { timeoutMs: load.patienceMs },
+    ),
   );
   if (answer === undefined) return undefined;
   if (answer.status !== 200 && answer.status !== 409) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Job } from '../../src/domain/job.ts';
-import type { Tx } from '../../src/store/store.ts';
-import { rest } from '../support/clock.ts';
+import type { Store, Tx } from '../../src/store/store.ts';
+import { rest, until } from '../support/clock.ts';
 import {
   claimed,
   claimNext,
@@ -180,6 +180,30 @@ export function transactionTopics(each: Each): void {
     assert.deepEqual(await read(spine, job), held);
   });
 
+  const held = { begun: Promise.withResolvers<void>(), gate: Promise.withResolvers<void>() };
+  each(
+    'is not stopped before the commit under way, and the commands behind it, are durable',
+    async (spine) => {
+      const first = create(spine, { target: 'under-way' });
+      await held.begun.promise;
+      const behind = [create(spine, { target: 'behind' }), create(spine, { target: 'behind' })];
+      await until('they wait', () => spine.engine.core.flusher.pending === behind.length);
+      const ended: string[] = [];
+      const stopped = spine.engine.core.flusher.stop().then(() => ended.push('stopped'));
+      const commands = Promise.all([first, ...behind]).then(() => ended.push('commands'));
+      await rest();
+      assert.deepEqual(ended, []);
+      held.gate.resolve();
+      await Promise.all([stopped, commands]);
+      assert.equal(ended.length, 2);
+      assert.deepEqual(await spine.store.read.counts(), [
+        { target: 'behind', state: 'queued', n: 2 },
+        { target: 'under-way', state: 'queued', n: 1 },
+      ]);
+    },
+    { lanes: 1, wrap: (store) => holdingCommits(store, held) },
+  );
+
   each('answers no command after it was told to stop, and finishes those before', async (spine) => {
     const job = await create(spine);
     const early = spine.engine.jobs.comment(HEAD, job.id, 'in time');
@@ -252,4 +276,25 @@ async function counts({ engine }: Pick<Opened, 'engine'>): Promise<Record<string
   const sums: Record<string, number> = {};
   for (const { state, n } of await engine.counts()) sums[state] = (sums[state] ?? 0) + n;
   return sums;
+}
+
+/** A store whose transactions stand before their commit until they are let go. */
+function holdingCommits(
+  store: Store,
+  { begun, gate }: { begun: PromiseWithResolvers<void>; gate: PromiseWithResolvers<void> },
+): Store {
+  return new Proxy(store, {
+    get: (target, name: keyof Store) => {
+      if (name === 'transaction')
+        return (lane: number, work: Parameters<Store['transaction']>[1]) =>
+          target.transaction(lane, async (tx) => {
+            const value = await work(tx);
+            begun.resolve();
+            await gate.promise;
+            return value;
+          });
+      const value = target[name];
+      return typeof value === 'function' ? (value as () => unknown).bind(target) : value;
+    },
+  });
 }
