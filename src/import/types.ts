@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { Store } from '../store/store.ts';
 import { readFields, textOf, timeOf, wholeOf } from './v0-files.ts';
 
-/** Answers the files that are no types. */
+/** Answers the files that are no types, or whose schema is none: those types come without it. */
 export async function importTypes(dir: string, store: Store): Promise<string[]> {
   const folder = path.join(dir, 'types');
   const unreadable: string[] = [];
@@ -18,12 +18,15 @@ export async function importTypes(dir: string, store: Store): Promise<string[]> 
       unreadable.push(`types/${file}`);
       continue;
     }
+    const schema = textOf(fields['paramsSchema']);
+    if (schema !== null && !isObject(schema)) unreadable.push(`types/${file}`);
     const type = {
       no,
       name,
       label: textOf(fields['label']) ?? name,
       sop: textOf(fields['sop']),
-      paramsSchema: textOf(fields['paramsSchema']),
+      // Whoever claims a job gets this text as it is, so that anything but JSON would spoil the answer.
+      paramsSchema: schema !== null && isObject(schema) ? schema : null,
       active: fields['active'] !== false,
       createdAt: timeOf(fields['createdAt']) ?? 0,
       updatedAt: timeOf(fields['updatedAt']) ?? 0,
@@ -31,4 +34,13 @@ export async function importTypes(dir: string, store: Store): Promise<string[]> 
     await store.transaction(0, async (tx) => tx.insertTypeRaw(type));
   }
   return unreadable;
+}
+
+function isObject(json: string): boolean {
+  try {
+    const value: unknown = JSON.parse(json);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
 }
