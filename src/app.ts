@@ -229,12 +229,15 @@ async function listen(parts: Parts): Promise<FastifyInstance> {
   return server;
 }
 
+/** Of the time to stop, what the server, its loops and the store have for themselves. */
+const CLOSING_MS = 1_500;
+
 /** New claims are refused first, then the answers under way go out, then the loops and the store end. */
 async function closeAll(parts: Parts, server?: FastifyInstance): Promise<void> {
   const { config, engine, duties, files, storage, log } = parts;
   engine.core.stopWaiting();
   // What runs here may still call the server, so the server goes last.
-  await parts.workers?.stop((config.drainSeconds * 1_000) / 2);
+  await parts.workers?.stop(Math.max(0, config.drainSeconds * 1_000 - CLOSING_MS));
   await server?.close();
   await duties.stop();
   await engine.core.flusher.stop();

@@ -184,7 +184,7 @@ suite('refuses', () => {
     ['REAPER_INTERVAL_MS', '0', 'REAPER_INTERVAL_MS=0 is out of range: 10 to 3600000 milliseconds'],
     ['DEFAULT_MAX_ATTEMPTS', '0', 'DEFAULT_MAX_ATTEMPTS=0 is out of range: 1 to 1000 attempts'],
     ['DEFAULT_MAX_ATTEMPTS', '1001', 'DEFAULT_MAX_ATTEMPTS=1001 is out of range: 1 to 1000 attempts'],
-    ['SPINE_DRAIN_SECONDS', '11', 'SPINE_DRAIN_SECONDS=11 is out of range: 0 to 10 seconds'],
+    ['SPINE_DRAIN_SECONDS', '601', 'SPINE_DRAIN_SECONDS=601 is out of range: 0 to 600 seconds'],
     ['SPINE_PG_LANES', '17', 'SPINE_PG_LANES=17 is out of range: 1 to 16 lanes'],
     ['SPINE_PG_POOL', '0', 'SPINE_PG_POOL=0 is out of range: 1 to 100 connections'],
     ['SPINE_RETENTION_DAYS', '36501', 'SPINE_RETENTION_DAYS=36501 is out of range: 0 to 36500 days'],
@@ -250,6 +250,14 @@ suite('refuses', () => {
       'SPINE_LEASE_SECOND is not a setting; did you mean SPINE_LEASE_SECONDS?',
     ]);
     assert.deepEqual(problemsOf({ SPINE_QUUX_ZEBRA: '1' }), ['SPINE_QUUX_ZEBRA is not a setting']);
+  });
+
+  test('an unknown SCHEDULER_ name, and one that does nothing yet', () => {
+    assert.deepEqual(problemsOf({ SCHEDULER_TICKMS: '1' }), [
+      'SCHEDULER_TICKMS is not a setting; did you mean SCHEDULER_TICK_MS?',
+    ]);
+    for (const name of ['SCHEDULER_BACKUP_ENABLED', 'SCHEDULER_BACKUP_DIR'])
+      assert.match(problemsOf({ [name]: '1' }).join(), new RegExp(`^${name} has no effect yet`));
   });
 
   test('nothing about what a shell job finds in its environment', () => {

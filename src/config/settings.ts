@@ -77,9 +77,9 @@ export const SETTINGS = {
     ...plain,
     name: 'SPINE_DRAIN_SECONDS',
     group: 'Server',
-    type: whole(0, 10, 'seconds'),
+    type: whole(0, 600, 'seconds'),
     default: '10',
-    help: 'How long a stopping server waits for requests under way.',
+    help: 'How long a stopping server waits for requests, commands and turns under way.',
   },
   dataDir: {
     ...plain,

@@ -34,8 +34,10 @@ const OF_A_RUN = /^SPINE_(RUN_ID|IDEMPOTENCY_KEY|TRIGGER_[A-Z_]+)$/;
 export function findUnknownNames(env: Env, settings: readonly Setting[]): string[] {
   const known = settings.flatMap((setting) => [setting.name, ...setting.aliases]);
   return Object.keys(env)
-    .filter((name) => name.startsWith('SPINE_') && !known.includes(name) && !OF_A_RUN.test(name))
+    .filter((name) => /^(SPINE|SCHEDULER)_/.test(name) && !known.includes(name) && !OF_A_RUN.test(name))
     .map((name) => {
+      if (name.startsWith('SCHEDULER_BACKUP'))
+        return `${name} has no effect yet: this version makes no backups by itself. Leave it out, and let cron run \`spine backup\``;
       const meant = suggest(name, known);
       return `${name} is not a setting${meant ? `; did you mean ${meant}?` : ''}`;
     });

@@ -71,8 +71,8 @@ function fail(next: Job, command: Fail, now: number): End {
 function release(next: Job, command: Release, now: number): End {
   const by = command.actor.name;
   const facts = { reason: command.reason };
-  next.reason = command.reason;
   if (next.cancelRequested) {
+    // Why it was cancelled is said by whoever cancelled it.
     finish(next, 'cancelled', now);
     return {
       events: [
@@ -81,6 +81,7 @@ function release(next: Job, command: Release, now: number): End {
       ],
     };
   }
+  next.reason = command.reason;
   // A requeued job counts the claim, as v0 does; a member of a lineage has only one attempt, which it keeps.
   if (next.retryMode === 'lineage' || command.unanswered) next.attempts -= 1;
   requeueAfter(next, 0, now);

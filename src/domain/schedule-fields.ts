@@ -142,7 +142,12 @@ export const RULES: Readonly<Record<ScheduleKey, FieldRule>> = {
   },
   payloadModel: text(200, "The model, when not the agent's own."),
   payloadThinking: text(LIMITS.nameChars, 'How deep the agent thinks.'),
-  payloadTimeoutSeconds: integer(1, DAY_S, 120, 'How long one call of the agent may take.'),
+  payloadTimeoutSeconds: integer(
+    1,
+    DAY_S,
+    120,
+    "How long the agent may be silent, where that is less than the server's limit; stale_threshold_s decides when it is set.",
+  ),
   payloadScope: choice('payloadScope', ['own', 'global'], 'Whose sub-agents a run looks at.'),
   preferredSessionKey: text(200, 'A session of the gateway to go on with.'),
   target: name('Who may claim the runs of a queue.', 'any'),

@@ -65,8 +65,11 @@ function leftBehind({ plan }: Assignment, error: unknown): unknown {
 }
 
 function thresholdOf({ staleThresholdMs }: AttendHost, { plan }: Assignment): number {
-  const seconds = plan?.schedule.staleThresholdS ?? null;
-  return seconds === null ? staleThresholdMs : seconds * 1_000;
+  if (plan === null) return staleThresholdMs;
+  const { staleThresholdS, payloadTimeoutSeconds } = plan.schedule;
+  return staleThresholdS === null
+    ? Math.min(staleThresholdMs, payloadTimeoutSeconds * 1_000)
+    : staleThresholdS * 1_000;
 }
 
 /** Over the WebSocket a turn runs on at the gateway; whoever holds the job next adopts it. */

@@ -201,11 +201,15 @@ test('a comment counts, whatever the state', () => {
 });
 
 test('a running job is asked to stop once, and ends as cancelled when its attempt ends badly or is given back', () => {
+  const cancel = { kind: 'cancel', id: 'job-1', actor: HEAD } as const;
   const asked = decide(jobIn('running'), command('cancel', HEAD), NOW).job;
   assert.equal(asked.cancelRequested, true);
   assert.deepEqual(decide(asked, command('cancel', HEAD), NOW).events, []);
   assert.equal(outcome(asked, command('fail', HOLDER), NOW), 'cancelled: job.failed job.cancelled');
   assert.equal(outcome(asked, command('release', HOLDER), NOW), 'cancelled: job.released job.cancelled');
+  const wanted = decide(jobIn('running'), { ...cancel, reason: 'too expensive' }, NOW).job;
+  const given = { ...command('release', HOLDER), reason: 'cancelled' } as JobCommand;
+  assert.equal(decide(wanted, given, NOW).job.reason, 'too expensive');
   assert.equal(
     outcome({ ...asked, leaseUntil: NOW }, command('expire', SYSTEM), NOW),
     'cancelled: job.expired job.cancelled',

@@ -170,7 +170,7 @@ test('SIGTERM lets a short command end well, leaves no row running and no log be
   const made = await scene.plan({
     name: 'short',
     session_target: 'shell',
-    payload_message: 'sleep 1; echo done',
+    payload_message: 'sleep 4; echo done',
   });
   const id = await scene.run(made);
   await eventually('it runs', 5_000, async () =>

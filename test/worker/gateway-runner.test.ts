@@ -200,6 +200,15 @@ suite('the implicit heartbeat', () => {
     assert.equal(failure((await end).error).cause, 'stale');
   });
 
+  test('stops a silent agent after payload_timeout_seconds where that is less than the server’s limit', async () => {
+    const { clock, gateway, start } = setUp();
+    gateway.sees = running('same');
+    const { end } = start(runJob(planOf({ payload_timeout_seconds: 9 })));
+    await clock.advance(8_900);
+    await clock.advance(100);
+    assert.equal(failure((await end).error).cause, 'stale');
+  });
+
   test('lets an agent go on that is active now and then, and notes it [SC-09]', async () => {
     const { clock, gateway, notes, start } = setUp();
     gateway.sees = () => running(String(Math.floor(clock.now() / 2_000)));

@@ -31,6 +31,9 @@ const postgresClaims = `select (entry.value ->> 1)::bigint from ${parts}
   cross join lateral json_array_elements_text(entry.value -> 5) as told (value)
   where entry.value ->> 2 = 'job.claimed' and told.value::bigint = job.no`;
 
+export const SQLITE_STARTED_AT = startedAt(sqliteClaims);
+export const POSTGRES_STARTED_AT = startedAt(postgresClaims);
+
 // Statistics were gathered when a server closed. Those of a small database make SQLite read a large one from end to end;
 // without any it goes by the indexes.
 const withoutStatistics = `
@@ -66,7 +69,7 @@ create index flush_by_pos on flush (pos);
 create index flush_unnumbered on flush (no) where pos is null;
 create index flush_by_key on flush (key);
 drop view runs;
-${runsView('sqlite', startedAt(sqliteClaims))}
+${runsView('sqlite', SQLITE_STARTED_AT)}
 ${withoutStatistics}`;
 
 // Entries are stored as they come: to compress them would cost more than to write them. A flush's number is drawn after
@@ -89,7 +92,7 @@ update flush set
   ), '[]');
 create index flush_by_key on flush (key);
 drop view runs;
-${runsView('postgres', startedAt(postgresClaims))}`;
+${runsView('postgres', POSTGRES_STARTED_AT)}`;
 
 export const eventsInFlush: Migration = {
   version: 6,

@@ -6,6 +6,7 @@ import { feedInFlush } from './0005_feed_in_flush.ts';
 import { eventsInFlush } from './0006_events_in_flush.ts';
 import { leanIndexes } from './0007_lean_indexes.ts';
 import { spawned } from './0008_spawned.ts';
+import { typedViews } from './0009_typed_views.ts';
 import type { Migration } from './migration.ts';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -17,4 +18,5 @@ export const MIGRATIONS: readonly Migration[] = [
   eventsInFlush,
   leanIndexes,
   spawned,
+  typedViews,
 ];
