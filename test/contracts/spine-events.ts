@@ -123,6 +123,24 @@ export function eventCases(start: Start): void {
       expectRefusal(await server().left.get('/events?jobId=nothing'), 404, 'not_found');
     });
 
+    test('shows a viewer of some targets those alone, and refuses it others', async () => {
+      const draft = { name: 'narrow-eyes', role: 'viewer', targets: ['seen'] };
+      const { token } = expectStatus(await server().head.post<{ token: string }>('/tokens', draft), 201);
+      const reader = await follow('', undefined, token);
+      const all = await follow();
+      await createJob(server().head, { target: 'right-claw' });
+      const { id } = await createJob(server().head, { target: 'seen' });
+      await Promise.all([reader.first(1), all.first(2)]);
+      deepStrictEqual(
+        reader.events.map(({ data }) => data['jobId']),
+        [id],
+      );
+      for (const each of [reader, all]) each.close();
+      const foreign = await readEvents(server().url, { token, query: '?target=right-claw' });
+      strictEqual(foreign.status, 403);
+      foreign.close();
+    });
+
     test('refuses places, types and targets that cannot be', async () => {
       for (const query of ['after=x', 'after=-1', 'after=1.2.3', 'type=job.nothing', 'target=a,,b', 'x=1'])
         expectStatus(await server().head.get(`/events?${query}`), 400);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SpineError } from '../../src/domain/error.ts';
 import type { Reads, Store } from '../../src/store/store.ts';
+import { rest } from '../support/clock.ts';
 import {
   reasonOf,
   claimNext,
@@ -67,6 +68,40 @@ test('one failed look at the types does not end all claims', async () => {
   await create(spine);
   await assert.rejects(claimNext(spine), { code: 'store_unavailable' });
   assert.equal((await claimNext(spine)).length, 1);
+});
+
+test('a stop waits for the commit under way, and for what was asked before it', async () => {
+  const mayCommit = Promise.withResolvers<void>();
+  const wrap = (store: Store): Store =>
+    new Proxy(store, {
+      get: (target, name: keyof Store) => {
+        if (name === 'transaction')
+          return async (lane: number, work: Parameters<Store['transaction']>[1]) => {
+            await mayCommit.promise;
+            return target.transaction(lane, work);
+          };
+        const value = target[name];
+        return typeof value === 'function' ? (value as () => unknown).bind(target) : value;
+      },
+    });
+  await using spine = await SQLITE_MEMORY.open({ wrap });
+  const { flusher } = spine.engine.core;
+  const underWay = create(spine);
+  await rest();
+  const behind = create(spine);
+  await rest();
+  let stopped = false;
+  const stop = flusher.stop().then(() => (stopped = true));
+  await rest();
+  assert.equal(stopped, false, 'the commit is still under way');
+  mayCommit.resolve();
+  await stop;
+  const made = await Promise.all([underWay, behind]);
+  assert.deepEqual(
+    (await everyJob(spine)).map(({ id }) => id),
+    made.map(({ id }) => id),
+  );
+  assert.equal(await refusal(create(spine)), 'shutting_down');
 });
 
 test('a store that cannot commit answers every command of the flush with the reason, and nothing happened', async () => {

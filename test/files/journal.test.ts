@@ -12,6 +12,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { type Journal, openJournal } from '../../src/files/journal.ts';
@@ -71,6 +72,31 @@ test('every committed event has its line in the journal, in the order of the fee
   deepStrictEqual(await places(bench), await feedPlaces(bench));
   strictEqual(journal.lagMs(), 0);
   strictEqual(statSync(path.join(journalDir(bench), '000001.jsonl')).mode & 0o777, 0o600);
+  await journal.close();
+});
+
+test('what is appended is synced before the journal says that it is written', async (t) => {
+  await using bench = openBench();
+  await makeWork(bench);
+  const probe = await open(path.join(bench.dir, 'probe'), 'w');
+  // The class of all file handles, which Node does not export.
+  const handles = Object.getPrototypeOf(probe) as FileHandle;
+  await probe.close();
+  const calls: string[] = [];
+  for (const name of ['appendFile', 'datasync'] as const) {
+    const original = handles[name] as (...args: unknown[]) => Promise<void>;
+    t.mock.method(handles, name, function (this: FileHandle, ...args: unknown[]): Promise<void> {
+      calls.push(name);
+      return original.apply(this, args);
+    });
+  }
+  const journal = await journalOf(bench);
+  for (let pass = 0; pass < 3; pass++) {
+    await bench.engine.jobs.create(HEAD, [{ target: 'any' }]);
+    calls.length = 0;
+    await journal.runOnce();
+    deepStrictEqual([calls.includes('appendFile'), calls.at(-1)], [true, 'datasync']);
+  }
   await journal.close();
 });
 

@@ -1,4 +1,5 @@
-import { deepStrictEqual, strictEqual } from 'node:assert';
+import { deepStrictEqual, doesNotMatch, match, strictEqual } from 'node:assert';
+import { readFileSync } from 'node:fs';
 import { suite, test } from 'node:test';
 import { authenticator, credentialsOf } from '../../src/http/auth.ts';
 
@@ -42,4 +43,17 @@ suite('bearer tokens', () => {
       strictEqual(authenticate(header), null, header);
     }
   });
+});
+
+/** What time tells cannot be measured in a test, so the one place for each kind of secret is read. */
+suite('secrets are compared', () => {
+  const sources = { 'src/http/auth.ts': 'authenticator', 'src/engine/tokens.ts': 'isSame' };
+  for (const [file, name] of Object.entries(sources))
+    test(`in a time that says nothing about them, in ${name} of ${file}`, () => {
+      const text = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+      const body = new RegExp(`function ${name}\\([^]*?\\n}\\n`).exec(text)?.[0] ?? '';
+      match(body, /timingSafeEqual\(/);
+      doesNotMatch(body, /\.equals\(|\.compare\(|digest\s*[!=]==|break|[lL]easeToken\s*[!=]==\s*leaseToken/);
+      doesNotMatch(text, /job\.leaseToken\s*[!=]==\s*leaseToken/);
+    });
 });

@@ -10,7 +10,7 @@ export const DOORS: readonly Mutant[] = [
     find: `if (asked === undefined) return actor.targets === null ? null : new Set(actor.targets);`,
     replace: `if (asked === undefined) return actor.targets === null || actor.role === 'viewer' ? null : new Set(actor.targets);`,
     seenBy: ['test/contracts/spine-sqlite.test.ts'],
-    only: 'viewer',
+    only: 'a viewer of some targets',
   },
   {
     name: 'foreign-target-followed',

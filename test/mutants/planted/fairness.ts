@@ -51,7 +51,7 @@ export const FAIRNESS: readonly Mutant[] = [
   {
     name: 'rate-not-limited',
     means: 'one run sends messages as fast as the server answers',
-    file: 'src/http/limits/call-limits.ts',
+    file: 'src/http/call-limits.ts',
     find: `if (principal.allowance < 1) return refusal`,
     replace: `if (principal.allowance < -1_000_000) return refusal`,
     seenBy: ['test/http/limits.test.ts'],
@@ -59,7 +59,7 @@ export const FAIRNESS: readonly Mutant[] = [
   {
     name: 'open-calls-not-limited',
     means: 'one run opens as many calls at once as it likes',
-    file: 'src/http/limits/call-limits.ts',
+    file: 'src/http/call-limits.ts',
     find: `if (limit.most === 0 || open < limit.most) return null;`,
     replace: `return null;`,
     seenBy: ['test/http/limits.test.ts'],
@@ -76,7 +76,7 @@ export const FAIRNESS: readonly Mutant[] = [
   {
     name: 'heartbeats-rate-limited',
     means: 'a worker that keeps many calls open loses its leases',
-    file: 'src/http/limits/call-limits.ts',
+    file: 'src/http/call-limits.ts',
     find: `if (load === 'lease') {
     principal.leaseBytes`,
     replace: `if (load === 'stream' && bytes < 0) {

@@ -9,7 +9,7 @@ export const STORAGE: readonly Mutant[] = [
     file: 'src/store/sqlite.ts',
     find: `pragma synchronous = full;`,
     replace: `pragma synchronous = normal;`,
-    seenBy: ['test/conformance/sqlite-file.test.ts'],
+    seenBy: ['test/store/sqlite-durable.test.ts'],
   },
   {
     name: 'stop-without-waiting',
@@ -18,7 +18,8 @@ export const STORAGE: readonly Mutant[] = [
     find: `    if (this.#underWay === 0 && this.pending === 0) return;
     await new Promise<void>((resolve) => this.#idle.push(resolve));`,
     replace: ``,
-    seenBy: ['test/conformance/sqlite-memory.test.ts', 'test/crash/terminate.test.ts'],
+    seenBy: ['test/engine/faults.test.ts'],
+    only: 'a stop waits',
   },
   {
     name: 'journal-not-synced',
@@ -28,6 +29,7 @@ export const STORAGE: readonly Mutant[] = [
       await handle.datasync();`,
     replace: `      written += seal.length;`,
     seenBy: ['test/files/journal.test.ts'],
+    only: 'is synced before',
   },
   {
     name: 'hole-in-the-journal',
