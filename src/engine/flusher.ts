@@ -266,11 +266,22 @@ export class Flusher {
       for (const { commands, resolve } of batch) resolve(answers.slice(next, (next += commands.length)));
     } catch (error) {
       if (error instanceof SpineError) for (const waiting of batch) waiting.reject(error);
-      else for (const waiting of batch) await this.#flushAlone(lane, waiting);
+      else await this.#flushHalves(lane, batch);
     }
   }
 
-  /** After an unexpected error each caller gets a flush to itself, so that only the guilty one fails. */
+  /**
+   * After an unexpected error only the guilty caller fails. It is looked for in halves: a flush for each of a thousand
+   * would keep all others waiting for seconds.
+   */
+  async #flushHalves(lane: number, batch: readonly Waiting[]): Promise<void> {
+    const [first] = batch;
+    if (first !== undefined && batch.length === 1) return this.#flushAlone(lane, first);
+    const half = Math.ceil(batch.length / 2);
+    await this.#flush(lane, batch.slice(0, half));
+    await this.#flush(lane, batch.slice(half));
+  }
+
   async #flushAlone(lane: number, waiting: Waiting): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {

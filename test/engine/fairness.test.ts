@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import type { Actor } from '../../src/domain/command.ts';
 import { LIMITS } from '../../src/domain/limits.ts';
 import { FairQueue } from '../../src/engine/fair-queue.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { Store, Tx } from '../../src/store/store.ts';
 import {
   claimed,
   create,
@@ -91,8 +91,20 @@ suite('a queue that is fair', () => {
   });
 });
 
-/** Counts commits, and can be made to wait before the first. */
-function counting(): { wrap: (store: Store) => Store; commits: () => number } {
+/** Counts commits. A job with the title that breaks it cannot be written. */
+function counting(breakingTitle?: string): { wrap: (store: Store) => Store; commits: () => number } {
+  const breaking = (tx: Tx): Tx =>
+    new Proxy(tx, {
+      get: (target, name: keyof Tx) => {
+        const value = target[name];
+        if (name === 'insertJobs')
+          return (rows: Parameters<Tx['insertJobs']>[0]) => {
+            if (rows.some(({ input }) => input.title === breakingTitle)) throw new Error('cannot be written');
+            return target.insertJobs(rows);
+          };
+        return typeof value === 'function' ? (value as () => unknown).bind(target) : value;
+      },
+    });
   let commits = 0;
   const wrap = (store: Store): Store =>
     new Proxy(store, {
@@ -101,7 +113,7 @@ function counting(): { wrap: (store: Store) => Store; commits: () => number } {
         if (name === 'transaction')
           return async (lane: number, work: Parameters<Store['transaction']>[1]) => {
             commits++;
-            return target.transaction(lane, work);
+            return target.transaction(lane, (tx) => work(breakingTitle === undefined ? tx : breaking(tx)));
           };
         return typeof value === 'function' ? (value as () => unknown).bind(target) : value;
       },
@@ -117,7 +129,7 @@ async function connect({ engine }: Opened): Promise<void> {
 
 const CROWD = 60;
 /** What was under way when a call came, a transaction whose turn it was, and the flush, on each lane; a claim looks twice. */
-const FEW_COMMITS = 4;
+const FEW_COMMITS = 8;
 
 onEvery(DIALECTS, (each, kind) => {
   for (const lanes of kind.dialect === 'postgres' ? [1, 2] : [1]) {
@@ -213,6 +225,28 @@ onEvery(DIALECTS, (each, kind) => {
       assert.ok(commits <= 4, `${commits} of ${large.commits() - before} commits`);
     },
     { wrap: large.wrap },
+  );
+
+  const broken = counting('poison');
+  each(
+    'a command that breaks its flush fails alone, and costs the others a few commits',
+    async (spine) => {
+      await connect(spine);
+      const held = await claimed(spine, await create(spine));
+      const before = broken.commits();
+      const made = Array.from({ length: 500 }, (_, i) =>
+        create(spine, { title: i === 321 ? 'poison' : 'well' }).then(
+          () => 'made',
+          () => 'failed',
+        ),
+      );
+      const beat = spine.engine.leases.heartbeat(worker('w'), held.id, held.leaseToken, null);
+      const ends = await Promise.all(made);
+      assert.equal((await beat).ok, true);
+      assert.deepEqual([ends.indexOf('failed'), ends.lastIndexOf('failed')], [321, 321]);
+      assert.ok(broken.commits() - before < 40, `${broken.commits() - before} commits`);
+    },
+    { wrap: broken.wrap },
   );
 
   each('a heartbeat is taken while commands of others fill the queue', async (spine) => {
