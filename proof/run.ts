@@ -8,6 +8,7 @@ import { proveKill } from './kill.ts';
 import { proveMillion } from './million.ts';
 import { proveOpenApiFuzz } from './openapi-fuzz.ts';
 import { provePartition } from './partition.ts';
+import { provePowerCut } from './power-cut.ts';
 import { freshSeed } from './random.ts';
 import { printReport, type ProofReport } from './report.ts';
 import { proveSchedules } from './schedules.ts';
@@ -106,6 +107,10 @@ const PROOFS: Readonly<Record<string, (run: Run) => Promise<ProofReport | string
         limits: { heartbeatP99Ms: 250, memoryMb: 400 },
       }),
     ),
+  'power-cut': async (run) => {
+    if (run.kind === 'postgres') return "the disk of a PostgreSQL server is its operator's";
+    return provePowerCut({ cuts: run.sized(200), seed: run.seed, planted: true });
+  },
   fuzz: (run) => onStore(run, (store) => proveFuzz(store, { requests: run.sized(10_000), seed: run.seed })),
   'openapi-fuzz': (run) =>
     onStore(run, (store) => proveOpenApiFuzz(store, { requests: run.sized(10_000), seed: run.seed })),

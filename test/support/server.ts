@@ -23,6 +23,8 @@ export interface ServerOptions {
   readonly logLevel?: string;
   /** Another Node than the one that runs the tests. */
   readonly node?: string;
+  /** What to start instead of the command of these sources. */
+  readonly entry?: string;
   /** Further settings, by their environment names. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -72,7 +74,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     right: httpClient(url, { token: tokens.right }),
     anyone: httpClient(url),
   };
-  let current = launch(env, options.node);
+  let current = launch(env, options);
 
   async function stop(): Promise<void> {
     await end(current, 'SIGTERM');
@@ -82,7 +84,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
 
   async function restart(): Promise<number> {
     await end(current, 'SIGKILL');
-    current = launch(env, options.node);
+    current = launch(env, options);
     return untilHealthy(current, url);
   }
 
@@ -131,8 +133,9 @@ process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-function launch(env: NodeJS.ProcessEnv, node = process.execPath): Launched {
-  const child = spawn(node, [ENTRY, 'serve'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+function launch(env: NodeJS.ProcessEnv, options: ServerOptions): Launched {
+  const { node = process.execPath, entry = ENTRY } = options;
+  const child = spawn(node, [entry, 'serve'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const launched: Launched = {
     process: child,
     startedMs: performance.now(),
