@@ -17,6 +17,8 @@ export interface BlobStore {
   put(content: AsyncIterable<Uint8Array>, limitBytes: number): Promise<StoredBytes>;
   /** Null when there are no such bytes. */
   open(id: string): Promise<{ readonly content: Readable; readonly size: number } | null>;
+  /** What the bytes add up to, read from end to end; null when there are none. */
+  sha256(id: string): Promise<string | null>;
   remove(id: string): Promise<void>;
   /** Everything that this server, or one before it, may have put there. */
   files(): AsyncIterable<StoredFile>;

@@ -30,6 +30,10 @@ export async function openDiskBlobs(options: DiskOptions): Promise<BlobStore> {
   return {
     put: (content, limitBytes) => put(folder, options.newId(), content, limitBytes),
     open: (id) => (ID.test(id) ? openBlob(pathOf(id)) : Promise.resolve(null)),
+    sha256: async (id) => {
+      const found = ID.test(id) ? await openBlob(pathOf(id)) : null;
+      return found && hashOf(found.content);
+    },
     async remove(id) {
       if (ID.test(id)) await rm(pathOf(id), { force: true });
     },
@@ -92,7 +96,7 @@ async function put(
     }
   } catch (error) {
     await rm(part, { force: true });
-    throw isDiskFull(error) ? new SpineError('disk_full', {}, { cause: error }) : error;
+    throw translated(error, folder);
   }
 }
 
@@ -148,13 +152,23 @@ async function openBlob(path: string): ReturnType<BlobStore['open']> {
   return null;
 }
 
+async function hashOf(content: AsyncIterable<Uint8Array>): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of content) hash.update(chunk);
+  return hash.digest('hex');
+}
+
 async function sizeOfPlainFile(file: FileHandle): Promise<{ size: number | null }> {
   const status = await file.stat();
   return { size: status.isFile() ? status.size : null };
 }
 
-function isDiskFull(error: unknown): boolean {
-  return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(codeOf(error));
+function translated(error: unknown, folder: string): unknown {
+  const code = codeOf(error);
+  if (['ENOSPC', 'EDQUOT', 'EFBIG'].includes(code)) return new SpineError('disk_full', {}, { cause: error });
+  if (code !== 'ENOENT') return error;
+  const message = `The folder ${folder} is gone, so no file can be stored.`;
+  return new SpineError('store_unavailable', {}, { cause: error, message });
 }
 
 function codeOf(error: unknown): string {

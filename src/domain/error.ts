@@ -207,6 +207,12 @@ export const ERRORS = {
     message: 'The database went away while this was being saved: it may have been done or not.',
     hint: 'Send it again if it carries an Idempotency-Key, a claimId or a leaseToken; otherwise look first.',
   },
+  artifact_damaged: {
+    status: 500,
+    retryable: false,
+    message: 'The bytes of this file are gone, or not the ones that were stored.',
+    hint: 'Put its file in blobs/ back from a backup, or upload it again. `spine doctor --deep` lists all such files.',
+  },
   disk_full: {
     status: 507,
     retryable: true,

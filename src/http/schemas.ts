@@ -197,6 +197,12 @@ export const AuditQuery = fields({
 });
 
 const PLACE = '\\d{1,15}(\\.\\d{1,9})?';
+export const DownloadQuery = fields({
+  verify: optional(
+    Type.Boolean({ description: 'Read the whole file first, and refuse it when its SHA-256 is another.' }),
+  ),
+});
+
 export const EventsQuery = fields({
   after: optional(
     Type.String({

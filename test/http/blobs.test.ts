@@ -129,6 +129,47 @@ suite('uploads', () => {
   });
 });
 
+suite('damaged files', () => {
+  const form = { 'content-type': 'multipart/form-data; boundary=x' };
+  const raw =
+    '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nhello there\r\n--x--\r\n';
+
+  test('whose length changed or whose bytes are gone are refused before the first byte goes out', async (t) => {
+    const door = await openDoor(t);
+    const { body } = await door.head.request('POST', '/blobs', { raw, headers: form });
+    const id = String(body['id']);
+    const file = join(door.blobsFolder, id);
+    for (const content of ['', 'hello', 'hello there and more']) {
+      await writeFile(file, content);
+      const answer = await door.head.get(`/blobs/${id}`);
+      deepStrictEqual([answer.status, answer.body['error']], [500, 'artifact_damaged'], content);
+    }
+    await rm(file);
+    strictEqual((await door.head.get(`/blobs/${id}`)).body['error'], 'artifact_damaged');
+  });
+
+  test('whose bytes changed are refused when the caller has them verified', async (t) => {
+    const door = await openDoor(t);
+    const { body } = await door.head.request('POST', '/blobs', { raw, headers: form });
+    const id = String(body['id']);
+    strictEqual((await door.head.get(`/blobs/${id}?verify=true`)).text, 'hello there');
+    await writeFile(join(door.blobsFolder, id), 'hellO there');
+    const answer = await door.head.get(`/blobs/${id}?verify=true`);
+    deepStrictEqual([answer.status, answer.body['error']], [500, 'artifact_damaged']);
+    const etag = `"${String(body['sha256'])}"`;
+    const again = await door.head.get(`/blobs/${id}?verify=true`, { headers: { 'if-none-match': etag } });
+    strictEqual(again.status, 500, 'also when the caller has the right ones');
+  });
+
+  test('a folder that is gone takes no upload and says so', async (t) => {
+    const door = await openDoor(t);
+    await rm(door.blobsFolder, { recursive: true });
+    const answer = await door.head.request('POST', '/blobs', { raw, headers: form });
+    deepStrictEqual([answer.status, answer.body['error']], [503, 'store_unavailable']);
+    match(answer.text, /is gone, so no file can be stored/);
+  });
+});
+
 suite('blobs on disk', () => {
   const folderOf = async (): Promise<string> => join(await mkdtemp(join(tmpdir(), 'spine-blobs-')), 'blobs');
   const now = (): number => Date.now();

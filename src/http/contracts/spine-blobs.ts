@@ -2,6 +2,7 @@
 
 import multipart, { type MultipartFile } from '@fastify/multipart';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Static } from 'typebox';
 import { contentDisposition, displayName } from '../../blobs/filename.ts';
 import { SpineError } from '../../domain/error.ts';
 import { LIMITS } from '../../domain/limits.ts';
@@ -9,7 +10,7 @@ import type { Engine } from '../../engine/engine.ts';
 import { Artifacts, Bytes, Stored } from '../answers.ts';
 import type { Parts } from '../parts.ts';
 import { type Call, mount, row, type Row } from '../routes.ts';
-import { LeaseHeaders, NamesQuery } from '../schemas.ts';
+import { DownloadQuery, LeaseHeaders, NamesQuery } from '../schemas.ts';
 import { iso } from '../times.ts';
 import { jobId } from './spine-jobs.ts';
 import { leaseHeader } from './spine-leases.ts';
@@ -78,10 +79,11 @@ export const blobRows: readonly Row[] = [
     name: 'downloadBlob',
     about: 'Get a file back, unchanged.',
     who: ['head', 'worker', 'viewer', 'run'],
+    query: DownloadQuery,
     answer: Bytes,
     media: UNKNOWN_TYPE,
     cached: true,
-    errors: ['not_found', 'forbidden'],
+    errors: ['not_found', 'forbidden', 'artifact_damaged'],
     handle: download,
   }),
 ];
@@ -167,7 +169,7 @@ function plainType(given: string): string {
   return /^[\w.+-]{1,60}\/[\w.+-]{1,60}$/.test(given) ? given.toLowerCase() : UNKNOWN_TYPE;
 }
 
-async function download(call: Call): Promise<FastifyReply> {
+async function download(call: Call<unknown, Static<typeof DownloadQuery>>): Promise<FastifyReply> {
   const { request, reply } = call;
   const { id = '' } = call.params;
   if (!/^[\w-]{1,64}$/.test(id)) throw new SpineError('not_found');
@@ -181,10 +183,23 @@ async function download(call: Call): Promise<FastifyReply> {
     'content-security-policy': "sandbox; default-src 'none'; frame-ancestors 'none'",
     'repr-digest': `sha-256=:${Buffer.from(blob.sha256, 'hex').toString('base64')}:`,
   });
-  if (request.headers['if-none-match'] === etag) return reply.code(304).send();
-  const bytes = await call.parts.blobStore.open(id);
-  if (bytes === null) throw new SpineError('not_found');
+  const isKnown = request.headers['if-none-match'] === etag;
+  if (isKnown && call.query.verify !== true) return reply.code(304).send();
+  const bytes = await openWhole(call.parts, blob, call.query.verify === true);
+  if (isKnown) {
+    bytes.content.destroy();
+    return reply.code(304).send();
+  }
   return reply.header('content-length', bytes.size).send(bytes.content);
+}
+
+/** Judged before the first byte goes out: a wrong answer could not be taken back. */
+async function openWhole({ blobStore }: Parts, { id, size, sha256 }: Artifact, verify: boolean) {
+  if (verify && (await blobStore.sha256(id)) !== sha256) throw new SpineError('artifact_damaged', { id });
+  const bytes = await blobStore.open(id);
+  if (bytes?.size === size) return bytes;
+  bytes?.content.destroy();
+  throw new SpineError('artifact_damaged', { id });
 }
 
 /** An artifact is for those who may see its job; a run may see no other file at all. */
