@@ -45,6 +45,11 @@ const host: Host = {
     const { backup } = await import('./app/backup.ts');
     await backup(config, file, say);
   },
+  async deepCheck(flags) {
+    const config = fromProcess(dataDirOf(flags));
+    const { deepCheck } = await import('./app/deep-check.ts');
+    return deepCheck(config);
+  },
   onInterrupt(task) {
     process.once('SIGINT', task);
     return () => void process.off('SIGINT', task);

@@ -42,7 +42,10 @@ export function declareCare(program: Command, act: Act): void {
   declare(program, 'doctor', 'Check the installation; every finding comes with what to do.', [
     ['spine doctor', 'exits with 1 when a check fails'],
     ['spine doctor --data-dir /var/lib/spine', 'of another data dir'],
-  ]).action(act(async () => (await import('./commands/doctor.ts')).doctor));
+    ['spine doctor --deep', 'reads every row, journal line and artifact; the server may run'],
+  ])
+    .option('--deep', "also run the database's own check, and compare rows, journal and artifacts")
+    .action(act(async () => (await import('./commands/doctor.ts')).doctor));
   declare(
     program,
     'rebuild',

@@ -67,9 +67,19 @@ export interface Host {
   serve(flags: ServeFlags): Promise<void>;
   rebuild(flags: GlobalFlags, say: Say): Promise<void>;
   backup(file: string, flags: GlobalFlags, say: Say): Promise<void>;
+  /** Reads all that is stored and compares it. */
+  deepCheck(flags: GlobalFlags): Promise<readonly Finding[]>;
   /** Calls the task on Ctrl-C instead of ending; the returned function undoes that. */
   onInterrupt(task: () => void): () => void;
   exit(code: number): void;
+}
+
+/** What a check found, and what to do about it. */
+export interface Finding {
+  readonly check: string;
+  readonly status: 'pass' | 'warn' | 'fail';
+  readonly message: string;
+  readonly hint?: string;
 }
 
 export interface Say {

@@ -231,6 +231,8 @@ export interface Reads extends SchedulingReads {
   blob(id: string): MaybePromise<Blob | null>;
   /** In the order of their making, from the one behind `afterId` on. */
   blobsOf(jobNo: number, afterId: string | null, limit: number): MaybePromise<Blob[]>;
+  /** A page in the order of their ids. */
+  blobsAfter(id: string, limit: number): MaybePromise<Blob[]>;
   /** Which of these ids have a record. */
   knownBlobs(ids: readonly string[]): MaybePromise<ReadonlySet<string>>;
 }

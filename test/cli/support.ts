@@ -76,6 +76,7 @@ export async function spine(args: readonly string[], options: RunOptions = {}): 
     serve: nothing,
     rebuild: nothing,
     backup: nothing,
+    deepCheck: nothing,
     onInterrupt: (task) => {
       interrupts.add(task);
       return () => void interrupts.delete(task);

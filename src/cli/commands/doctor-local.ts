@@ -5,7 +5,7 @@ import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Session } from '../session.ts';
 import { sizeText } from './blobs.ts';
-import type { Finding } from './doctor.ts';
+import type { Finding } from '../host.ts';
 
 /** node:sqlite is fit for production from these on. */
 const NODE_24 = 15;

@@ -3,7 +3,7 @@
 import { type Readiness, SpineApiError, type Stats } from '../../client/index.ts';
 import type { Session } from '../session.ts';
 import { duration } from '../text/times.ts';
-import type { Finding } from './doctor.ts';
+import type { Finding } from '../host.ts';
 import { failing, type HealthDetails, healthDetails, type LoopState } from './health.ts';
 
 export async function checkServer(session: Session): Promise<Finding[]> {

@@ -2,21 +2,15 @@
 
 import type { Handler } from '../command.ts';
 import { EXIT } from '../failure.ts';
+import type { Finding } from '../host.ts';
 import type { Session } from '../session.ts';
 import { type Line, type Style, styled } from '../text/line.ts';
 import { checkDataDir, checkDisk, checkNode, checkSettings, checkTokensFile } from './doctor-local.ts';
 import { checkServer } from './doctor-server.ts';
 import { SilentExit } from './silent-exit.ts';
 
-export interface Finding {
-  readonly check: string;
-  readonly status: 'pass' | 'warn' | 'fail';
-  readonly message: string;
-  readonly hint?: string;
-}
-
-export const doctor: Handler = async (session) => {
-  const findings = await examine(session);
+export const doctor: Handler<{ readonly deep?: boolean }> = async (session, { options }) => {
+  const findings = await examine(session, options.deep === true);
   const failed = findings.some(({ status }) => status === 'fail');
   session.out.result({
     value: { ok: !failed, checks: findings },
@@ -26,7 +20,7 @@ export const doctor: Handler = async (session) => {
   if (failed) throw new SilentExit(EXIT.failure);
 };
 
-async function examine(session: Session): Promise<Finding[]> {
+async function examine(session: Session, deep: boolean): Promise<Finding[]> {
   const settings = checkSettings(session);
   const early = [checkNode(), settings];
   // Where to look is one of the settings.
@@ -38,6 +32,7 @@ async function examine(session: Session): Promise<Finding[]> {
     checkTokensFile(dataDir),
     await checkDisk(dataDir),
     ...(await checkServer(session)),
+    ...(deep ? await session.host.deepCheck(session.flags) : []),
   ];
 }
 

@@ -171,6 +171,10 @@ export function readsOver(sql: Sql): Reads {
         order by created_at, id limit $2 + 0`;
       return (await sql.all(text, [jobNo, limit, ...(afterId === null ? [] : [afterId])])).map(blobFrom);
     },
+    blobsAfter: async (id, limit) =>
+      (
+        await sql.all(`select ${BLOB_COLUMNS} from blob where id > $1 order by id limit $2 + 0`, [id, limit])
+      ).map(blobFrom),
     knownBlobs: async (ids) => new Set((await sql.byKeys(KNOWN_BLOBS, ids)).map((row) => row[0] as string)),
   };
 }

@@ -1,0 +1,141 @@
+/**
+ * Compares a database with its journal. A bit that flipped in a row leaves the database whole in form; the journal wrote
+ * the row down when it was made, with a checksum.
+ */
+
+import { isDeepStrictEqual } from 'node:util';
+import { CHANGING, type ChangingJob, type FixedJob } from '../domain/job-changes.ts';
+import type { Job, JobDetails } from '../domain/job.ts';
+import type { FeedEntry, Reads } from '../store/store.ts';
+import type { EventLine } from './journal-line.ts';
+import { readJournal } from './journal-read.ts';
+
+/** Event lines, and jobs with their inputs, that are in memory at once. */
+const BATCH = 200;
+const SHOWN = 10;
+
+/** These change without an event: the journal may have older ones. */
+const SILENT: ReadonlySet<keyof ChangingJob> = new Set([
+  'settled',
+  'watched',
+  'retryAt',
+  'updatedAt',
+  'leaseUntil',
+  'leaseSpanMs',
+  'tokenUsed',
+  'timeoutAt',
+  'progress',
+  'cancelRequested',
+  'waitingFor',
+  'blockedOn',
+]);
+
+export interface Comparison {
+  /** Places of the journal that cannot be read, changed, or are missing. */
+  readonly damaged: readonly string[];
+  /** Jobs of which the two tell different things, and what. */
+  readonly different: readonly string[];
+  readonly jobs: number;
+  readonly events: number;
+}
+
+type CompareReads = Pick<Reads, 'jobsByNo' | 'details' | 'entries'>;
+
+export async function compareWithJournal(dir: string, read: CompareReads): Promise<Comparison> {
+  const compared = new Compared(read);
+  const damaged: string[] = [];
+  let batch: EventLine[] = [];
+  for await (const { where, line } of readJournal(dir)) {
+    if (line === null) damaged.push(where);
+    else if ('pos' in line) batch.push(line);
+    if (batch.length < BATCH) continue;
+    await compared.look(batch);
+    batch = [];
+  }
+  await compared.look(batch);
+  return { damaged: damaged.slice(0, SHOWN), ...compared.found };
+}
+
+class Compared {
+  readonly #read: CompareReads;
+  readonly #different = new Map<number, string>();
+  readonly #jobs = new Set<number>();
+  #events = 0;
+
+  constructor(read: CompareReads) {
+    this.#read = read;
+  }
+
+  get found(): Omit<Comparison, 'damaged'> {
+    const different = [...this.#different].map(([no, what]) => `job ${no}: ${what}`);
+    return { different: different.slice(0, SHOWN), jobs: this.#jobs.size, events: this.#events };
+  }
+
+  async look(lines: readonly EventLine[]): Promise<void> {
+    const nos = [...new Set(lines.map(({ event }) => event.jobNo))];
+    const jobs = new Map((await this.#read.jobsByNo(nos)).map((job) => [job.no, job]));
+    const details = await this.#read.details([...jobs.values()]);
+    const entries = await this.#entriesOf(lines);
+    for (const line of lines) {
+      const { jobNo } = line.event;
+      const job = jobs.get(jobNo);
+      // Retention removed it; its last line says so.
+      if (job === undefined) continue;
+      this.#jobs.add(jobNo);
+      this.#events++;
+      const what = difference(line, job, details.get(jobNo), entries.get(keyOf(line)));
+      if (what !== null && !this.#different.has(jobNo)) this.#different.set(jobNo, what);
+    }
+  }
+
+  async #entriesOf(lines: readonly EventLine[]): Promise<ReadonlyMap<string, FeedEntry>> {
+    const entries = new Map<string, FeedEntry>();
+    const [first] = lines;
+    const last = lines.at(-1);
+    if (first === undefined || last === undefined) return entries;
+    let after = { pos: first.pos, ordinal: first.ordinal - 1 };
+    for (;;) {
+      const page = await this.#read.entries(after, BATCH);
+      for (const entry of page) entries.set(keyOf(entry), entry);
+      const end = page.at(-1);
+      if (end === undefined || page.length < BATCH || end.pos > last.pos) return entries;
+      after = end;
+    }
+  }
+}
+
+function keyOf({ pos, ordinal }: { readonly pos: number; readonly ordinal: number }): string {
+  return `${pos}.${ordinal}`;
+}
+
+/** In words; null when the line and the database agree. */
+function difference(
+  line: EventLine,
+  job: Job,
+  details: JobDetails | undefined,
+  entry: FeedEntry | undefined,
+): string | null {
+  const { event, job: row, fixed, input, outcome, comments } = line;
+  if (entry === undefined) return `event ${event.seq} is missing`;
+  const { pos: _, ordinal: __, ...kept } = entry;
+  if (!isDeepStrictEqual({ ...kept }, { ...event })) return `event ${event.seq} is another`;
+  if (details === undefined) return 'its input is missing';
+  if (fixed && changedField(fixed, job)) return `${changedField(fixed, job)} is another`;
+  if (input && !isDeepStrictEqual({ ...details.input }, { ...input })) return 'its input is another';
+  for (const [n, comment] of (comments?.list ?? []).entries())
+    if (!isDeepStrictEqual({ ...details.comments[(comments?.from ?? 0) + n] }, { ...comment }))
+      return 'a comment is another';
+  // A newer row has a line of its own, which may still be to come.
+  if (row === undefined || row.seq < job.seq) return null;
+  if (row.seq > job.seq) return 'its last events are missing';
+  const field = CHANGING.find((name) => !SILENT.has(name) && row[name] !== job[name]);
+  if (field !== undefined) return `${field} is another`;
+  const { result, error } = details;
+  return outcome && (outcome.result !== result || outcome.error !== error) ? 'its outcome is another' : null;
+}
+
+function changedField(fixed: FixedJob, job: Job): string | null {
+  const names = Object.keys(fixed) as (keyof FixedJob)[];
+  // The root of a lineage is written into a row when its first retry is made.
+  return names.find((name) => name !== 'rootNo' && fixed[name] !== job[name]) ?? null;
+}
