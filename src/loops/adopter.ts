@@ -19,7 +19,7 @@ const FORGOTTEN_MS = 86_400_000;
  */
 export class Adopter implements Duty {
   readonly name = 'adopter';
-  readonly everyMs = 1_000;
+  readonly everyMs = 2_000;
   readonly #core: Core;
   #lookedAt: number | null = null;
   /** Since when this server could look all the time: before that, silence says nothing about the others. */

@@ -22,9 +22,9 @@ export interface Line {
 const LOOK_EVERY_MS = 500;
 /** What a look takes on a machine that is busy with other things, and no more. */
 const ANSWER_MS = 1_500;
-const CONNECT_MS = 2_000;
+const CONNECT_MS = 1_500;
 /** Whoever waits longer than this is asked about. */
-const SILENT_MS = 1_500;
+const SILENT_MS = 1_000;
 /** Once may be an answer that is on its way. */
 const IDLE_LOOKS = 2;
 const ABANDONED = 100;
@@ -102,6 +102,7 @@ export class PostgresWatch {
         return await this.#answer(known, query, ANSWER_MS);
       } catch (error) {
         if (!lost(error)) throw error;
+        this.#cutIdle();
       }
     }
     this.#connection ??= this.#connect();
@@ -153,8 +154,15 @@ export class PostgresWatch {
       const isIdle = !atWork.has(line.backend.pid) && line.waitingSince === since.get(line);
       const looks = isIdle ? (this.#lines.get(line) ?? 0) + 1 : 0;
       this.#lines.set(line, looks);
-      if (looks >= IDLE_LOOKS) line.cut();
+      if (looks < IDLE_LOOKS) continue;
+      line.cut();
+      this.#cutIdle();
     }
+  }
+
+  /** Connections seldom die alone. One that is not in use is made anew in a moment; its user would wait for seconds. */
+  #cutIdle(): void {
+    for (const line of this.#lines.keys()) if (line.waitingSince === null) line.cut();
   }
 
   #isThere(): void {
