@@ -2,6 +2,7 @@
 
 import { GatewayError, type GatewayErrorKind } from './errors.ts';
 import { fields, numberOf, parsed, textOf } from './json.ts';
+import type { Usage } from './types.ts';
 
 const QUOTED_CHARS = 500;
 
@@ -71,9 +72,9 @@ function frameKind(code: string | null, detail: string | null, message: string):
 }
 
 /** How a turn that did not end well ended, from `agent.wait` or from the last answer to `agent`. Both give words, not types. */
-export function turnFailed(end: Readonly<Record<string, unknown>>): GatewayError {
+export function turnFailed(end: Readonly<Record<string, unknown>>, usage: Usage | null = null): GatewayError {
   const message = textOf(end['error']) ?? textOf(end['summary']) ?? 'the turn failed without a reason';
-  return new GatewayError(endKind(end, message), message.slice(0, QUOTED_CHARS), { accepted: true });
+  return new GatewayError(endKind(end, message), message.slice(0, QUOTED_CHARS), { accepted: true, usage });
 }
 
 function endKind(end: Readonly<Record<string, unknown>>, message: string): GatewayErrorKind {

@@ -1,5 +1,7 @@
 /** What can go wrong with a gateway, by what the caller should do about it. */
 
+import type { Usage } from './types.ts';
+
 /**
  * down, draining: nothing was taken, safe to try later.
  * unauthorized, refused: the same request will fail again.
@@ -23,6 +25,8 @@ interface Details {
   /** Whether the gateway has, or may have, taken the turn. What is lost may have been. */
   readonly accepted?: boolean;
   readonly retryAfterMs?: number | null;
+  /** What the turn took before it failed, where the gateway says so. */
+  readonly usage?: Usage | null;
   readonly cause?: unknown;
 }
 
@@ -31,12 +35,14 @@ export class GatewayError extends Error {
   readonly kind: GatewayErrorKind;
   readonly accepted: boolean;
   readonly retryAfterMs: number | null;
+  readonly usage: Usage | null;
 
   constructor(kind: GatewayErrorKind, message: string, details: Details = {}) {
     super(message, { cause: details.cause });
     this.kind = kind;
     this.accepted = details.accepted ?? kind === 'lost';
     this.retryAfterMs = details.retryAfterMs ?? null;
+    this.usage = details.usage ?? null;
   }
 }
 
@@ -47,6 +53,7 @@ export function afterAcceptance(error: unknown): unknown {
   return new GatewayError(kind, error.message, {
     accepted: true,
     retryAfterMs: error.retryAfterMs,
+    usage: error.usage,
     cause: error,
   });
 }

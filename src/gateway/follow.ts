@@ -3,7 +3,7 @@
 import { turnFailed } from './classify.ts';
 import type { Door } from './door.ts';
 import { GatewayError } from './errors.ts';
-import { lastAnswer } from './history.ts';
+import { lastAnswer, usageOf } from './history.ts';
 import type { Fields } from './json.ts';
 import { sessionName } from './keys.ts';
 import { pause } from './pause.ts';
@@ -46,7 +46,10 @@ export async function follow(
 
 async function settle(followed: Followed, turn: TurnRef, { ended }: Sight): Promise<TurnResult> {
   const end = await followed.ending(turn).catch(() => null);
-  if (end !== null && end['status'] !== 'ok') throw turnFailed(end);
+  if (end !== null && end['status'] !== 'ok') {
+    const messages = await followed.messages(turn).catch(() => []);
+    throw turnFailed(end, usageOf(messages, turn));
+  }
   if (end === null && ended !== 'done') throw endedAs(ended);
   const told = lastAnswer(await followed.messages(turn), turn);
   return { text: told?.text ?? '', usage: told?.usage ?? null, sessionKey: sessionName(turn) };

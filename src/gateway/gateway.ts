@@ -1,5 +1,6 @@
 /** The client of one OpenClaw gateway. */
 
+import { rememberedAuthority } from './authority.ts';
 import { openChat } from './chat.ts';
 import { type Door, doorOf } from './door.ts';
 import { afterAcceptance, GatewayError } from './errors.ts';
@@ -33,6 +34,7 @@ export function openGateway(options: GatewayOptions): Gateway {
   const turns = openSocketTurns(door, socket, live);
   const chat = openChat(door);
   const choice = rememberedTransport(door, socket);
+  const authority = rememberedAuthority(door);
   const closing = new AbortController();
 
   const sessions = async (): Promise<Sessions> => ((await choice.get()) === 'websocket' ? live : listed);
@@ -56,7 +58,10 @@ export function openGateway(options: GatewayOptions): Gateway {
 
   return {
     name: options.name,
-    readiness: () => readiness(door),
+    readiness: async () => {
+      const open = await readiness(door);
+      return open.ready ? await authority() : open;
+    },
     transport: () => choice.get(),
     run: (turn, transport, signal, accepted) =>
       choice.guard(async () => {

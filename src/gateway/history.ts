@@ -17,7 +17,16 @@ export function lastAnswer(messages: readonly unknown[], turn: TurnRef): Told | 
   const said = ofTurn(messages.map(fields), turn).filter(({ role }) => role === 'assistant');
   const text = said.map(textIn).findLast((words) => words !== '');
   if (text === undefined) return null;
-  return { text, usage: said.map(({ usage }) => usageIn(fields(usage))).reduce(add, null) };
+  return { text, usage: sumOf(said) };
+}
+
+/** What the turn took, whether it came to an answer or not. */
+export function usageOf(messages: readonly unknown[], turn: TurnRef): Usage | null {
+  return sumOf(ofTurn(messages.map(fields), turn).filter(({ role }) => role === 'assistant'));
+}
+
+function sumOf(said: readonly Fields[]): Usage | null {
+  return said.map(({ usage }) => usageIn(fields(usage))).reduce(add, null);
 }
 
 /** From our own message on. A chat turn's message carries no key of ours, so its time has to do. */

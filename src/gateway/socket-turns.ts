@@ -4,13 +4,13 @@ import { frameRefused, turnFailed } from './classify.ts';
 import type { Answer } from './connection.ts';
 import type { Door } from './door.ts';
 import { afterAcceptance, GatewayError } from './errors.ts';
-import { lastAnswer, usageIn } from './history.ts';
+import { lastAnswer, usageIn, usageOf } from './history.ts';
 import { type Fields, fields, items, numberOf, textOf } from './json.ts';
 import { modelOverride, sessionName } from './keys.ts';
 import { pause } from './pause.ts';
 import type { Sessions } from './sessions.ts';
 import type { GatewaySocket } from './socket.ts';
-import type { SessionRef, Turn, TurnRef, TurnResult } from './types.ts';
+import type { SessionRef, Turn, TurnRef, TurnResult, Usage } from './types.ts';
 
 /** While it drains a gateway refuses to wait for a turn that it still runs. */
 const DRAINING_PAUSE_MS = 1_000;
@@ -54,12 +54,20 @@ export function openSocketTurns(door: Door, socket: GatewaySocket, sessions: Ses
       if (over.aborted) throw new GatewayError('aborted', 'the turn is over');
       if (end === 'draining') await pause(clock, DRAINING_PAUSE_MS, over);
       else if (end !== null) {
-        if (end['status'] !== 'ok') throw turnFailed(end);
+        if (end['status'] !== 'ok') throw turnFailed(end, await usageUpTo(turn));
         await pause(clock, LAST_ANSWER_MS, over);
         const told = lastAnswer(await sessions.messages(turn), turn);
         return { text: told?.text ?? '', usage: told?.usage ?? null, sessionKey: sessionName(turn) };
       }
     }
+  }
+
+  /** Where it cannot be read, the failure is told without it. */
+  async function usageUpTo(turn: TurnRef): Promise<Usage | null> {
+    return sessions.messages(turn).then(
+      (messages) => usageOf(messages, turn),
+      () => null,
+    );
   }
 
   /** Status "timeout" alone means that the waiting has ended, not the turn. */
@@ -117,7 +125,8 @@ function resultOf({ ok, payload, error }: Answer, sessionKey: string): TurnResul
   const meta = fields(result['meta']);
   if (!ok || payload['status'] !== 'ok') {
     const why = textOf(fields(meta['error'])['message']) ?? textOf(fields(error)['message']);
-    throw turnFailed({ ...payload, ...(why === null ? {} : { error: why }) });
+    const usage = usageIn(fields(fields(meta['agentMeta'])['usage']));
+    throw turnFailed({ ...payload, ...(why === null ? {} : { error: why }) }, usage);
   }
   const said = items(result['payloads'])
     .map(fields)

@@ -65,7 +65,7 @@ export interface Readiness {
 /** One OpenClaw gateway. Everything but `readiness` and `activity` fails with a GatewayError. */
 export interface Gateway {
   readonly name: string;
-  /** GET /readyz: a gateway that drains is live and healthy, and takes nothing. Never throws. */
+  /** GET /readyz: a gateway that drains is live and healthy, and takes nothing; neither does one that refuses our token. Never throws. */
   readiness(): Promise<Readiness>;
   /** `websocket` when the gateway offers `agent` and `agent.wait` to us, `chat` otherwise. Remembered for a while, and looked at again after a failure. */
   transport(): Promise<Transport>;

@@ -20,21 +20,32 @@ export function isLost({ kind, accepted }: GatewayError): boolean {
 }
 
 export function failureOf(error: GatewayError, gateway: string, agentId: string): JobFailure {
-  const { kind } = error;
+  const { kind, usage } = error;
   const message = `${error.message}${adviceFor(error, gateway, agentId)}`;
   return new JobFailure(message, {
-    details: { kind, gateway },
+    details: { kind, gateway, ...(usage && { usage }) },
     cause: kind === 'timeout' ? 'timeout' : null,
   });
 }
 
-function adviceFor({ kind }: GatewayError, gateway: string, agentId: string): string {
+/** Gateways refuse in words. Each hint goes with what the words are about; the first that fits is said. */
+const REFUSALS: readonly (readonly [RegExp, (gateway: string, agentId: string) => string])[] = [
+  [/too large/i, () => 'shorten payload_message'],
+  [/session/i, () => 'check preferred_session_key of the schedule'],
+  [/thinking/i, () => 'check payload_thinking of the schedule'],
+  [/model/i, () => 'check payload_model of the schedule'],
+  [/agent/i, (gateway, agentId) => `check that the gateway ${gateway} has an agent "${agentId}"`],
+];
+
+function adviceFor({ kind, message }: GatewayError, gateway: string, agentId: string): string {
   if (kind === 'unauthorized') {
     const where =
       gateway === 'main' ? 'OPENCLAW_GATEWAY_TOKEN' : `the token of "${gateway}" in SPINE_GATEWAYS`;
     return ` (set ${where} to the token of this gateway)`;
   }
-  return kind === 'refused' ? ` (check that the gateway ${gateway} has an agent "${agentId}")` : '';
+  if (kind !== 'refused') return '';
+  const [, hint] = REFUSALS.find(([words]) => words.test(message)) ?? [];
+  return hint === undefined ? '' : ` (${hint(gateway, agentId)})`;
 }
 
 /** Nobody's fault. Done again only where the schedule says that twice is better than never. */

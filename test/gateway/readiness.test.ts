@@ -71,3 +71,15 @@ test('the choice is remembered for a minute, and then looked at again', async (t
   await clock.advance(1_000);
   strictEqual(await again, 'websocket');
 });
+
+test('a gateway that refuses our token is not ready, and is once it takes it', async (t) => {
+  const { gateway, standIn } = await open(t, { token: 'a wrong one' });
+  const { ready, why } = await gateway.readiness();
+  strictEqual(ready, false);
+  match(why ?? '', /refuses our token: set OPENCLAW_GATEWAY_TOKEN/);
+  standIn.state.anyToken = true;
+  strictEqual((await gateway.readiness()).ready, true);
+  // A token that was taken is not tried each time.
+  await gateway.readiness();
+  strictEqual(standIn.requests('/tools/invoke').length, 2);
+});

@@ -12,7 +12,7 @@ test('an isolated run is exactly one chat completion with the agent, the session
   const run = await scene.ended(await scene.run(made));
   assert.equal(run.status, 'ok');
   assert.equal(run.output, 'we fixed the rate limit bug, all good');
-  assert.deepEqual(run.usage, { inputTokens: 100, outputTokens: 7, totalTokens: 107 });
+  assert.deepEqual(run.usage, { input_tokens: 100, output_tokens: 7, total_tokens: 107 });
   const [request, ...more] = scene.gateway.requests(CHAT);
   assert.deepEqual(more, []);
   const headers = request?.headers ?? {};
@@ -121,6 +121,7 @@ test('TASK_FAILED is an error that says what the agent said; a model that fails 
   const first = await scene.plan({ name: 'first', payload_message: 'first' });
   const failed = await scene.ended(await scene.run(first));
   assert.deepEqual([failed.status, failed.output?.includes('no disk')], ['error', true]);
+  assert.deepEqual(failed.usage, { input_tokens: 100, output_tokens: 7, total_tokens: 107 });
   const second = await scene.plan({ name: 'second', payload_message: 'other' });
   assert.equal((await scene.ended(await scene.run(second))).status, 'error');
 });
@@ -137,13 +138,26 @@ test('runs go to the gateway that their schedule names', async () => {
   assert.deepEqual([scene.gateway.requests(CHAT).length, other.gateway.requests(CHAT).length], [0, 1]);
 });
 
-test('a gateway that serves no chat completions, or another token, is an error that says what to set [SC-92]', async () => {
+test('a gateway that refuses our token takes no work and says so; its runs wait, and go on when it takes it [SC-92]', async () => {
   await using scene = await openScene({ env: { OPENCLAW_GATEWAY_TOKEN: 'another' } });
   const made = await scene.plan({ name: 'refused', payload_message: 'x' });
-  const refused = await scene.ended(await scene.run(made));
-  assert.equal(refused.status, 'error');
-  assert.match(refused.error_message ?? '', /OPENCLAW_GATEWAY_TOKEN/);
+  const id = await scene.run(made);
+  const why = await eventually('the gateway is looked at', 10_000, async () => {
+    const { body } = await scene.server.head.get<{ workers: { ready: boolean; why: string | null }[] }>(
+      '/health/details',
+    );
+    return body.workers.find(({ ready }) => !ready)?.why ?? null;
+  });
+  assert.match(why, /OPENCLAW_GATEWAY_TOKEN/);
+  assert.equal((await scene.runs(made))[0]?.status, 'pending');
+  scene.gateway.state.anyToken = true;
+  assert.equal((await scene.ended(id)).status, 'ok');
+});
+
+test('a gateway that serves no chat completions is an error that says what to set [SC-92]', async () => {
+  await using scene = await openScene();
   scene.gateway.state.chatCompletions = false;
+  const made = await scene.plan({ name: 'missing', payload_message: 'x' });
   const missing = await scene.ended(await scene.run(made));
   assert.equal(missing.status, 'error');
   assert.match(missing.error_message ?? '', /chatCompletions\.enabled/);

@@ -93,7 +93,6 @@ suite('a fresh turn', () => {
   test('that fails is the job’s failure, and says what to do about it', async () => {
     const cases = [
       ['unauthorized', /OPENCLAW_GATEWAY_TOKEN/, null],
-      ['refused', /has an agent "main"/, null],
       ['rate_limited', /rate_limited/, null],
       ['upstream', /upstream/, null],
       ['failed', /failed/, null],
@@ -105,6 +104,23 @@ suite('a fresh turn', () => {
       const { error } = await start(runJob(ONCE)).end;
       assert.match(failure(error).message, words);
       assert.deepEqual([failure(error).cause, failure(error).requeue], [cause, true]);
+    }
+  });
+
+  test('that a gateway refuses says what to look at, for each of its reasons', async () => {
+    const cases = [
+      ['Unknown agent id "main"', /has an agent "main"/],
+      ['a session key is 1 to 512 visible characters', /preferred_session_key/],
+      ['session agent:ops:x belongs to another agent than main', /preferred_session_key/],
+      ['model "x" is not of the form provider/model', /payload_model/],
+      ['Thinking level "most" is not supported', /payload_thinking/],
+      ['the gateway answered 413: Payload too large', /shorten payload_message/],
+      ['no reason at all', /no reason at all$/],
+    ] as const;
+    for (const [said, words] of cases) {
+      const { gateway, start } = setUp();
+      gateway.onRun = ({ fail }) => fail(failed('refused', false, said));
+      assert.match(failure((await start(runJob(ONCE)).end).error).message, words);
     }
   });
 

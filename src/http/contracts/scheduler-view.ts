@@ -81,7 +81,7 @@ export function runView(record: RunRecord): object {
     retry_count: job.retryCount,
     replay_of: isReplay ? earlierId : null,
     context_summary: objectIn(run.contextSummary),
-    usage: objectIn(result, 'usage'),
+    usage: usageView(objectIn(result, 'usage') ?? objectIn(error, 'usage')),
     kind: run.kind,
     due_at: isoOrNull(run.dueAt),
     reason: job.reason,
@@ -110,6 +110,16 @@ function errorMessage({ job, error }: RunRecord): string | null {
   const { message, error: words } = (value ?? {}) as { message?: unknown; error?: unknown };
   if (typeof message === 'string') return message;
   return typeof words === 'string' ? words : error;
+}
+
+/** A failed turn took its tokens, too. Names are this door's. */
+function usageView(usage: object | null): object | null {
+  if (usage === null) return null;
+  return Object.fromEntries(Object.entries(usage).map(([name, value]) => [snake(name), value]));
+}
+
+function snake(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 function objectIn(json: string | null, key?: string): object | null {

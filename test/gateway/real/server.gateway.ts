@@ -48,7 +48,7 @@ after(async () => {
 test('the text of a real turn is the result of the run, with its usage [SC-08]', async () => {
   const run = await scene.ended(await ask({ say: 'hello from the model' }), 60_000);
   assert.deepEqual([run.status, run.output], ['ok', 'hello from the model']);
-  assert.ok((run.usage?.['totalTokens'] ?? 0) > 0);
+  assert.ok((run.usage?.['total_tokens'] ?? 0) > 0);
   assert.match(run.session_key ?? '', /^scheduler:/);
 });
 

@@ -159,7 +159,7 @@ function wake(state: StandInState, { request, response, raw, body }: Exchange): 
 }
 
 function authorized(state: StandInState, request: IncomingMessage): boolean {
-  return state.token === null || request.headers.authorization === `Bearer ${state.token}`;
+  return state.anyToken || state.token === null || request.headers.authorization === `Bearer ${state.token}`;
 }
 
 function unavailable(response: ServerResponse): void {

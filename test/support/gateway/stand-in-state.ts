@@ -21,6 +21,8 @@ export interface StandInState {
   readonly recorded: Recorded[];
   /** What the agent does with a message. */
   plan: (message: string) => Plan;
+  /** Takes whatever token comes. */
+  anyToken: boolean;
   websocket: boolean;
   chatCompletions: boolean;
   draining: boolean;
@@ -41,6 +43,7 @@ export function newState(token: string | null): StandInState {
     runs: new Runs((message) => state.plan(message)),
     recorded: [],
     plan: () => ({}),
+    anyToken: false,
     websocket: true,
     chatCompletions: true,
     draining: false,
