@@ -88,7 +88,7 @@ async function prefilledServer(
 }
 
 async function makeTemplates(server: TestServer): Promise<void> {
-  const job = { target: 'any', spec: { prompt: 'x'.repeat(200) } };
+  const job = { target: 'any', title: 'Deploy the service', spec: { prompt: 'x'.repeat(200) } };
   const { id } = (await server.head.post<JobBody>('/jobs', job)).body;
   const { leaseToken } = (await server.left.post<JobBody>(`/jobs/${id}/claim`)).body;
   await server.left.post(`/jobs/${id}/complete`, { leaseToken, result: { ok: true } });

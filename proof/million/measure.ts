@@ -29,6 +29,11 @@ const ACTIONS: readonly Action[] = [
     await timed('list_done', () => server.head.get('/jobs?status=done&limit=50'));
   },
   async (server, timed) => {
+    await timed('search', () => server.head.get('/jobs?q=deploy&limit=50'));
+    await timed('search_newest', () => server.head.get('/jobs?q=deploy+service&order=newest&limit=50'));
+    await timed('search_rare', () => server.head.get('/jobs?q=deploy&state=running&limit=50'));
+  },
+  async (server, timed) => {
     await timed('stats', () => server.head.get('/stats'));
   },
 ];

@@ -54,6 +54,7 @@ async function copyJobs(sql: DirectSql, template: number, count: number): Promis
     job_no: `${job} + n.i`,
     id: `(select id from job where no = ${job} + n.i)`,
   });
+  await sql.run(sql.words(`job_no > ${job}`));
   await copy('job_result', `t.job_no = ${template}`, { job_no: `${job} + n.i` });
   const events = await eventsOf(sql, template);
   const entries = events.map((event, i) => {

@@ -13,6 +13,8 @@ export interface DirectSql extends AsyncDisposable {
   /** A table `n` whose column `i` counts from 1. */
   series(count: number): string;
   readonly newId: string;
+  /** Makes the words of these jobs' titles searchable. */
+  words(which: string): string;
   /** Statements for after the load: what the server's own writes would have kept up to date. */
   readonly afterwards: readonly string[];
 }
@@ -38,6 +40,8 @@ function openSqlite(file: string): DirectSql {
       `(with recursive s(i) as (select 1 union all select i + 1 from s where i < ${count}) select i from s) as n`,
     newId: `lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2)
       || '-8' || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6)))`,
+    words: (which) =>
+      `insert into job_text (rowid, title, description) select job_no, title, '' from job_input where ${which}`,
     afterwards: ['pragma wal_checkpoint(truncate)'],
     [Symbol.asyncDispose]: async () => db.close(),
   };
@@ -64,6 +68,9 @@ async function openPostgres(databaseUrl: string): Promise<DirectSql> {
     },
     series: (count) => `generate_series(1, ${count}) as n(i)`,
     newId: 'gen_random_uuid()::text',
+    words: (which) =>
+      `insert into job_text (job_no, words) select job_no, setweight(to_tsvector('simple', title), 'A')
+       from job_input where ${which}`,
     afterwards: [
       "select setval(pg_get_serial_sequence('job', 'no'), (select max(no) from job))",
       "select setval(pg_get_serial_sequence('flush', 'no'), (select max(no) from flush))",

@@ -18,6 +18,7 @@ import type {
   Blob,
   FeedEvent,
   FeedPlace,
+  Found,
   JobType,
   PauseKind,
   Pool,
@@ -110,6 +111,8 @@ export interface Jobs {
   /** About how many bytes there are to show of each. */
   sizes(jobs: readonly Job[]): Promise<Map<number, number>>;
   list(actor: Actor, filter: JobFilter): Promise<Job[]>;
+  /** Those whose title or description has the words. A page may be short, and there may yet be more. */
+  search(actor: Actor, words: string, filter: JobFilter): Promise<Found>;
   comments(actor: Actor, id: string, afterSeq: number, limit: number): Promise<NumberedComment[]>;
   events(actor: Actor, id: string, afterSeq: number, limit: number): Promise<JobEvent[]>;
   logs(actor: Actor, id: string, afterNo: number, limit: number): Promise<StoredLog[]>;
@@ -129,7 +132,6 @@ export interface JobFilter {
   readonly target?: string;
   readonly type?: string;
   readonly tag?: string;
-  readonly words?: string;
   readonly retries?: boolean;
   readonly order: 'oldest' | 'newest';
   readonly from?: number;

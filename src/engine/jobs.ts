@@ -7,6 +7,7 @@ import { mayTouch, serves } from '../domain/lease.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { decide } from '../domain/decide.ts';
 import { withinParents } from './children.ts';
+import type { ListFilter } from '../store/store.ts';
 import { accepted, type Core } from './core.ts';
 import { Drafting } from './drafting.ts';
 import type { JobFilter, Jobs } from './engine.ts';
@@ -21,6 +22,17 @@ export function jobsOf(core: Core): Jobs {
     if (!mayTouch(actor, job)) throw new SpineError('forbidden', { target: job.target });
     return job;
   };
+
+  const stored = async (actor: Actor, filter: JobFilter): Promise<ListFilter> => ({
+    states: filter.states,
+    targets: targetsOf(actor, filter),
+    typeNo: filter.type === undefined ? null : ((await core.types()).get(filter.type)?.no ?? -1),
+    tag: filter.tag ?? null,
+    retries: filter.retries ?? false,
+    order: filter.order,
+    from: filter.from ?? null,
+    limit: filter.limit,
+  });
 
   return {
     get,
@@ -38,18 +50,8 @@ export function jobsOf(core: Core): Jobs {
     sizes: async (jobs) => store.read.sizes(jobs),
     comments: async (actor, id, afterSeq, limit) =>
       store.read.commentsAfter((await get(actor, id)).no, afterSeq, limit),
-    list: async (actor, filter) =>
-      store.read.list({
-        states: filter.states,
-        targets: targetsOf(actor, filter),
-        typeNo: filter.type === undefined ? null : ((await core.types()).get(filter.type)?.no ?? -1),
-        tag: filter.tag ?? null,
-        words: filter.words ?? null,
-        retries: filter.retries ?? false,
-        order: filter.order,
-        from: filter.from ?? null,
-        limit: filter.limit,
-      }),
+    list: async (actor, filter) => store.read.list(await stored(actor, filter)),
+    search: async (actor, words, filter) => store.read.search(words, await stored(actor, filter)),
     events: async (actor, id, afterSeq, limit) =>
       store.read.eventsOf((await get(actor, id)).no, afterSeq, limit),
     logs: async (actor, id, afterNo, limit) => store.read.logsOf((await get(actor, id)).no, afterNo, limit),

@@ -187,6 +187,8 @@ export interface Reads extends SchedulingReads {
   outcomes(jobNos: readonly number[]): MaybePromise<Map<number, Outcome>>;
   /** One page in the order of creation. */
   list(filter: ListFilter): MaybePromise<Job[]>;
+  /** A page of those whose title or description has the words; it may be short, and there may yet be more. */
+  search(words: string, filter: ListFilter): MaybePromise<Found>;
   dependenciesOf(jobNos: readonly number[]): MaybePromise<JobDependency[]>;
   commentsOf(jobNo: number): MaybePromise<JobComment[]>;
   commentsAfter(
@@ -258,14 +260,18 @@ export interface ListFilter {
   readonly targets: readonly string[] | null;
   readonly typeNo: number | null;
   readonly tag: string | null;
-  /** Words of the title or description. */
-  readonly words?: string | null;
   /** Only members of a retry lineage after its first. */
   readonly retries?: boolean;
   readonly order: 'oldest' | 'newest';
   /** Only jobs after (oldest) or before (newest) this number. */
   readonly from: number | null;
   readonly limit: number;
+}
+
+export interface Found {
+  readonly jobs: readonly Job[];
+  /** The `from` of the next page; null when there is none. */
+  readonly next: number | null;
 }
 
 export interface StoredToken {

@@ -104,7 +104,6 @@ export async function everyJob({ store }: Opened) {
     targets: null,
     typeNo: null,
     tag: null,
-    words: null,
     retries: false,
     order: 'oldest',
     from: null,

@@ -10,7 +10,6 @@ const ALL: ListFilter = {
   targets: null,
   typeNo: null,
   tag: null,
-  words: null,
   retries: false,
   order: 'oldest',
   from: null,

@@ -129,7 +129,6 @@ export function pruneTopics(each: Each): void {
           targets: null,
           typeNo: null,
           tag: 't',
-          words: null,
           retries: false,
           order: 'oldest',
           from: null,

@@ -10,6 +10,7 @@ import { listTopics } from './lists.ts';
 import { migrationTopics } from './migrations.ts';
 import { poolTopics } from './pools.ts';
 import { pruneTopics } from './prune.ts';
+import { searchTopics } from './search.ts';
 import { transactionTopics } from './transactions.ts';
 import { upkeepTopics } from './upkeep.ts';
 
@@ -26,6 +27,7 @@ export function storeConformance(kind: EngineKind): void {
     poolTopics(each);
     dependencyTopics(each);
     listTopics(each);
+    searchTopics(each);
     pruneTopics(each);
     upkeepTopics(each);
     migrationTopics(each);

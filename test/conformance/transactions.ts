@@ -250,7 +250,6 @@ async function dump({ store }: Pick<Opened, 'store'>, job: Job): Promise<unknown
       targets: null,
       typeNo: null,
       tag: null,
-      words: null,
       retries: false,
       order: 'oldest',
       from: null,

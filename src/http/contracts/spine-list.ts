@@ -24,7 +24,8 @@ async function onePage(call: Call<unknown, Query>): Promise<string> {
   const { order = 'oldest', limit = DEFAULT_PAGE, cursor } = call.query;
   const from = cursor === undefined ? {} : { from: cursor };
   const filter = { ...filterOf(call.query), states: statesOf(call.query), order, limit, ...from };
-  const { items, next } = await page(call, filter);
+  const { q } = call.query;
+  const { items, next } = await (q === undefined ? page(call, filter) : found(call, q, filter));
   return `{"jobs":[${await printed(call.engine, jobsOf(items))}],"nextCursor":${next === null ? 'null' : `"${next}"`}}`;
 }
 
@@ -78,13 +79,43 @@ async function page(
     itemBytes: LIMITS.progressBytes,
     start: filter.from ?? null,
     read: async (from, limit) => {
-      const found = await jobs.list(call.actor, { ...filter, ...(from !== null && { from }), limit });
-      const sizes = found.length === 0 ? new Map<number, number>() : await jobs.sizes(found);
-      return found.map((job) => ({ job, bytes: sizes.get(job.no) ?? 0 }));
+      return sized(call, await jobs.list(call.actor, { ...filter, ...(from !== null && { from }), limit }));
     },
     cursorOf: ({ job }) => job.no,
     bytesOf: ({ bytes }) => bytes,
   });
+}
+
+/** A search looks at so many jobs and no more, so that its page may end before it is full. */
+async function found(
+  call: Call<unknown, Query>,
+  words: string,
+  filter: JobFilter,
+): Promise<Page<Sized, number | null>> {
+  let behind: number | null = null;
+  const page = await pageOf<Sized, number | null>(call, {
+    limit: filter.limit,
+    // One look for one page.
+    itemBytes: 1,
+    start: filter.from ?? null,
+    read: async (from, limit) => {
+      const { jobs, next } = await call.engine.jobs.search(call.actor, words, {
+        ...filter,
+        ...(from !== null && { from }),
+        limit,
+      });
+      behind = next;
+      return sized(call, jobs);
+    },
+    cursorOf: ({ job }) => job.no,
+    bytesOf: ({ bytes }) => bytes,
+  });
+  return { items: page.items, next: page.next ?? behind };
+}
+
+async function sized({ engine }: Pick<Call, 'engine'>, jobs: readonly Job[]): Promise<Sized[]> {
+  const sizes = jobs.length === 0 ? new Map<number, number>() : await engine.jobs.sizes(jobs);
+  return jobs.map((job) => ({ job, bytes: sizes.get(job.no) ?? 0 }));
 }
 
 function jobsOf(items: readonly Sized[]): Job[] {
@@ -98,13 +129,12 @@ function statesOf({ status, state }: Query): readonly State[] {
 }
 
 function filterOf(query: Query): Partial<JobFilter> {
-  const { type, tag, q, retries } = query;
+  const { type, tag, retries } = query;
   const target = targetOf(query);
   return {
     ...(target !== undefined && { target }),
     ...(type !== undefined && { type }),
     ...(tag !== undefined && { tag }),
-    ...(q !== undefined && { words: q }),
     ...(retries !== undefined && { retries }),
   };
 }

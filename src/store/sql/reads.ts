@@ -4,6 +4,7 @@ import type { DependencyOn } from '../../domain/command.ts';
 import type { Job, State } from '../../domain/job.ts';
 import type {
   Blob,
+  Found,
   ListFilter,
   PauseKind,
   PoolUse,
@@ -19,7 +20,7 @@ import { eventsOf } from './history.ts';
 import { JOB_COLUMNS, jobFrom } from './job-row.ts';
 import { printedRows } from './printed-row.ts';
 import { schedulingReads } from './scheduling.ts';
-import { wordsCondition, wordsQuery } from './search.ts';
+import { listed, windowOf } from './search.ts';
 import { TYPE_COLUMNS, typeFrom } from './texts.ts';
 import { AUDIT_COLUMNS, auditFrom, TOKEN_COLUMNS, tokenFrom } from './tokens.ts';
 
@@ -49,6 +50,7 @@ export function readsOver(sql: Sql): Reads {
     sizes: (jobs) => sizesOf(sql, jobs),
     outcomes: (jobNos) => outcomesOf(sql, jobNos),
     list: (filter) => list(sql, filter),
+    search: (words, filter) => search(sql, words, filter),
     dependenciesOf: async (jobNos) =>
       (await sql.byKeys(dependencies, jobNos)).map((row) => ({
         jobNo: row[0] as number,
@@ -201,17 +203,47 @@ async function list(sql: Sql, filter: ListFilter): Promise<Job[]> {
 
 type Put = (value: Value) => string;
 
-function page(sql: Sql, filter: ListFilter, state: State, newest: boolean, put: Put): string {
-  const from = filter.from === null ? null : put(filter.from);
-  const where = [state === 'running' ? whileRunning(newest, from) : place(sql, put(state), newest, from)];
+/** A window of the jobs with the words, and of those the ones that fit the rest. */
+async function search(sql: Sql, words: string, filter: ListFilter): Promise<Found> {
+  if (filter.targets?.length === 0 || filter.states.length === 0) return { jobs: [], next: null };
+  const newest = filter.order === 'newest';
+  const { nos, lastNo } = await windowOf(sql, words, { newest, from: filter.from });
+  if (nos.length === 0) return { jobs: [], next: null };
+  const params: Value[] = [];
+  const put: Put = (value) => `$${params.push(value)}`;
+  const where = [
+    `no in ${listed(sql)(put(JSON.stringify(nos)))}`,
+    `state in (${filter.states.map(put).join(', ')})`,
+    ...further(filter, put),
+  ];
+  const order = `order by no ${newest ? 'desc' : 'asc'}`;
+  // Numbers are put in order first: whole rows would be carried along.
+  const fitting = `select no from job where ${where.join(' and ')} ${order} limit ${put(filter.limit)}`;
+  const text = `select ${JOB_COLUMNS} from job where no in (${fitting}) ${order}`;
+  const jobs = (await sql.all(text, params)).map(jobFrom);
+  const last = jobs.length === filter.limit ? jobs.at(-1)?.no : undefined;
+  return { jobs, next: last ?? lastNo };
+}
+
+/** What is asked for besides the state. */
+function further(filter: ListFilter, put: Put): string[] {
+  const where: string[] = [];
   if (filter.targets !== null) where.push(`target in (${filter.targets.map(put).join(', ')})`);
   if (filter.retries) where.push('retry_count > 0');
-  if (filter.words) where.push(wordsCondition(sql, put(wordsQuery(sql, filter.words))));
   if (filter.typeNo !== null) where.push(`type_no = ${put(filter.typeNo)}`);
   if (filter.tag !== null)
     where.push(
       `exists (select 1 from job_tag where job_tag.tag = ${put(filter.tag)} and job_tag.job_no = job.no)`,
     );
+  return where;
+}
+
+function page(sql: Sql, filter: ListFilter, state: State, newest: boolean, put: Put): string {
+  const from = filter.from === null ? null : put(filter.from);
+  const where = [
+    state === 'running' ? whileRunning(newest, from) : place(sql, put(state), newest, from),
+    ...further(filter, put),
+  ];
   const direction = newest ? 'desc' : 'asc';
   const order = state === 'running' ? `no + 0 ${direction}` : `state ${direction}, no ${direction}`;
   return `select ${JOB_COLUMNS} from job where ${where.join(' and ')} order by ${order} limit ${put(filter.limit)}`;
