@@ -15,7 +15,7 @@ import type { Tx } from './store.ts';
  */
 const BEGIN = 'begin; select pg_current_xact_id()::text';
 /** What a caller may have to wait for the word on a commit, from the transaction's begin on. */
-const FATE_KNOWN_MS = 4_500;
+const FATE_KNOWN_MS = 4_000;
 
 export class PostgresLane {
   readonly #url: string;
