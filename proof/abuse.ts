@@ -22,6 +22,7 @@ interface Found {
   readonly memoryMb: number;
   readonly answered: number;
   readonly refused: number;
+  readonly lostLeases: number;
   readonly violations: readonly string[];
 }
 
@@ -34,17 +35,21 @@ export async function proveAbuse(store: ProofStore, options: AbuseOptions): Prom
   const alone = await workBeside(server, options, () => sleep(options.forMs));
   const found: Found[] = [];
   for (const way of Object.keys(WAYS)) found.push(await tryOne(server, attackers, way, options));
+  const lostLeases = found.reduce((sum, each) => sum + each.lostLeases, 0);
   return report({
     proof: 'abuse',
     store: store.kind,
-    summary: `${options.connections} connections beside ${options.workers} workers and ${options.creators} creators: without them heartbeat p99 ${rounded(percentile(alone.heartbeatsMs, 0.99))} ms; ${found.map(inWords).join('; ')}`,
-    counts: Object.fromEntries(
-      found.flatMap(({ way, heartbeatP99Ms, memoryMb, refused }) => [
-        [`${way}: heartbeat p99 ms`, heartbeatP99Ms],
-        [`${way}: MB`, memoryMb],
-        [`${way}: 429`, refused],
-      ]),
-    ),
+    summary: `${options.connections} connections beside ${options.workers} workers and ${options.creators} creators, ${lostLeases} leases lost: without them heartbeat p99 ${rounded(percentile(alone.heartbeatsMs, 0.99))} ms; ${found.map(inWords).join('; ')}`,
+    counts: {
+      lostLeases,
+      ...Object.fromEntries(
+        found.flatMap(({ way, heartbeatP99Ms, memoryMb, refused }) => [
+          [`${way}: heartbeat p99 ms`, heartbeatP99Ms],
+          [`${way}: MB`, memoryMb],
+          [`${way}: 429`, refused],
+        ]),
+      ),
+    },
     violations: found.flatMap(({ violations }) => violations),
     startedMs,
   });
@@ -79,6 +84,7 @@ async function tryOne(
     memoryMb,
     answered: Object.values(tally.answers).reduce((sum, count) => sum + count, 0),
     refused: tally.answers['429'] ?? 0,
+    lostLeases: met.lost.length,
     violations: violations.map((violation) => `${way}: ${violation}`),
   };
 }

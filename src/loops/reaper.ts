@@ -17,7 +17,7 @@ const SOON_MS = 20;
 /** Whoever could not be heard tries again all the time: a downtime is not waited for as long again. */
 const LONGEST_ABSENCE_MS = 15_000;
 /** Stalls that follow one another put the reaper off for no longer than this. */
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 60_000;
 
 /**
  * A lease that ran out while nobody could be heard is not the worker's fault. After such a time, whether no server was
