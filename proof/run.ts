@@ -64,7 +64,9 @@ const PROOFS: Readonly<Record<string, (run: Run) => Promise<ProofReport | string
         runs: run.sized(50),
         due: run.sized(1_000),
         agentMs: 60_000,
-        limits: { startMs: 100, chainMs: 1_000, startsPerS: 200 },
+        many: run.sized(400) * 20,
+        idleMs: 20_000,
+        limits: { startMs: 100, chainMs: 1_000, startsPerS: 200, growth: 2, idleShare: 0.005, idleMb: 40 },
       }),
     ),
   year: async (run) => {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openScene, type RunBody, type ScheduleBody } from '../test/scheduler/support.ts';
 import { percentile } from './measure.ts';
@@ -11,12 +12,20 @@ export interface ScheduleLimits {
   readonly chainMs: number;
   /** Of all that are due at one moment, how many start in a second. */
   readonly startsPerS: number;
+  /** How much longer the last tenth of many schedules may take to make than the first. */
+  readonly growth: number;
+  /** The share of a processor that many schedules may take while none is due, and their memory. */
+  readonly idleShare: number;
+  readonly idleMb: number;
 }
 
 export interface SchedulesOptions {
   readonly runs: number;
   readonly due: number;
   readonly agentMs: number;
+  /** Schedules that are never due. */
+  readonly many: number;
+  readonly idleMs: number;
   readonly limits: ScheduleLimits;
 }
 
@@ -33,6 +42,7 @@ export async function proveSchedules(store: ProofStore, options: SchedulesOption
   const start = await byHand(scene, options.runs);
   const chain = await alongChain(scene);
   const crowd = await atOnce(scene, options);
+  const many = await manyIdle(scene, options);
   const violations = [
     ...(start > limits.startMs ? [`a run by hand started after ${start} ms (95 of 100)`] : []),
     ...(chain > limits.chainMs ? [`a chain of ${LINKS} links took ${chain} ms`] : []),
@@ -40,14 +50,17 @@ export async function proveSchedules(store: ProofStore, options: SchedulesOption
       ? [`${options.due} due runs started at ${crowd.startsPerS}/s, the last after ${crowd.lastMs} ms`]
       : []),
     ...crowd.violations,
+    ...(many.growth > limits.growth ? [`the last schedules took ${many.growth} times as long to make`] : []),
+    ...(many.idleShare > limits.idleShare ? [`idle schedules took ${many.idleShare} of a processor`] : []),
+    ...(many.idleMb > limits.idleMb ? [`idle schedules took ${many.idleMb} MB`] : []),
   ];
   return report({
     proof: 'schedules',
     store: store.kind,
     startedMs,
-    counts: { startP95Ms: start, chainMs: chain, due: options.due, lastStartMs: crowd.lastMs },
+    counts: { startP95Ms: start, chainMs: chain, due: options.due, lastStartMs: crowd.lastMs, ...many },
     violations,
-    summary: `run-now to start p95 ${start} ms; chain of ${LINKS} links ${chain} ms; ${options.due} due runs all started within ${crowd.lastMs} ms (${crowd.startsPerS}/s) beside a ${options.agentMs} ms agent call`,
+    summary: `run-now to start p95 ${start} ms; chain of ${LINKS} links ${chain} ms; ${options.due} due runs all started within ${crowd.lastMs} ms (${crowd.startsPerS}/s) beside a ${options.agentMs} ms agent call; ${options.many} schedules made in ${many.madeMs} ms, the last tenth ${many.growth} times as slow as the first, idle ${many.idleShare} of a processor and ${many.idleMb} MB`,
   });
 }
 
@@ -113,4 +126,54 @@ async function finishedRuns(scene: Scene, due: number, dueAt: number): Promise<R
     if (found.length >= due || Date.now() > dueAt + 60_000) return found;
     await sleep(200);
   }
+}
+
+/** Many schedules that are never due: what making them costs, and what having them costs. */
+async function manyIdle(scene: Scene, { many, idleMs }: SchedulesOptions) {
+  const before = await atRest(scene, idleMs);
+  const tenths: number[] = [];
+  const startedMs = performance.now();
+  let tenthMs = startedMs;
+  for (let made = 0; made < many; made += AT_ONCE) {
+    await Promise.all(
+      Array.from({ length: AT_ONCE }, (_, k) =>
+        scene.plan({ ...SHELL, name: `idle ${made + k}`, schedule: '0 0 29 2 *', enabled: false }),
+      ),
+    );
+    if ((made + AT_ONCE) % (many / 10) >= AT_ONCE) continue;
+    tenths.push(performance.now() - tenthMs);
+    tenthMs = performance.now();
+  }
+  const madeMs = Math.round(performance.now() - startedMs);
+  // They are written down once.
+  await sleep(Math.min(WRITTEN_MS, idleMs));
+  const after = await atRest(scene, idleMs);
+  return {
+    many,
+    madeMs,
+    growth: rounded((tenths.at(-1) ?? 0) / (tenths[0] ?? 1)),
+    idleShare: rounded(Math.max(0, after.share - before.share)),
+    idleMb: Math.round(after.mb - before.mb),
+  };
+}
+
+const AT_ONCE = 20;
+const WRITTEN_MS = 15_000;
+
+async function atRest({ server }: Scene, forMs: number): Promise<{ share: number; mb: number }> {
+  const begunMs = cpuMs(server.pid);
+  await sleep(forMs);
+  const status = readFileSync(`/proc/${server.pid}/status`, 'utf8');
+  const kb = Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]);
+  return { share: (cpuMs(server.pid) - begunMs) / forMs, mb: kb / 1_024 };
+}
+
+/** Linux counts hundredths of a second. */
+function cpuMs(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 1_000) / 1_000;
 }

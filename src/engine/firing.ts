@@ -79,6 +79,8 @@ export async function fire(
   const gate = gateOf(schedule);
   if (gate !== null) await tx.insertApproval(approvalOf(made, row.input, gate));
   schedule.lastRunAt = ledger.now;
+  // Whoever writes schedules down looks at nothing else to see that they changed.
+  schedule.updatedAt = ledger.now;
   return made;
 }
 

@@ -13,7 +13,7 @@ import { ScheduleRounds } from './schedule-rounds.ts';
 /** At most so many files are written in one pass. */
 const PASS_SCHEDULES = 100;
 
-type ScheduleReads = Pick<Reads, 'schedules' | 'scheduleStamps' | 'waitingRuns'>;
+type ScheduleReads = Pick<Reads, 'schedules' | 'scheduleStamps' | 'scheduleMark' | 'waitingRuns'>;
 
 export class ScheduleFiles {
   readonly #folder: string;

@@ -1,16 +1,16 @@
 /**
  * Schedules have no events, and there may be thousands of them. So they are looked at a page at a time, in rounds that
- * begin every few seconds, and only what differs from the last time is told.
+ * begin every few seconds, unless none has changed, and only what differs from the last time is told.
  */
 
 import { createHash } from 'node:crypto';
 import type { Clock } from '../domain/ports.ts';
 import type { Schedule } from '../domain/schedule.ts';
 import type { Reads } from '../store/store.ts';
-import type { ScheduleStamp } from '../store/types/scheduling.ts';
+import type { ScheduleMark, ScheduleStamp } from '../store/types/scheduling.ts';
 
 export interface ScheduleRoundsOptions {
-  readonly read: Pick<Reads, 'schedules' | 'scheduleStamps'>;
+  readonly read: Pick<Reads, 'schedules' | 'scheduleStamps' | 'scheduleMark'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly pageSize: number;
   /** One text for each schedule; a new text is a change. */
@@ -48,6 +48,8 @@ export class ScheduleRounds {
   #fromNo: number | null = null;
   #seen = new Set<string>();
   #isFirst = true;
+  /** As all schedules together were when the last look began. */
+  #mark: ScheduleMark | null = null;
 
   constructor(options: ScheduleRoundsOptions) {
     this.#options = options;
@@ -68,6 +70,13 @@ export class ScheduleRounds {
     const now = clock.now();
     if (this.#fromNo === null) {
       if (now - this.#startedAt < LOOK_EVERY_MS) return null;
+      const mark = await read.scheduleMark();
+      const changed = this.#hasChanged(mark);
+      this.#mark = mark;
+      if (!changed) {
+        this.#startedAt = now;
+        return null;
+      }
       this.#before = this.#startedAt;
       this.#startedAt = now;
       this.#fromNo = 0;
@@ -106,6 +115,13 @@ export class ScheduleRounds {
     for (const id of seen) this.#seen.add(id);
     this.#fromNo = nextNo;
     if (nextNo === null) this.#isFirst = false;
+  }
+
+  /** What changed shortly before the last look may have changed once more in the same millisecond. */
+  #hasChanged({ count, lastNo, changedAt }: ScheduleMark): boolean {
+    const last = this.#mark;
+    if (last === null || this.#isFirst || changedAt >= this.#startedAt - FRESH_MS) return true;
+    return count !== last.count || lastNo !== last.lastNo || changedAt !== last.changedAt;
   }
 
   #mayHaveChanged({ id, stamp, updatedAt }: ScheduleStamp): boolean {

@@ -98,6 +98,35 @@ test('new jobs make nobody look at the schedules; time does, and so does a hurry
   await journal.close();
 });
 
+test('while no schedule changes nobody reads them, however often it is time to look', async () => {
+  await using bench = openBench();
+  const made = await plan(bench);
+  let looks = 0;
+  const { read, identity } = bench.store;
+  const counting: Store['read'] = Object.create(read) as Store['read'];
+  counting.scheduleStamps = (filter) => {
+    looks++;
+    return read.scheduleStamps(filter);
+  };
+  const journal = await journalOf(bench, { identity, read: counting });
+  await drain(journal);
+  // Fresh changes are looked at twice.
+  for (let i = 0; i < 3; i++) await lookAgain(bench, journal);
+  const before = looks;
+  for (let i = 0; i < 10; i++) await lookAgain(bench, journal);
+  strictEqual(looks, before);
+  await bench.engine.schedules.enable(HEAD, made.id, false);
+  await lookAgain(bench, journal);
+  strictEqual(looks, before + 1);
+  await runNow(bench, made);
+  await lookAgain(bench, journal);
+  await lookAgain(bench, journal);
+  await bench.engine.schedules.remove(HEAD, made.id);
+  await lookAgain(bench, journal);
+  deepStrictEqual((await scheduleLines(bench)).at(-1), 'gone');
+  await journal.close();
+});
+
 test('two changes within one millisecond are both noticed', async () => {
   await using bench = openBench();
   const made = await plan(bench);

@@ -9,6 +9,8 @@ proofTest(
       runs: 3,
       due: 30,
       agentMs: 30_000,
-      limits: { startMs: 5_000, chainMs: 20_000, startsPerS: 1 },
+      many: 200,
+      idleMs: 500,
+      limits: { startMs: 5_000, chainMs: 20_000, startsPerS: 1, growth: 100, idleShare: 1, idleMb: 200 },
     }),
 );

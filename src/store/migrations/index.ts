@@ -7,6 +7,7 @@ import { eventsInFlush } from './0006_events_in_flush.ts';
 import { leanIndexes } from './0007_lean_indexes.ts';
 import { spawned } from './0008_spawned.ts';
 import { typedViews } from './0009_typed_views.ts';
+import { scheduleChanges } from './0010_schedule_changes.ts';
 import type { Migration } from './migration.ts';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -19,4 +20,5 @@ export const MIGRATIONS: readonly Migration[] = [
   leanIndexes,
   spawned,
   typedViews,
+  scheduleChanges,
 ];

@@ -3,7 +3,7 @@
 import { LIMITS } from '../../domain/limits.ts';
 import type { Schedule, ScheduleSpec } from '../../domain/schedule.ts';
 import type { RunStatus } from '../../domain/words.ts';
-import type { ScheduleEdge, ScheduleStamp, Tick } from '../types/scheduling.ts';
+import type { ScheduleEdge, ScheduleMark, ScheduleStamp, Tick } from '../types/scheduling.ts';
 import { type KeyQuery, locking, perDialect, type Row, type Shape, type Sql } from './driver.ts';
 
 const COLUMNS = [
@@ -281,6 +281,17 @@ export async function schedules(
   const enabled = filter.enabled === undefined ? '' : `and enabled = ${filter.enabled ? 1 : 0}`;
   const text = `select ${SELECTED} from schedule where no > $1 ${enabled} order by no limit $2 + 0`;
   return (await sql.all(text, [filter.afterNo, filter.limit])).map(scheduleFrom);
+}
+
+/** Served by schedule_by_change, the number's own index, and the smallest one for the count. */
+export async function scheduleMark(sql: Sql): Promise<ScheduleMark> {
+  const text = `select (select count(*) from schedule), (select max(no) from schedule), (select max(updated_at) from schedule)`;
+  const [row] = await sql.all(text, []);
+  return {
+    count: row?.[0] as number,
+    lastNo: (row?.[1] ?? 0) as number,
+    changedAt: (row?.[2] ?? 0) as number,
+  };
 }
 
 export async function scheduleStamps(

@@ -56,6 +56,7 @@ export function schedulingReads(sql: Sql): SchedulingReads {
   return {
     schedulesByPrefix: (prefix, limit) => schedules.schedulesByPrefix(sql, prefix, limit),
     schedules: (filter) => schedules.schedules(sql, filter),
+    scheduleMark: () => schedules.scheduleMark(sql),
     scheduleStamps: (filter) => schedules.scheduleStamps(sql, filter),
     waitingRuns: (ids) => runs.waitingRuns(sql, ids),
     nextScheduleAt: () => schedules.nextScheduleAt(sql),

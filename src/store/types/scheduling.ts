@@ -130,6 +130,13 @@ export interface MessageFilter {
   readonly limit: number;
 }
 
+/** All schedules together: how many there are, the newest of them, and when one of them changed last. */
+export interface ScheduleMark {
+  readonly count: number;
+  readonly lastNo: number;
+  readonly changedAt: number;
+}
+
 export interface ScheduleEdge {
   readonly id: string;
   readonly parentId: string | null;
@@ -217,6 +224,8 @@ export interface SchedulingReads {
     readonly afterNo: number;
     readonly limit: number;
   }): MaybePromise<Schedule[]>;
+  /** Differs after every change of any schedule, unless two came in the same millisecond. Costs little, however many there are. */
+  scheduleMark(): MaybePromise<ScheduleMark>;
   /** The same schedules without what they say, for whoever only asks which have changed. */
   scheduleStamps(filter: { readonly afterNo: number; readonly limit: number }): MaybePromise<ScheduleStamp[]>;
   /** How many runs wait in line, by schedule. */
