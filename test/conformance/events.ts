@@ -93,7 +93,10 @@ export function eventTopics(each: Each): void {
     const [job] = await insert(store, [row()]);
     const event = { jobNo: job?.no ?? 0, seq: 1, at: 5, kind: 'job.comment' as const, by: 'x', facts: null };
     await store.transaction(0, async (tx) => tx.appendEvents([event], 5));
-    await assert.rejects(store.transaction(0, async (tx) => tx.appendEvents([event], 6)));
+    await assert.rejects(
+      store.transaction(0, async (tx) => tx.appendEvents([event], 6)),
+      /unique/i,
+    );
     assert.equal((await store.read.eventsOf(event.jobNo, 0, 10)).length, 1);
   });
 }

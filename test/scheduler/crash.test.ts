@@ -34,7 +34,7 @@ test('at least once: a run whose server was killed is a crash, and its replay na
   assert.deepEqual([replay.status, replay.replay_of, replay.output], ['ok', id, 'second time']);
   assert.equal(scene.gateway.requests(CHAT).length, 2);
   assert.equal((await scene.schedule(made)).last_status, 'ok');
-  assert.match(scene.server.output(), /replayed/);
+  assert.match(scene.server.output(), /A run crashed and is replayed/);
 });
 
 test('at most once: a run whose server was killed is a crash, and the gateway is never asked again [SC-27 SC-60]', async () => {

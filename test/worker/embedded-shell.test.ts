@@ -70,8 +70,9 @@ const shell = (command: string, draft: Record<string, unknown> = {}) => ({
 });
 
 test('a shell schedule runs its command, and its child hears of it', async () => {
-  await using spine = await open();
+  // Before the server looks at its environment.
   process.env['OPENCLAW_GATEWAY_TOKEN'] = 'secret-of-the-gateway';
+  await using spine = await open();
   const parent = await plan(spine, shell('echo found; env; exit 0'));
   const child = await plan(
     spine,
