@@ -120,6 +120,7 @@ test('every refusal has a status that blames the right side, a message and a hin
     assert.ok(entry.status >= 400 && entry.status < 600, code);
     assert.ok(entry.message.length > 0 && entry.hint.length > 0, code);
     if (entry.status === 429 || entry.status === 503) assert.equal(entry.retryable, true, code);
-    if (entry.status < 409) assert.equal(entry.retryable, false, code);
+    // A request that was too slow may come again, faster.
+    if (entry.status < 409 && entry.status !== 408) assert.equal(entry.retryable, false, code);
   }
 });
