@@ -18,6 +18,7 @@ import { type Log, openLog } from './app/log.ts';
 import { unreadyBecause } from './app/readiness.ts';
 import { announceServer } from './app/server-file.ts';
 import { EXIT, explained, Fault } from './app/start-error.ts';
+import { type StopRequest, stopRequest } from './app/stop-request.ts';
 import { openStorage, type Storage } from './app/storage.ts';
 import { watchUnexpected } from './app/unexpected.ts';
 import type { BlobStore } from './blobs/blobs.ts';
@@ -264,27 +265,28 @@ function version(): string {
 
 /** Runs a server until a signal ends it. At a terminal somebody reads what is printed, and nothing keeps it. */
 export async function serve(config: Config, out: Out, terminal: boolean): Promise<void> {
+  const stop = stopRequest(systemClock(), config.drainSeconds * 1_000);
+  try {
+    await serveUntil(stop, config, out, terminal);
+  } finally {
+    stop.done();
+  }
+}
+
+async function serveUntil(stop: StopRequest, config: Config, out: Out, terminal: boolean): Promise<void> {
   boundHeap();
   const app = await openApp(config, { onFatal: () => process.exit(EXIT.disk) }).catch((error: unknown) => {
     throw explained(error, config);
   });
+  watchUnexpected(app.log, (error) => stop.ask(error));
   const conceal = announceServer(config.dataDir, app.url);
   for (const line of greeting(app, config, terminal)) out.print(line);
   for (const warning of app.warnings) out.warn(warning);
   // A server that is killed would never write the cache of its compiled code.
   flushCompileCache();
   giveBackAtRest(app.http);
-  await new Promise<void>((resolve, reject) => {
-    const stop = (fault?: Error): void => {
-      // Draining is bounded: what is not done by then is recovered at the next start.
-      const exitCode = fault === undefined ? 0 : EXIT.fault;
-      const giveUp = systemClock().after(config.drainSeconds * 1000, () => process.exit(exitCode));
-      conceal();
-      const closed = app.close().finally(giveUp);
-      closed.then(() => (fault === undefined ? resolve() : reject(new Fault(fault))), reject);
-    };
-    process.once('SIGTERM', () => stop());
-    process.once('SIGINT', () => stop());
-    watchUnexpected(app.log, stop);
-  });
+  const fault = await stop.asked;
+  conceal();
+  await app.close();
+  if (fault !== undefined) throw new Fault(fault);
 }

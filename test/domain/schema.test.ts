@@ -118,6 +118,16 @@ const draft7 = fc.record(
   { requiredKeys: [] },
 );
 
+/** Ajv's own code fails on some nests of `oneOf` and `if`: of those it says nothing. */
+function judgement(validate: () => boolean): boolean | null {
+  try {
+    return validate();
+  } catch (error) {
+    if (error instanceof TypeError) return null;
+    throw error;
+  }
+}
+
 for (const { draft, root, judge } of [
   { draft: '2020-12', root: fc.oneof(schema, tuples, counting, depending), judge: Ajv2020 },
   { draft: '7', root: fc.oneof(schema, draft7), judge: Ajv },
@@ -145,11 +155,9 @@ for (const { draft, root, judge } of [
           for (const each of values) {
             const found = mismatch(whole, each);
             kinds[found === null ? 'fits' : 'unfit']++;
-            assert.equal(
-              found === null,
-              validate(each),
-              `${JSON.stringify(whole)} on ${JSON.stringify(each)}`,
-            );
+            const expected = judgement(() => validate(each));
+            if (expected === null) continue;
+            assert.equal(found === null, expected, `${JSON.stringify(whole)} on ${JSON.stringify(each)}`);
           }
         },
       ),
