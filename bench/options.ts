@@ -52,6 +52,8 @@ function checkout(path: string): string {
 
 /** A built checkout runs what was built: it may be older than the sources that are meant. */
 export function refuseBuilt(folder: string): void {
-  if (existsSync(join(folder, 'dist')))
-    throw new Error(`${folder} has a dist/, which would be measured instead of the sources: remove it.`);
+  if (existsSync(join(folder, 'dist/main.js')))
+    throw new Error(
+      `${folder} has a dist/main.js, which would be measured instead of the sources: remove it.`,
+    );
 }

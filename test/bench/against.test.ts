@@ -1,4 +1,4 @@
-import { deepStrictEqual, match, strictEqual, throws } from 'node:assert';
+import { deepStrictEqual, doesNotThrow, match, strictEqual, throws } from 'node:assert';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -61,7 +61,9 @@ test('a checkout with built files is refused: they might be older than its sourc
   const folder = mkdtempSync(join(tmpdir(), 'spine-built-'));
   t.after(() => rmSync(folder, { recursive: true }));
   refuseBuilt(folder);
-  mkdirSync(join(folder, 'dist'));
+  mkdirSync(join(folder, 'dist/client'), { recursive: true });
+  doesNotThrow(() => refuseBuilt(folder), 'the client alone is built by npm ci');
+  writeFileSync(join(folder, 'dist/main.js'), '');
   throws(() => refuseBuilt(folder), /dist/);
 });
 
