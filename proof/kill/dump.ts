@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { HttpClient, JobBody } from '../../test/support/http.ts';
 import type { FinalEvent, FinalJob } from '../checker/history.ts';
 
@@ -36,8 +37,16 @@ interface EventBody {
   readonly type: string;
 }
 
-async function events(head: HttpClient, id: string): Promise<FinalEvent[]> {
+/** Just after a fault a server may still say that it cannot answer now. */
+const TRIES = 10;
+const TRY_AGAIN_MS = 500;
+
+async function events(head: HttpClient, id: string, tries = TRIES): Promise<FinalEvent[]> {
   const answer = await head.get<{ events: readonly EventBody[] }>(`/jobs/${id}/events`);
+  if (answer.status === 503 && tries > 1) {
+    await sleep(TRY_AGAIN_MS);
+    return events(head, id, tries - 1);
+  }
   if (answer.status !== 200) throw new Error(`GET /jobs/${id}/events answered ${answer.status}`);
   return answer.body.events.map((event) => ({
     seq: event.seq,

@@ -5,7 +5,7 @@ import type { Command, LogLine, NewJob } from '../domain/command.ts';
 /** So many characters take as long to write as a row. */
 const CHARS = 4_096;
 /** So many lines of a log take as long as a row with its events. */
-const LINES = 10;
+const LINES = 3;
 
 export function weightOf(commands: readonly Command[]): number {
   let weight = 0;

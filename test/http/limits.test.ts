@@ -150,6 +150,20 @@ suite('what holds the event loop', () => {
     deepStrictEqual(order, ['a', 'a heartbeat', 'a', 'b', 'c', 'a', 'a']);
   });
 
+  test('leaves rounds to others although nobody waits for it: it ends before the next call is looked at', async () => {
+    const turns = new Turns(1, new SlowClock());
+    let rounds = 0;
+    const count = (): void => {
+      rounds++;
+      if (rounds < 100) setImmediate(count);
+    };
+    setImmediate(count);
+    await turns.take(HEAD, () => undefined);
+    strictEqual(rounds, 0);
+    await turns.take(HEAD, () => undefined);
+    ok(rounds >= 9, `${rounds} rounds in between`);
+  });
+
   test('goes on after a failure, and does as many at once as it is told', async () => {
     const turns = new Turns(2, new SlowClock());
     let under = 0;

@@ -1,6 +1,9 @@
 /** Reads the feed once and encodes it once, however many streams are at the same place. */
 
+import { SYSTEM } from '../../domain/actor.ts';
+import type { Clock } from '../../domain/ports.ts';
 import type { Engine } from '../../engine/engine.ts';
+import { Turns } from '../../engine/turns.ts';
 import { type Burst, BURST_BYTES, inBursts } from './burst.ts';
 import { type FeedPlace, isAfter } from './place.ts';
 
@@ -13,10 +16,12 @@ export class Bursts {
   readonly #feed: Engine['jobs']['feed'];
   /** In the order in which they were read. */
   readonly #kept: Burst[] = [];
-  #turn: Promise<unknown> = Promise.resolve();
+  /** Hundreds of streams far behind would keep the event loop to themselves; they take turns in the order of asking. */
+  readonly #turns: Turns;
 
-  constructor(feed: Engine['jobs']['feed']) {
+  constructor(feed: Engine['jobs']['feed'], clock: Clock) {
     this.#feed = feed;
+    this.#turns = new Turns(1, clock);
   }
 
   /**
@@ -26,9 +31,7 @@ export class Bursts {
    */
   next(place: FeedPlace, eventBytes: number, take: (burst: Burst) => void): Promise<boolean> {
     const limit = Math.ceil(Math.min(MAX_PAGE, BURST_BYTES / eventBytes));
-    const taken = this.#turn.then(() => this.#takeKept(place, take) || this.#read(place, limit, take));
-    this.#turn = taken.catch(() => undefined);
-    return taken;
+    return this.#turns.take(SYSTEM, () => this.#takeKept(place, take) || this.#read(place, limit, take));
   }
 
   #takeKept(place: FeedPlace, take: (burst: Burst) => void): boolean {

@@ -31,7 +31,7 @@ export class FeedReader {
     this.#engine = engine;
     this.#clock = clock;
     this.#onError = onError;
-    this.#bursts = new Bursts((after, limit) => engine.jobs.feed(after, limit));
+    this.#bursts = new Bursts((after, limit) => engine.jobs.feed(after, limit), clock);
   }
 
   follow(stream: EventStream): void {
