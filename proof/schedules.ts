@@ -38,7 +38,10 @@ type Scene = Awaited<ReturnType<typeof openScene>>;
 export async function proveSchedules(store: ProofStore, options: SchedulesOptions): Promise<ProofReport> {
   const startedMs = performance.now();
   const { limits } = options;
-  await using scene = await openScene({ ...store.server, env: { SCHEDULER_TICK_MS: '10000' } });
+  await using scene = await openScene({
+    ...store.server,
+    env: { SCHEDULER_TICK_MS: '10000', SPINE_DRAIN_SECONDS: '4' },
+  });
   const start = await byHand(scene, options.runs);
   const chain = await alongChain(scene);
   const crowd = await atOnce(scene, options);

@@ -47,7 +47,8 @@ async function runTests(args: readonly string[], env: NodeJS.ProcessEnv): Promis
   await mkdir(dirname(RESULTS_FILE), { recursive: true });
   await rm(RESULTS_FILE, { force: true });
   const options = [
-    `--test-concurrency=${availableParallelism()}`,
+    // Half of the time a test waits for processes and sockets: one more file than there are processors fills it.
+    `--test-concurrency=${availableParallelism() + 1}`,
     `--test-timeout=${TEST_LIMIT_MS}`,
     '--test-reporter=spec',
     '--test-reporter-destination=stdout',

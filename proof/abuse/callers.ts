@@ -30,6 +30,8 @@ export async function workBeside(
   const left = httpClient(server.url, { token: server.tokens.left, sockets: workers });
   const work = { going: true };
   const held = await hold(head, left, workers);
+  // They were at work before: their connections are open, and need not be taken in beside those of the attack.
+  await Promise.all(held.map(({ id, leaseToken }) => left.post(`/jobs/${id}/heartbeat`, { leaseToken })));
   const all = [
     ...held.map((job) => beat(left, job, met, work)),
     ...Array.from({ length: creators }, () => create(head, met, work)),

@@ -8,7 +8,7 @@ import type { Core } from './core.ts';
 import type { Pools, RoutingVerbs, Types } from './engine.ts';
 
 export function typesOf(core: Core): Types {
-  const { store, flusher, schemas } = core;
+  const { store, flusher, schemas, turns } = core;
   return {
     list: async (afterName, limit) => store.read.typesAfter(afterName, limit),
     known: () => core.typesByNo(),
@@ -19,7 +19,7 @@ export function typesOf(core: Core): Types {
     },
     save: async (actor, draft) => {
       const schema = draft.paramsSchema ?? null;
-      const problem = schema === null ? null : schemas.problemWith(schema);
+      const problem = schema === null ? null : await turns.take(actor, () => schemas.problemWith(schema));
       if (problem !== null)
         throw new SpineError('bad_request', {
           field: 'paramsSchema',

@@ -7,7 +7,7 @@ proofTest(
   (store) =>
     proveAbuse(store, {
       connections: 40,
-      forMs: 700,
+      forMs: 400,
       workers: 5,
       creators: 2,
       limits: { heartbeatP99Ms: 20_000, memoryMb: 500 },

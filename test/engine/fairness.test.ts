@@ -222,7 +222,8 @@ onEvery(DIALECTS, (each, kind) => {
       await create(spine);
       const commits = large.commits() - before;
       await Promise.all(sent);
-      assert.ok(commits <= 4, `${commits} of ${large.commits() - before} commits`);
+      // Last in line it would be in the eighth or ninth; other lanes may commit while its own does.
+      assert.ok(commits <= 6, `${commits} of ${large.commits() - before} commits`);
     },
     { wrap: large.wrap },
   );
