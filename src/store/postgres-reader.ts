@@ -48,7 +48,7 @@ export function openWatchedReader(url: string, connections: number, watch: Postg
   const onConnect = async (client: ClientBase): Promise<void> => {
     // While it is lent, the pool does not listen; whoever asked hears of the fault by the answer.
     client.on('error', () => undefined);
-    const line = await lineOf(client, watch.clock);
+    const line = await lineOf(client, watch);
     lines.set(client, line);
     watch.enter(line);
   };
@@ -65,9 +65,13 @@ export function openWatchedReader(url: string, connections: number, watch: Postg
   return readerOver(query, () => within(watch.clock, CLOSE_MS, pool.end()).catch(() => undefined));
 }
 
-async function lineOf(client: ClientBase, clock: Clock): Promise<Line> {
-  const backend = await backendOf(client, clock);
-  return { backend, waitingSince: null, cut: () => destroy(client) };
+async function lineOf(client: ClientBase, watch: PostgresWatch): Promise<Line> {
+  const backend = await backendOf(client, watch.clock);
+  const cut = (): void => {
+    watch.abandon(backend);
+    destroy(client);
+  };
+  return { backend, waitingSince: null, cut };
 }
 
 async function ask(

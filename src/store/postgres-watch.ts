@@ -7,7 +7,7 @@ import { Client, type QueryConfig } from 'pg';
 import { SpineError } from '../domain/error.ts';
 import type { Clock } from '../domain/ports.ts';
 import { hasNoRoom, lost } from './postgres-errors.ts';
-import { type Backend, destroy, endPolitely, REACHABLE, within } from './postgres-session.ts';
+import { type Backend, backendOf, destroy, endPolitely, REACHABLE, within } from './postgres-session.ts';
 import { targetsIn, WAKE_CHANNEL } from './postgres-wake.ts';
 
 /** A connection that the watch looks after. */
@@ -41,9 +41,11 @@ export class PostgresWatch {
   /** How many looks in a row found that nobody works for the one who waits. */
   readonly #lines = new Map<Line, number>();
   readonly #onBack: (() => void)[] = [];
-  /** Processes of the database that may hold locks for somebody who is gone. */
+  /** Processes of the database for somebody who is gone: they may hold locks, and each takes the place of a connection. */
   #abandoned: Backend[] = [];
   #connection: Promise<Client> | null = null;
+  /** Who serves the watch's own connections. */
+  readonly #own = new WeakMap<Client, Backend>();
   #wake: ((targets: string[]) => void) | null = null;
   #trouble: unknown = null;
   #cancel: () => void = () => undefined;
@@ -83,7 +85,7 @@ export class PostgresWatch {
     this.#lines.delete(line);
   }
 
-  /** The database is to end this connection's process: it may still hold locks. */
+  /** The database is to end this connection's process: without a word from us it would not for hours. */
   abandon(backend: Backend): void {
     this.#abandoned = [...this.#abandoned, backend].slice(-ABANDONED);
   }
@@ -192,7 +194,17 @@ export class PostgresWatch {
 
   #drop(connection: Promise<Client>): void {
     if (this.#connection === connection) this.#connection = null;
-    connection.then(destroy, () => undefined);
+    connection.then(
+      (client) => this.#giveUp(client),
+      () => undefined,
+    );
+  }
+
+  #giveUp(client: Client): void {
+    const backend = this.#own.get(client);
+    // An error and the end both come here.
+    if (backend !== undefined && this.#own.delete(client)) this.abandon(backend);
+    destroy(client);
   }
 
   #connect(): Promise<Client> {
@@ -204,6 +216,7 @@ export class PostgresWatch {
     });
     const open = async (): Promise<Client> => {
       await client.connect();
+      this.#own.set(client, await backendOf(client, this.#clock));
       if (this.#wake !== null) await client.query(`listen ${WAKE_CHANNEL}`);
       return client;
     };

@@ -75,6 +75,32 @@ void describe('PostgreSQL behind a network that breaks', {
     assert.equal((await read(spine, job)).state, 'queued');
   });
 
+  behindProxy('leaves none of the connections behind at the database that fell silent', async (spine) => {
+    const job = await create(spine);
+    const admin = new Client({ connectionString: process.env['TEST_POSTGRES_URL'] });
+    await admin.connect();
+    const count = async (): Promise<number> => {
+      const { rows } = await admin.query<{ n: string }>(
+        'select count(*) as n from pg_stat_activity where datname = $1',
+        [new URL(spine.proxy.url).pathname.slice(1)],
+      );
+      return Number(rows[0]?.n);
+    };
+    try {
+      await Promise.all(Array.from({ length: 8 }, () => read(spine, job)));
+      const before = await count();
+      spine.proxy.halfOpenAll();
+      await until('it works again', async () => {
+        const calls = Array.from({ length: 4 }, () => read(spine, job));
+        const ends = await Promise.allSettled([...calls, create(spine)]);
+        return ends.every((end) => end.status === 'fulfilled');
+      });
+      await until('the database has ended the old ones', async () => (await count()) <= before);
+    } finally {
+      await admin.end();
+    }
+  });
+
   behindProxy('hears of new work again after its listener fell silent unnoticed', async (spine) => {
     const heard: string[][] = [];
     await spine.store.listen((targets) => heard.push(targets));
