@@ -1,12 +1,12 @@
-/** Measures this checkout against another: both take turns at every row, and a row that looks slower is looked at again. */
+/** Measures this checkout against another: both alternate at every row, and a row that looks slower is looked at again. */
 
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Bench, Entrant, Size } from './bench.ts';
-import { type Comparison, problemsOf, type Row, rowsOf, type Turn } from './comparison.ts';
+import { type Comparison, problemsOf, type Row, rowsOf, type Round } from './comparison.ts';
 import type { Measured } from './phase.ts';
 
-/** Turns of a row that was below at first; what they say counts. */
+/** Rounds of a row that was below at first; what they say counts. */
 export const SECOND_LOOK = 5;
 
 export type Side = 'here' | 'there';
@@ -23,8 +23,8 @@ export async function compare(
   const rows: Row[] = [];
   const unknown: string[] = [];
   const problems: string[] = [];
-  const look = async (entrant: Entrant, turns: number): Promise<Row[]> => {
-    const taken = await takeTurns(bench, entrant, turns, measure);
+  const look = async (entrant: Entrant, rounds: number): Promise<Row[]> => {
+    const taken = await alternate(bench, entrant, rounds, measure);
     problems.push(...problemsOf(entrant.name, taken));
     return rowsOf(entrant.name, bench.unit, taken);
   };
@@ -46,21 +46,21 @@ export async function compare(
   return { bench: name, title, unit, rows, unknown, problems };
 }
 
-/** Each side is the first one in every other turn. */
-async function takeTurns(
+/** Each side is the first one in every other round. */
+async function alternate(
   bench: Bench,
   entrant: Entrant,
   runs: number,
   measure: MeasureSide,
-): Promise<Turn[]> {
-  const turns: Turn[] = [];
+): Promise<Round[]> {
+  const rounds: Round[] = [];
   for (let run = 0; run < runs; run++) {
     const order: readonly Side[] = run % 2 === 0 ? ['here', 'there'] : ['there', 'here'];
     const measured = new Map<Side, Measured>();
     for (const side of order) measured.set(side, await measure(bench, entrant, side));
-    turns.push({ here: taken(measured, 'here'), there: taken(measured, 'there') });
+    rounds.push({ here: taken(measured, 'here'), there: taken(measured, 'there') });
   }
-  return turns;
+  return rounds;
 }
 
 function taken(measured: ReadonlyMap<Side, Measured>, side: Side): Measured {

@@ -10,8 +10,8 @@ export const AT_LEAST = 0.95;
 /** Differences that a ratio makes look large: a tenth of a millisecond, a few megabytes. */
 const SAME_WITHIN = { ms: 0.1, MB: 5 };
 
-/** What both measured in the same turn, one right after the other. */
-export interface Turn {
+/** What both measured in the same round, one right after the other. */
+export interface Round {
   readonly here: Measured;
   readonly there: Measured;
 }
@@ -23,22 +23,24 @@ export interface Row {
   readonly there: number;
   /** Above 1 this checkout is the better one: faster, or with less to wait for or to keep. */
   readonly ratio: number;
-  /** Of the single turns. */
+  /** Of the single rounds. */
   readonly low: number;
   readonly high: number;
   readonly below: boolean;
-  readonly turns: number;
+  readonly rounds: number;
 }
 
-/** The ratio is the median of those of the single turns, so that a busy minute of the machine counts for neither side. */
-export function rowsOf(entrant: string, unit: Bench['unit'], turns: readonly Turn[]): Row[] {
-  const measures = new Set(turns.flatMap(({ here }) => Object.keys(here.rates)));
+/** The ratio is the median of those of the single rounds, so that a busy minute of the machine counts for neither side. */
+export function rowsOf(entrant: string, unit: Bench['unit'], rounds: readonly Round[]): Row[] {
+  const measures = new Set(rounds.flatMap(({ here }) => Object.keys(here.rates)));
   return [...measures].map((measure) => {
-    const values = (side: keyof Turn): number[] =>
-      turns.map((turn) => turn[side].rates[measure] ?? Number.NaN);
+    const values = (side: keyof Round): number[] =>
+      rounds.map((round) => round[side].rates[measure] ?? Number.NaN);
     const here = values('here');
     const there = values('there');
-    const ratios = turns.map((_, turn) => ratioOf(unit, here[turn] ?? Number.NaN, there[turn] ?? Number.NaN));
+    const ratios = rounds.map((_, round) =>
+      ratioOf(unit, here[round] ?? Number.NaN, there[round] ?? Number.NaN),
+    );
     const ratio = median(ratios);
     const same = unit !== undefined && Math.abs(median(here) - median(there)) < SAME_WITHIN[unit];
     return {
@@ -50,7 +52,7 @@ export function rowsOf(entrant: string, unit: Bench['unit'], turns: readonly Tur
       low: Math.min(...ratios),
       high: Math.max(...ratios),
       below: !same && !(ratio >= AT_LEAST),
-      turns: turns.length,
+      rounds: rounds.length,
     };
   });
 }
@@ -60,9 +62,9 @@ function ratioOf(unit: Bench['unit'], here: number, there: number): number {
   return unit === undefined ? here / there : there / here;
 }
 
-/** What made turns worthless, on either side. */
-export function problemsOf(entrant: string, turns: readonly Turn[]): string[] {
-  return turns.flatMap(({ here, there }) => [
+/** What made rounds worthless, on either side. */
+export function problemsOf(entrant: string, rounds: readonly Round[]): string[] {
+  return rounds.flatMap(({ here, there }) => [
     ...(here.problem === null ? [] : [`${entrant}, here: ${here.problem}`]),
     ...(there.problem === null ? [] : [`${entrant}, there: ${there.problem}`]),
   ]);
@@ -82,11 +84,11 @@ export function printedComparison({ bench, title, unit, rows, unknown, problems 
   const lines = [
     `### ${title} (\`${bench}\`)`,
     '',
-    `| measured | here, ${unit} | there, ${unit} | ratio | of single turns | |`,
+    `| measured | here, ${unit} | there, ${unit} | ratio | of single rounds | |`,
     '|---|---:|---:|---:|---:|---|',
     ...rows.map((row) => {
-      const turns = row.turns === 1 ? 'one turn' : `${row.turns} turns`;
-      const spread = `${row.low.toFixed(2)} to ${row.high.toFixed(2)}, ${turns}`;
+      const rounds = row.rounds === 1 ? 'one round' : `${row.rounds} rounds`;
+      const spread = `${row.low.toFixed(2)} to ${row.high.toFixed(2)}, ${rounds}`;
       const numbers = [number(row.here), number(row.there), row.ratio.toFixed(2), spread];
       return `| ${[`${row.entrant}, ${row.measure}`, ...numbers, row.below ? `**below ${AT_LEAST}**` : ''].join(' | ')} |`;
     }),

@@ -1,7 +1,7 @@
 /**
  * Measures Spine and its peers side by side: npm run bench -- [names…] [--quick] [--runs 3], or this checkout and
  * another one: npm run bench -- [names…] --against <checkout>.
- * The entrants of a bench take turns, so that a busy moment of the machine meets all of them alike.
+ * The entrants of a bench alternate, so that a busy moment of the machine meets all of them alike.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -16,7 +16,7 @@ import { AT_LEAST, printedComparison } from './comparison.ts';
 import { type Options, optionsOf, refuseBuilt } from './options.ts';
 import type { Measured } from './phase.ts';
 import { printed, reportOn } from './report.ts';
-import { measureTurn } from './turn.ts';
+import { measureEntrant } from './measure-entrant.ts';
 
 const QUICK = 8;
 
@@ -60,7 +60,7 @@ async function withCheckout(checkout: string): Promise<boolean> {
   let valid = true;
   const measure = (bench: Bench, entrant: Entrant, side: Side): Promise<Measured> => {
     process.stderr.write(`${bench.name}: ${entrant.name}, ${side}\n`);
-    return measureTurn(postgres.url, bench, entrant, side === 'here' ? undefined : checkout);
+    return measureEntrant(postgres.url, bench, entrant, side === 'here' ? undefined : checkout);
   };
   for (const bench of benches) {
     if (!bench.entrants.some(isOurs)) continue;
@@ -105,7 +105,7 @@ async function measureAll(bench: Bench): Promise<Map<string, Measured[]>> {
       process.stderr.write(`${bench.name}, run ${run} of ${runs}: ${entrant.name}\n`);
       const found = measured.get(entrant.name) ?? [];
       // What cannot be run here cannot be run the second time either.
-      if (found[0]?.skipped === undefined) found.push(await measureTurn(postgres.url, bench, entrant));
+      if (found[0]?.skipped === undefined) found.push(await measureEntrant(postgres.url, bench, entrant));
     }
   }
   return measured;

@@ -2,10 +2,11 @@
 
 import { join } from 'node:path';
 import { startDuties } from '../src/app/duties.ts';
+import { log } from '../src/channels/log.ts';
 import type { Actor, ClaimedJob } from '../src/domain/command.ts';
 import { isFinal } from '../src/domain/job.ts';
 import { LIMITS } from '../src/domain/limits.ts';
-import { type OpenEngine, openEngine } from '../src/engine/open.ts';
+import { type OpenEngine, openEngine } from '../src/engine/open-engine.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { systemIds } from '../src/runtime/ids.ts';
 import { openPostgres } from '../src/store/postgres.ts';
@@ -41,8 +42,11 @@ export async function openSpine(place: Place): Promise<Spine> {
     clock,
     reaperIntervalMs: 60_000,
     tickMs: 10_000,
+    messageDeliveryMs: 10_000,
+    pruneMs: 60_000,
     retentionMs: 24 * HOUR_MS,
-    channels: [],
+    notices: [],
+    channelOf: () => log(() => undefined),
     files: [],
     forget: async () => undefined,
     onError: (name, error) => process.stderr.write(`${name}: ${String(error)}\n`),

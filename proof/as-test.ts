@@ -4,6 +4,9 @@ import { skipWithoutPostgres } from '../test/support/postgres.ts';
 import type { ProofReport } from './report.ts';
 import { openStore, type ProofStore, runningPostgres, type StoreKind } from './stores.ts';
 
+/** Far above what any of them takes, also on a machine that has other work too. */
+const HANGS_MS = 600_000;
+
 /** A small run of a proof as one test per store, each on an empty one. */
 export function proofTest(
   name: string,
@@ -12,7 +15,7 @@ export function proofTest(
 ): void {
   for (const kind of kinds) {
     const skip = kind === 'postgres' && skipWithoutPostgres;
-    void test(`${name}, on ${kind}`, { skip, timeout: 120_000 }, async (t) => {
+    void test(`${name}, on ${kind}`, { skip, timeout: HANGS_MS }, async (t) => {
       await using store = await openStore(kind, runningPostgres(process.env['TEST_POSTGRES_URL'] ?? ''));
       const found = await prove(store);
       t.diagnostic(found.summary);

@@ -6,8 +6,8 @@ import type { ProofStore } from './stores.ts';
 
 const AWAY_MS = 4_000;
 /** Both are shorter than the time without a server. Silent holders need one that is longer than a pulse. */
-const SILENT_LEASE_MS = 3_000;
-const BEATING_LEASE_MS = 1_500;
+const SILENT_LEASE_MS = 3_500;
+const BEATING_LEASE_MS = 2_500;
 const BEAT_EVERY_MS = 150;
 const JOBS = 20;
 

@@ -1,7 +1,7 @@
 import type { Actor, ClaimedJob } from '../src/domain/command.ts';
 import type { RunPlan } from '../src/domain/schedule.ts';
-import type { OpenEngine } from '../src/engine/open.ts';
-import { fireDue } from '../src/engine/ticking.ts';
+import type { OpenEngine } from '../src/engine/open-engine.ts';
+import { fireDue } from '../src/engine/due-schedules.ts';
 import { Pruner } from '../src/loops/pruner.ts';
 import { SYSTEM } from '../src/domain/actor.ts';
 import { settler } from '../src/loops/settler.ts';
@@ -52,7 +52,7 @@ export async function proveYear({ schedules, days, seed }: YearOptions): Promise
   let tidyAt = START + 7 * DAY;
   let outages = 0;
   while (now < end) {
-    const due = (await store.read.nextScheduleAt()) ?? end;
+    const due = (await store.read.schedules.nextAt()) ?? end;
     const outage = random.chance((OUTAGES_A_DAY * (due - now)) / DAY);
     outages += outage ? 1 : 0;
     // Timers are a little late, and sometimes nobody is there for hours or days.
@@ -118,10 +118,10 @@ async function work(engines: Mortals, fates: Fates): Promise<void> {
     await engines.all(async (engine) => {
       const { leases, core } = engine;
       // Whose claimer died comes back with its attempt, as the jobs of the built-in worker do.
-      const wish = { targets: ['any'], max: 100, waitMs: 0, leaseMs: LEASE, policy: 'adopt' } as const;
-      const jobs = await leases.claimNext(WORKER, wish);
+      const asked = { targets: ['any'], max: 100, waitMs: 0, leaseMs: LEASE, policy: 'adopt' } as const;
+      const jobs = await leases.claimNext(WORKER, asked);
       await Promise.all(jobs.map((claimed) => finish(engine, claimed, fates)));
-      const lost = await core.store.read.expiredLeases(core.now(), 100);
+      const lost = await core.store.read.leases.expired(core.now(), 100);
       await Promise.all(lost.map((id) => core.perform({ kind: 'expire', id, actor: SYSTEM })));
       moved += jobs.length + lost.length + (await settler(core).runOnce()).done;
     });
@@ -153,11 +153,15 @@ async function tidy(
 ): Promise<void> {
   for (const id of rules.keys()) {
     const known = fates.missed.get(id) ?? new Map<number, { untilAt: number; n: number }>();
-    for (const { at, untilAt, n } of await store.read.missedTicks(id, 1_000)) known.set(at, { untilAt, n });
+    for (const { at, untilAt, n } of await store.read.ticks.missed(id, 1_000)) known.set(at, { untilAt, n });
     fates.missed.set(id, known);
   }
   await engines.one(async (engine) => {
-    const pruner = new Pruner(engine.core, { retentionMs: DAY, forget: async () => undefined });
+    const pruner = new Pruner(engine.core, {
+      everyMs: 60_000,
+      retentionMs: DAY,
+      forget: async () => undefined,
+    });
     for (let pass = 0; pass < 200 && (await pruner.runOnce()).more; pass++);
   });
 }

@@ -4,22 +4,17 @@ import type { TestResult } from './results.ts';
 
 /** A node:test reporter that writes one line of JSON for each test. Suites are part of their tests' names. */
 export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
-  // Tests of one file come in order, but files run side by side, so each has its own path of suites.
-  const suites = new Map<string, string[]>();
+  // Starts and ends come file by file and in the order of the tests, whichever files run side by side.
+  const suites: string[] = [];
   for await (const event of events) {
-    if (event.type === 'test:start') {
-      const path = suites.get(event.data.file ?? '') ?? [];
-      path.length = event.data.nesting;
-      path.push(event.data.name);
-      suites.set(event.data.file ?? '', path);
-    }
+    if (event.type === 'test:start') suites.splice(event.data.nesting, Infinity, event.data.name);
     if (event.type !== 'test:pass' && event.type !== 'test:fail') continue;
     const { file = '', nesting, name, details, skip, todo } = event.data;
     const unproven = skip ?? todo;
     const isPassedSuite = details.type === 'suite' && event.type === 'test:pass' && unproven === undefined;
     if (isPassedSuite) continue;
     const result: TestResult = {
-      name: [...(suites.get(file) ?? []).slice(0, nesting), name].join(' > '),
+      name: [...suites.slice(0, nesting), name].join(' > '),
       file: relative(process.cwd(), file),
       outcome: event.type === 'test:fail' ? 'failed' : unproven === undefined ? 'passed' : 'skipped',
       reason: typeof unproven === 'string' ? unproven : '',

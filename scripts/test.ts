@@ -4,10 +4,12 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readFile, rm } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
-import { dirname } from 'node:path';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { startPostgres } from '../test/support/postgres.ts';
+import { giveS3 } from '../test/support/s3/given.ts';
+import { startSwift } from '../test/support/s3/swift.ts';
 import { parseResults, RESULTS_FILE } from './results.ts';
 
 /** Far above the slowest test file. A hanging test ends with its name instead of holding the run. */
@@ -16,21 +18,49 @@ const TEST_LIMIT_MS = 15 * 60 * 1000;
 const ci = process.env['CI'] === 'true';
 
 async function main(args: readonly string[]): Promise<number> {
+  const s3 = await openS3(args);
   const postgres = await openPostgres();
   try {
-    const status = await runTests(args, postgres.env);
+    const status = await runTests(args, { ...postgres.env, ...s3.env });
     return status === 0 && ci ? await failOnSkips() : status;
   } finally {
     await postgres.stop();
+    await s3.stop();
   }
 }
 
-interface PostgresForTests {
+interface ForTests {
   readonly env: NodeJS.ProcessEnv;
   readonly stop: () => Promise<void>;
 }
 
-async function openPostgres(): Promise<PostgresForTests> {
+/** Its first installation takes most of a minute: the other tests run meanwhile. */
+async function openS3(args: readonly string[]): Promise<ForTests> {
+  const patterns = args.filter((arg) => !arg.startsWith('-'));
+  const isNeeded = patterns.length === 0 || patterns.some((pattern) => pattern.includes('backup'));
+  if (!isNeeded) return { env: {}, stop: async () => {} };
+  const folder = await mkdtemp(join(tmpdir(), 'spine-s3-'));
+  const file = join(folder, 's3.json');
+  const starting = startSwift().then(
+    async (s3) => {
+      await giveS3(file, s3);
+      return s3.stop;
+    },
+    async (error: unknown) => {
+      const missing = error instanceof Error ? error.message : String(error);
+      console.error(`Tests on S3 are skipped: ${missing}`);
+      await giveS3(file, { missing });
+      return async () => {};
+    },
+  );
+  const stop = async (): Promise<void> => {
+    await (await starting)();
+    await rm(folder, { recursive: true, force: true });
+  };
+  return { env: { TEST_S3_FILE: file }, stop };
+}
+
+async function openPostgres(): Promise<ForTests> {
   if (process.env['TEST_POSTGRES_URL']) return { env: {}, stop: async () => {} };
   try {
     const { url, stop } = await startPostgres({ durable: false });

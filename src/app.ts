@@ -8,7 +8,9 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
+import { type Backups, openBackups } from './app/backups.ts';
 import { callLimitsOf } from './app/call-limits.ts';
+import { openChannels } from './app/channels.ts';
 import { type Duties, startDuties } from './app/duties.ts';
 import { type EmbeddedWorkers, startEmbeddedWorkers } from './app/embedded-worker.ts';
 import { type Files, openFiles } from './app/files.ts';
@@ -24,11 +26,13 @@ import { watchUnexpected } from './app/unexpected.ts';
 import type { BlobStore } from './blobs/blobs.ts';
 import { openDiskBlobs } from './blobs/disk.ts';
 import { ownerOf } from './blobs/owner.ts';
-import { webhook } from './channels/webhook.ts';
+import { AddressGuard } from './channels/guard.ts';
+import { operatorWebhook } from './channels/operator-webhook.ts';
 import { type Config, describe } from './config.ts';
-import type { Clock, Ids, TimeSource } from './domain/ports.ts';
-import { type OpenEngine, openEngine } from './engine/open.ts';
+import type { Clock } from './domain/ports.ts';
+import { type OpenEngine, openEngine } from './engine/open-engine.ts';
 import { credentialsOf } from './http/auth.ts';
+import { DOORS } from './http/doors.ts';
 import { buildServer } from './http/server.ts';
 import { BlobSweeper } from './loops/blob-sweeper.ts';
 import { dataDirWatch } from './loops/keepers.ts';
@@ -36,7 +40,7 @@ import type { Duty } from './loops/loop.ts';
 import { systemClock, systemTime } from './runtime/clock.ts';
 import { boundHeap } from './runtime/heap.ts';
 import { systemIds } from './runtime/ids.ts';
-import { giveBackAtRest } from './runtime/rest.ts';
+import { giveBackAtRest } from './runtime/idle-memory.ts';
 import { DataDirError } from './store/datadir.ts';
 import { prepareTokens } from './tokens.ts';
 
@@ -57,43 +61,36 @@ export interface App {
   readonly tokensMade: boolean;
   readonly warnings: readonly string[];
   readonly log: Log;
-  /** Stops taking work, finishes what is under way, and lets go of everything. */
+  /** Stops taking work, waits for what is under way as long as the settings say, and lets go of everything. */
   close(): Promise<void>;
 }
 
-export interface Ports {
-  readonly clock?: Clock;
-  readonly time?: TimeSource;
-  readonly ids?: Ids;
-  readonly log?: (line: string) => void;
-  /** The store can no longer be trusted: nothing more may be acknowledged. */
-  readonly onFatal?: (error: Error) => void;
-}
-
-/** Opens a whole server in this process. Tests pass their own ports. */
-async function openApp(config: Config, ports: Ports = {}): Promise<App> {
-  const clock = ports.clock ?? systemClock();
-  const time = ports.time ?? systemTime;
-  const ids = ports.ids ?? systemIds();
+/** Opens a whole server in this process. It ends the process when the store can no longer be trusted. */
+async function openApp(config: Config): Promise<App> {
+  const clock = systemClock();
+  const ids = systemIds();
   const log = openLog(
     config.logLevel,
-    () => time.wallMs(),
-    ports.log ?? ((line) => void process.stderr.write(`${line}\n`)),
+    () => systemTime.wallMs(),
+    (line) => void process.stderr.write(`${line}\n`),
   );
   const onFatal = (error: Error): void => {
     if (error instanceof DataDirError) log.error(error.message);
     else log.error('The disk refused to make a write durable; stopping', { error });
-    ports.onFatal?.(error);
+    process.exit(EXIT.disk);
   };
   const storage = await openStorage(config, clock, ids, onFatal);
   try {
     const prepared = prepareTokens(config, randomBytes);
+    const backups = openBackups(config, version(), () => clock.now());
     const files = await openFiles(config, storage, clock, log);
+    const guard = new AddressGuard(config.webhookAllowedHosts);
     const engine = openEngine({
       store: storage.store,
       clock,
+      time: systemTime,
       ids,
-      place: `${hostname()}:${config.port === 0 ? ids.leaseToken() : config.port}`,
+      site: `${hostname()}:${config.port === 0 ? ids.leaseToken() : config.port}`,
       settings: {
         leaseMs: config.leaseMs,
         maxAttempts: config.defaultMaxAttempts,
@@ -105,6 +102,7 @@ async function openApp(config: Config, ports: Ports = {}): Promise<App> {
         chainDepth: config.maxChainDepth,
       },
       outbox: config.webhookUrl === null ? () => null : noticeOf,
+      webhookProblem: (url) => guard.problem(url),
     });
     await engine.core.continueTime();
     await storage.store.listen((targets) => wakeWaiters(engine, targets));
@@ -119,12 +117,22 @@ async function openApp(config: Config, ports: Ports = {}): Promise<App> {
       reaperIntervalMs: config.reaperIntervalMs,
       retentionMs: config.retentionDays * DAY_MS,
       tickMs: config.tickMs,
-      channels:
+      messageDeliveryMs: config.messageDeliveryMs,
+      pruneMs: config.pruneMs,
+      notices:
         config.webhookUrl === null
           ? []
-          : [webhook({ url: config.webhookUrl, secret: config.webhookSecret, now: () => engine.now() })],
+          : [
+              operatorWebhook({
+                url: config.webhookUrl,
+                secret: config.webhookSecret,
+                now: () => engine.now(),
+              }),
+            ],
+      channelOf: openChannels(config, guard, log, () => engine.now()),
       files: [
         ...files.duties,
+        ...backups.duties,
         ...(storage.dataDir === null ? [] : [dataDirWatch(storage.look, onFatal)]),
         ...(await blobDuties(config, storage, engine, blobStore, log)),
       ],
@@ -132,7 +140,7 @@ async function openApp(config: Config, ports: Ports = {}): Promise<App> {
       onError: (loop, error) => log.warn('A background pass failed; it will be tried again', { loop, error }),
     });
     const { tokens } = prepared;
-    const parts: Parts = { config, engine, storage, blobStore, duties, files, tokens, log, clock };
+    const parts: Parts = { config, engine, storage, blobStore, duties, files, backups, tokens, log, clock };
     const server = await listen(parts).catch(async (error: unknown) => {
       await closeAll(parts);
       throw error;
@@ -162,6 +170,7 @@ interface Parts {
   readonly blobStore: BlobStore;
   readonly duties: Duties;
   readonly files: Files;
+  readonly backups: Backups;
   readonly tokens: Config['tokens'];
   readonly log: Log;
   readonly clock: Clock;
@@ -189,6 +198,7 @@ async function blobDuties(
 async function listen(parts: Parts): Promise<FastifyInstance> {
   const { config, engine, storage, blobStore, duties, files, tokens, log, clock } = parts;
   const server = buildServer({
+    doors: DOORS,
     engine,
     credentials: credentialsOf(tokens),
     allowedHosts: config.allowedHosts,
@@ -240,6 +250,8 @@ async function closeAll(parts: Parts, server?: FastifyInstance): Promise<void> {
   // What runs here may still call the server, so the server goes last.
   await parts.workers?.stop(Math.max(0, config.drainSeconds * 1_000 - CLOSING_MS));
   await server?.close();
+  // An upload may take longer than there is time; the next start makes another.
+  await parts.backups.stop();
   await duties.stop();
   await engine.core.flusher.stop();
   // The files are made from the database: what cannot be written now follows at the next start.
@@ -275,7 +287,7 @@ export async function serve(config: Config, out: Out, terminal: boolean): Promis
 
 async function serveUntil(stop: StopRequest, config: Config, out: Out, terminal: boolean): Promise<void> {
   boundHeap();
-  const app = await openApp(config, { onFatal: () => process.exit(EXIT.disk) }).catch((error: unknown) => {
+  const app = await openApp(config).catch((error: unknown) => {
     throw explained(error, config);
   });
   watchUnexpected(app.log, (error) => stop.ask(error));

@@ -15,8 +15,12 @@ type TokenKey =
   | 'rightClawTokens';
 
 /** The settings as the rest of Spine uses them: one lease, tokens by role, files on or off. */
-export type Config = Omit<Values, TokenKey | 'leaseSeconds' | 'leaseMs' | 'files'> & {
+export type Config = Omit<
+  Values,
+  TokenKey | 'leaseSeconds' | 'leaseMs' | 'files' | 'debug' | 'messageDeliveryMs'
+> & {
   readonly leaseMs: number;
+  readonly messageDeliveryMs: number;
   readonly files: boolean;
   readonly tokens: TokensByRole;
   readonly stated: Readonly<Record<SettingKey, Stated>>;
@@ -56,6 +60,7 @@ export function loadConfig(env: Env, flags: Flags = {}): Config {
   const values = parsed as Values;
   const tokens = tokensByRole(values);
   problems.push(...sharedTokens(tokens));
+  problems.push(...backupProblems(values));
   if (problems.length > 0) throw new ConfigError(problems);
   return toConfig(values, tokens, stated);
 }
@@ -92,10 +97,20 @@ function sharedTokens(tokens: TokensByRole): string[] {
     .map(([one, other]) => `${one} and ${other} have the same token: every role needs its own`);
 }
 
+/** Backups that are on and go nowhere would be noticed on the day they are needed. */
+function backupProblems({ backupEnabled, backupDir, backupBucket }: Values): string[] {
+  if (!backupEnabled || backupDir !== null || backupBucket !== null) return [];
+  return [
+    'SCHEDULER_BACKUP_ENABLED is true: say where to with SCHEDULER_BACKUP_DIR or SCHEDULER_BACKUP_BUCKET',
+  ];
+}
+
 function toConfig(values: Values, tokens: TokensByRole, stated: Record<SettingKey, Stated>): Config {
-  const { leaseMs, leaseSeconds, files, databaseUrl } = values;
+  const { leaseMs, leaseSeconds, files, databaseUrl, debug, logLevel, messageDeliveryMs, tickMs } = values;
   return {
     ...values,
+    logLevel: debug === null ? logLevel : 'debug',
+    messageDeliveryMs: messageDeliveryMs ?? tickMs,
     leaseMs: leaseMs ?? leaseSeconds * 1000,
     files: files === 'auto' ? databaseUrl === null : files === 'on',
     tokens,

@@ -1,5 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { basename } from 'node:path';
+import { homedir } from 'node:os';
+import { basename, join } from 'node:path';
 import { styleText } from 'node:util';
 import type { GlobalFlags, Host } from './cli/host.ts';
 import { run } from './cli/run.ts';
@@ -10,6 +12,9 @@ const out = {
   print: (line: string) => void process.stdout.write(`${line}\n`),
   warn: (line: string) => void process.stderr.write(`${line}\n`),
 };
+
+/** A manager that does not answer by then is left alone. */
+const TOOL_LIMIT_MS = 30_000;
 
 // The server is loaded only by the commands that need it, so that all others start at once.
 const host: Host = {
@@ -40,15 +45,26 @@ const host: Host = {
     const { systemIds } = await import('./runtime/ids.ts');
     await rebuild(config, say, systemClock(), systemIds());
   },
-  async backup(file, flags, say) {
+  async backup(request, flags) {
     const config = fromProcess(dataDirOf(flags));
     const { backup } = await import('./app/backup.ts');
-    await backup(config, file, say);
+    return backup(config, request, { version: version(), now: host.clock.now() });
   },
   async deepCheck(flags) {
     const config = fromProcess(dataDirOf(flags));
     const { deepCheck } = await import('./app/deep-check.ts');
     return deepCheck(config);
+  },
+  machine: () => ({
+    platform: process.platform,
+    home: homedir(),
+    node: process.execPath,
+    entry: join(import.meta.dirname, '../bin/spine.cjs'),
+    isRoot: process.getuid?.() === 0,
+  }),
+  runTool(tool, args) {
+    const { status, error } = spawnSync(tool, args, { stdio: 'ignore', timeout: TOOL_LIMIT_MS });
+    return error === undefined ? (status ?? 1) : null;
   },
   onInterrupt(task) {
     process.once('SIGINT', task);
@@ -71,10 +87,8 @@ process.exitCode = await main(process.argv);
 
 async function main([, entry = '', ...args]: readonly string[]): Promise<number> {
   if (basename(entry).startsWith('openclaw-scheduler')) {
-    out.warn(
-      'openclaw-scheduler: these commands arrive with the scheduler; see spine --help for what is here',
-    );
-    return 2;
+    const { buildSchedulerProgram } = await import('./cli/scheduler/program.ts');
+    return await run(host, args, buildSchedulerProgram);
   }
   return await run(host, args);
 }

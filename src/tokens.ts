@@ -2,7 +2,6 @@ import {
   closeSync,
   constants,
   fstatSync,
-  fsyncSync,
   linkSync,
   mkdirSync,
   openSync,
@@ -12,6 +11,7 @@ import {
 } from 'node:fs';
 import { BlockList, isIP } from 'node:net';
 import { join } from 'node:path';
+import { syncFolderNow } from './disk/folder.ts';
 import { type Config, ConfigError, type Role, type TokensByRole } from './config.ts';
 
 /** Fills an array with `length` random bytes. */
@@ -147,7 +147,7 @@ function writeTokens(dataDir: string, file: string, text: string, suffix: string
     writeFileSync(temporary, text, { mode: 0o600, flag: 'wx', flush: true });
     const first = linkUnlessThere(temporary, file);
     rmSync(temporary);
-    syncDirectory(dataDir);
+    syncFolderNow(dataDir);
     return first;
   } catch (error) {
     rmSync(temporary, { force: true });
@@ -165,16 +165,5 @@ function linkUnlessThere(temporary: string, file: string): boolean {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw error;
-  }
-}
-
-/** A new name survives a power cut only once its directory is on disk; Windows cannot open directories. */
-function syncDirectory(directory: string): void {
-  if (process.platform === 'win32') return;
-  const descriptor = openSync(directory, constants.O_RDONLY);
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }

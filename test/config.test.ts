@@ -252,12 +252,62 @@ suite('refuses', () => {
     assert.deepEqual(problemsOf({ SPINE_QUUX_ZEBRA: '1' }), ['SPINE_QUUX_ZEBRA is not a setting']);
   });
 
-  test('an unknown SCHEDULER_ name, and one that does nothing yet', () => {
+  test('an unknown SCHEDULER_ name, and backups that would go nowhere [SC-71 SC-91]', () => {
     assert.deepEqual(problemsOf({ SCHEDULER_TICKMS: '1' }), [
       'SCHEDULER_TICKMS is not a setting; did you mean SCHEDULER_TICK_MS?',
     ]);
-    for (const name of ['SCHEDULER_BACKUP_ENABLED', 'SCHEDULER_BACKUP_DIR'])
-      assert.match(problemsOf({ [name]: '1' }).join(), new RegExp(`^${name} has no effect yet`));
+    assert.deepEqual(problemsOf({ SCHEDULER_BACKUP_RETENTION: '1' }), [
+      'SCHEDULER_BACKUP_RETENTION is not a setting; did you mean SCHEDULER_BACKUP_RETENTION_H?',
+    ]);
+    assert.deepEqual(problemsOf({ SCHEDULER_BACKUP_ENABLED: 'true' }), [
+      'SCHEDULER_BACKUP_ENABLED is true: say where to with SCHEDULER_BACKUP_DIR or SCHEDULER_BACKUP_BUCKET',
+    ]);
+    assert.deepEqual(
+      problemsOf({
+        SCHEDULER_BACKUP_ENABLED: 'maybe',
+        SCHEDULER_BACKUP_MS: '999',
+        SCHEDULER_BACKUP_BUCKET: 'x',
+        SCHEDULER_BACKUP_PREFIX: '../up',
+      }),
+      [
+        'SCHEDULER_BACKUP_ENABLED=maybe is not true or false',
+        'SCHEDULER_BACKUP_MS=999 is out of range: 1000 to 86400000 milliseconds',
+        'SCHEDULER_BACKUP_BUCKET=x is not the name of a bucket: 3 to 63 letters, digits, dots and hyphens',
+        'SCHEDULER_BACKUP_PREFIX=../up is not a prefix: use letters, digits, . - and _, with / between',
+      ],
+    );
+  });
+
+  test('nothing about backups as the text sets them, whose defaults are off, 5 minutes, 24 hours and 7 days [SC-71 SC-72 SC-73 SC-74 SC-91]', () => {
+    const shown = (env: Record<string, string>): unknown[] => {
+      const { backupEnabled, backupMs, backupBucket, backupPrefix, backupMcAlias } = loadConfig(env);
+      const { backupRetentionH, backupRollupDays, backupDir } = loadConfig(env);
+      return [
+        backupEnabled,
+        backupMs,
+        backupBucket,
+        backupPrefix,
+        backupMcAlias,
+        backupRetentionH,
+        backupRollupDays,
+        backupDir,
+      ];
+    };
+    assert.deepEqual(shown({}), [false, 300_000, null, 'scheduler', null, 24, 7, null]);
+    const env = {
+      SCHEDULER_BACKUP_ENABLED: 'true',
+      SCHEDULER_BACKUP_MS: '2000',
+      SCHEDULER_BACKUP_BUCKET: 'my-bucket',
+      SCHEDULER_BACKUP_PREFIX: 'prod/spine',
+      SCHEDULER_BACKUP_MC_ALIAS: 'minio',
+      SCHEDULER_BACKUP_RETENTION_H: '48',
+      SCHEDULER_BACKUP_ROLLUP_DAYS: '30',
+      SCHEDULER_BACKUP_DIR: '/backups',
+    };
+    assert.deepEqual(shown(env), [true, 2_000, 'my-bucket', 'prod/spine', 'minio', 48, 30, '/backups']);
+    const secrets = { AWS_ACCESS_KEY_ID: 'key', AWS_SECRET_ACCESS_KEY: 'secret', AWS_SESSION_TOKEN: 'token' };
+    for (const { name, value } of describe(loadConfig(secrets)))
+      if (Object.hasOwn(secrets, name)) assert.equal(value, '********', name);
   });
 
   test('nothing about what a shell job finds in its environment', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { eventually } from './scheduler/support.ts';
@@ -13,6 +13,7 @@ const PAGES = [
   'README.md',
   'CONTRIBUTING.md',
   'SKILL.md',
+  'docs/architecture.md',
   ...readdirSync(join(REPO, GUIDES))
     .filter((name) => name.endsWith('.md'))
     .map((name) => `${GUIDES}/${name}`),
@@ -51,6 +52,7 @@ const SHOWN: Readonly<Record<string, readonly (readonly [beginning: RegExp, how:
   ],
   'CONTRIBUTING.md': [[/^npm ci\nnpm run check\nnpm test\n/, 'it is what CI runs, this test included']],
   'SKILL.md': [[/^(# .*\n)?curl /, 'test/http/guide.test.ts']],
+  'docs/architecture.md': [[/^(flowchart|stateDiagram-v2)\n?/, 'pictures; test/architecture-page.test.ts']],
   'docs/guides/http-api.md': [
     [/^(HEAD_TOKEN=|export )/, 'test/http/guide.test.ts starts its own server, with its own tokens'],
     [/^/, 'test/http/guide.test.ts'],
@@ -62,14 +64,19 @@ const SHOWN: Readonly<Record<string, readonly (readonly [beginning: RegExp, how:
   'docs/guides/cli.md': [
     [/^npx spine serve/, 'npm start runs the same, below'],
     [/^\$ npx spine doctor\n/, 'it tells of the reader’s machine; test/cli/golden/doctor.txt'],
+    [/^\$ npx spine service install/, 'it would change the reader’s machine; test/cli/golden/service.txt'],
     [/^\$ /, 'test/cli/guide.test.ts'],
   ],
   'docs/guides/scheduler.md': [
     [/^select /, 'test/store/schema.test.ts reads the views'],
     [/^/, 'test/cli/scheduler-guide.test.ts'],
   ],
+  'docs/guides/delivery.md': [[/^\$ /, 'test/cli/scheduler-guide.test.ts']],
   'docs/guides/workers.md': [[/^(export|import)/, HERE]],
-  'docs/guides/files-and-backups.md': [[/^npx spine (backup|rebuild)/, HERE]],
+  'docs/guides/files-and-backups.md': [
+    [/^(npx spine (backup|rebuild)|Made the snapshot)/, HERE],
+    [/^SCHEDULER_BACKUP_ENABLED=/, 'settings of the reader’s own storage; test/backup/s3.test.ts'],
+  ],
   'docs/guides/gateway.md': [
     [/^OPENCLAW_GATEWAY_URL=/, 'settings of the reader’s own gateway; test/gateway'],
     [/^curl -s "\$SPINE_URL\/messages"/, 'test/scheduler/shell.test.ts'],
@@ -96,6 +103,26 @@ test('no page tells to run a bare `spine`, which a clone does not have', () => {
   );
   assert.deepEqual(bare, []);
 });
+
+test('every promise names what shows it, and that is there', () => {
+  const promises = readFileSync(join(REPO, GUIDES, 'guarantees.md'), 'utf8')
+    .split('\n')
+    .filter((line) => /^\| (?!promise \|)/.test(line));
+  assert.ok(promises.length >= 60, `${promises.length} promises`);
+  const unshown = promises.filter((line) => {
+    const places = shownBy(line);
+    return places.length === 0 || !places.every((place) => existsSync(join(REPO, place)));
+  });
+  assert.deepEqual(unshown, []);
+});
+
+/** The files behind what the last column of a row names: tests, proofs, and the check that is CI. */
+function shownBy(row: string): string[] {
+  const named = [...(row.split(' | ').at(-1) ?? '').matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
+  return named.map((name) =>
+    name.replace(/^npm run proof -- (.+)$/, 'proof/$1.ts').replace(/^npm run check$/, 'package.json'),
+  );
+}
 
 test('what the pages print works in a fresh clone, one after another', async (t) => {
   const clone = freshClone();
@@ -178,14 +205,22 @@ test('what the pages print works in a fresh clone, one after another', async (t)
     ['docs/guides/events.md', 'examples/events.mjs'],
     ['docs/guides/workers.md', 'examples/worker.mjs'],
     ['docs/guides/workers.md', 'examples/enqueue.mjs'],
+    ['docs/guides/scheduler.md', 'examples/schedules/nightly.yaml'],
   ] as const)
     assert.ok(
       blocksOf(page).some(({ text }) => text === readFileSync(join(REPO, file), 'utf8')),
       file,
     );
 
-  const backup = blockOf('docs/guides/files-and-backups.md', 'npx spine backup');
-  assert.match(run(backup), /^Backed up data\/spine\.db to backups\/spine-\S+\.db/);
+  const backups = 'docs/guides/files-and-backups.md';
+  const made =
+    /^Made the snapshot \S+ in \S+\/backups\/scheduler: 2 jobs \(\S+ KiB\), \d artifacts? \(\d+ bytes\); read back and checked\.\n$/;
+  assert.match(run(blockOf(backups, 'npx spine backup snapshot')), made);
+  assert.match(blockOf(backups, 'Made the snapshot'), made);
   await server.end();
+  assert.match(
+    run(blockOf(backups, 'npx spine backup restore')),
+    /^Restored the snapshot \S+ \((now|\S+ ago)\) from \S+ into restored: 2 jobs/,
+  );
   assert.match(run(blockOf('docs/guides/files-and-backups.md', 'npx spine rebuild')), /2 jobs/);
 });

@@ -1,4 +1,4 @@
-import { match, ok, strictEqual } from 'node:assert';
+import { deepStrictEqual, match, ok, strictEqual } from 'node:assert';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
+import report from '../scripts/results-reporter.ts';
+import { parseResults } from '../scripts/results.ts';
 
 const REPO = resolve(import.meta.dirname, '..');
 const TOKEN = 'a-token-that-only-the-env-file-knows';
@@ -56,4 +58,25 @@ for (const script of ['start', 'dev']) {
 
 test('npm test is the command that CI runs [SP-40]', async () => {
   match(await readFile(join(REPO, '.ci/run'), 'utf8'), /npm test/);
+});
+
+test('a test is reported after its suites, also when another file opened them', async () => {
+  const at = (type: string, nesting: number, name: string, file: string) => ({
+    type,
+    data: { nesting, name, file, details: { type: 'test' } },
+  });
+  async function* events() {
+    for (const kind of ['SQLite', 'PostgreSQL']) {
+      yield at('test:start', 0, kind, 'support.ts');
+      yield at('test:start', 1, 'keeps it', 'a.test.ts');
+      yield at('test:pass', 1, 'keeps it', 'a.test.ts');
+    }
+  }
+  let lines = '';
+  // Only what the reporter looks at.
+  for await (const line of report(events() as unknown as Parameters<typeof report>[0])) lines += line;
+  deepStrictEqual(
+    parseResults(lines).map(({ name }) => name),
+    ['SQLite > keeps it', 'PostgreSQL > keeps it'],
+  );
 });

@@ -86,7 +86,7 @@ class Connection {
     return new Connection(socket);
   }
 
-  /** What is said in one turn goes out in one write. */
+  /** What is said in one round of the event loop goes out in one write. */
   say(command: string): Promise<Said> {
     if (this.#out.length === 0) queueMicrotask(() => this.#socket.write(this.#out.splice(0).join('')));
     this.#out.push(`${command}\r\n`);

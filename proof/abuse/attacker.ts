@@ -8,11 +8,15 @@ import { text } from 'node:stream/consumers';
 import { type Attack, NUMBER, type Tally } from './attack.ts';
 
 const RECONNECT_MS = 20;
+/** An attack that is not answered by then has not reached the server. */
+const UNANSWERED_MS = 60_000;
 
 const attack = JSON.parse(await text(process.stdin)) as Attack;
 const tally: Tally = { answers: {}, broken: 0 };
 let sent = 0;
 let going = true;
+/** It lasts from its first answer on: on a busy machine that takes a while to come. */
+let over = setTimeout(end, UNANSWERED_MS);
 
 class Attacker {
   readonly #request: string;
@@ -68,6 +72,10 @@ class Attacker {
   /** Counts the answer; one without a length is a stream, which is read for as long as it lasts. */
   #begin(): number {
     const status = this.#head.slice(9, 12);
+    if (Object.keys(tally.answers).length === 0) {
+      clearTimeout(over);
+      over = setTimeout(end, attack.forMs);
+    }
     tally.answers[status] = (tally.answers[status] ?? 0) + 1;
     const length = /content-length: (\d+)/i.exec(this.#head)?.[1];
     return length === undefined ? Infinity : Number(length);
@@ -78,8 +86,8 @@ const attackers = Array.from(
   { length: attack.connections },
   (_, i) => new Attacker(attack.requests[i % attack.requests.length] as string),
 );
-setTimeout(() => {
+function end(): void {
   going = false;
   for (const attacker of attackers) attacker.end();
   process.stdout.write(JSON.stringify(tally));
-}, attack.forMs);
+}

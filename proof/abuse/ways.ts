@@ -112,8 +112,8 @@ export async function prepare(server: TestServer): Promise<Attackers> {
   const body = { name: 'abuse', session_target: 'queue', type: 'abuse', schedule_kind: 'manual' };
   const { id } = (await server.head.post<{ id: string }>('/schedules', body)).body;
   await server.head.post(`/schedules/${id}/run`);
-  const wish = { types: ['abuse'], waitMs: 10_000 };
-  const [held] = (await server.right.post<{ jobs: JobBody[] }>('/jobs/claim', wish)).body.jobs;
+  const asked = { types: ['abuse'], waitMs: 10_000 };
+  const [held] = (await server.right.post<{ jobs: JobBody[] }>('/jobs/claim', asked)).body.jobs;
   if (held?.leaseToken === undefined) throw new Error('there is no run to attack with');
   return {
     server,

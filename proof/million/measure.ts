@@ -44,7 +44,7 @@ export interface Comparison {
   readonly bigMs: number;
 }
 
-/** Takes turns between the two servers, so that whatever else the machine does touches both alike. */
+/** Alternates between the two servers, so that whatever else the machine does touches both alike. */
 export async function compare(small: TestServer, big: TestServer, samples: number): Promise<Comparison[]> {
   const times = new Map<string, { small: number[]; big: number[] }>();
   const timer =

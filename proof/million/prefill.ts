@@ -1,3 +1,5 @@
+import type { JobEvent } from '../../src/domain/event.ts';
+import { entriesText } from '../../src/store/sql/packed-events.ts';
 import { type DirectSql, openSql, type PrefillTarget } from './sql.ts';
 
 export interface PrefillCounts {
@@ -32,8 +34,8 @@ async function multiply(sql: DirectSql, state: 'done' | 'queued', count: number)
 
 async function copyJobs(sql: DirectSql, template: number, count: number): Promise<void> {
   const job = await sql.number('select max(no) from job');
-  const flush = await sql.number('select max(no) from flush');
-  const pos = await sql.number('select coalesce(max(pos), 0) from flush');
+  const last = await sql.number('select max(no) from feed_commit');
+  const pos = await sql.number('select coalesce(max(pos), 0) from feed_commit');
   const copy = async (table: string, where: string, changed: Record<string, string>): Promise<void> => {
     const columns = await sql.columns(table);
     const values = columns.map((column) => changed[column] ?? `t.${column}`);
@@ -43,12 +45,12 @@ async function copyJobs(sql: DirectSql, template: number, count: number): Promis
     );
   };
   await sql.run('begin');
-  // Each copy's events are one flush of their own; the sequence within the job is the order within it.
-  const key = `${flush} + n.i`;
+  // Each copy's events are one commit of their own; the sequence within the job is the order within it.
+  const key = `${last} + n.i`;
   await copy('job', `t.no = ${template}`, {
     no: `${job} + n.i`,
     id: sql.newId,
-    flushes: `(${key}) || ','`,
+    commits: `(${key}) || ','`,
   });
   await copy('job_input', `t.job_no = ${template}`, {
     job_no: `${job} + n.i`,
@@ -57,34 +59,36 @@ async function copyJobs(sql: DirectSql, template: number, count: number): Promis
   await sql.run(sql.words(`job_no > ${job}`));
   await copy('job_result', `t.job_no = ${template}`, { job_no: `${job} + n.i` });
   const events = await eventsOf(sql, template);
-  const entries = events.map((event, i) => {
-    const told = JSON.stringify(event).slice(1, -1).replaceAll("'", "''");
-    return `'[${i},${told},[' || (${job} + n.i) || '],[${i + 1}]]'`;
-  });
-  await copy('flush', `t.no = ${flush}`, {
+  const told = entriesText(events, (place) => place).replaceAll("'", "''");
+  await copy('feed_commit', `t.no = ${last}`, {
     no: key,
     pos: `${pos} + n.i`,
     key,
     last: String(events.length - 1),
-    entries: `'[' || ${entries.join(" || ',' || ")} || ']'`,
+    entries: `replace('${told}', '[${COPY}]', '[' || (${job} + n.i) || ']')`,
   });
   await sql.run('commit');
 }
 
-/** What happened to a job, each as [at, kind, actor, facts]. */
-async function eventsOf(sql: DirectSql, job: number): Promise<unknown[][]> {
-  const flushes = new Set(
-    (await sql.text(`select flushes from job where no = ${job}`)).split(',').slice(0, -1),
-  );
-  const events: unknown[][] = [];
-  for (const key of flushes) {
-    const entries = await sql.text(`select entries from flush where key = ${key}`);
-    for (const [, at, kind, actor, facts, jobNos] of JSON.parse(entries) as [
-      number,
-      ...[unknown, unknown, unknown, unknown],
-      number[],
-    ][])
-      if (jobNos.includes(job)) events.push([at, kind, actor, facts]);
+/** Stands for the number of a copy in what is told of it. */
+const COPY = 987_654_321;
+
+/** What happened to a job, told of its copy. */
+async function eventsOf(sql: DirectSql, job: number): Promise<JobEvent[]> {
+  const events: JobEvent[] = [];
+  const count = await sql.number(`select seq from job where no = ${job}`);
+  for (let seq = 1; seq <= count; seq++) {
+    const from = `from event where job_no = ${job} and seq = ${seq}`;
+    events.push({
+      jobNo: COPY,
+      seq,
+      at: await sql.number(`select at ${from}`),
+      kind: (await sql.text(`select kind ${from}`)) as JobEvent['kind'],
+      by: await sql.text(`select actor ${from}`),
+      facts: JSON.parse(
+        await sql.text(`select coalesce(cast(facts as text), 'null') ${from}`),
+      ) as JobEvent['facts'],
+    });
   }
   return events;
 }

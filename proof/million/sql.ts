@@ -73,8 +73,8 @@ async function openPostgres(databaseUrl: string): Promise<DirectSql> {
        from job_input where ${which}`,
     afterwards: [
       "select setval(pg_get_serial_sequence('job', 'no'), (select max(no) from job))",
-      "select setval(pg_get_serial_sequence('flush', 'no'), (select max(no) from flush))",
-      "select setval('feed_pos', (select coalesce(max(pos), 1) from flush))",
+      "select setval(pg_get_serial_sequence('feed_commit', 'no'), (select max(no) from feed_commit))",
+      "select setval('feed_pos', (select coalesce(max(pos), 1) from feed_commit))",
       'vacuum analyze',
     ],
     [Symbol.asyncDispose]: () => client.end(),

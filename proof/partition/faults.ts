@@ -7,6 +7,8 @@ export interface Partitioned {
   readonly server: TestServer;
   readonly proxy: PostgresProxy;
   readonly net: (next: Net) => void;
+  /** How many times as long as is promised everything may take: this machine has other work too. */
+  readonly slower: number;
 }
 
 interface Struck {
@@ -44,7 +46,10 @@ function outage(net: Net): Fault {
     strike: async (hit, moreMs) => {
       const problems: string[] = [];
       hit.net(net);
-      const noticed = await within(NOTICED_MS, async () => (await readiness(hit)) === 'database');
+      const noticed = await within(
+        NOTICED_MS * hit.slower,
+        async () => (await readiness(hit)) === 'database',
+      );
       if (noticed === null) problems.push(`/ready said ${await readiness(hit)} without a database`);
       problems.push(...(await whetherUp(hit)));
       await sleep(moreMs);
@@ -66,7 +71,7 @@ function commitFault(fault: CommitFault): Fault {
     strike: async (hit) => {
       let happened = false;
       const broken = hit.proxy.breakCommit(fault).then(() => (happened = true));
-      await Promise.race([broken, sleep(COMMIT_COMES_MS)]);
+      await Promise.race([broken, sleep(COMMIT_COMES_MS * hit.slower)]);
       hit.proxy.mendCommit();
       const healed = await untilWell(hit);
       const problems = happened ? [] : ['no commit came by'];
@@ -78,20 +83,21 @@ function commitFault(fault: CommitFault): Fault {
 /** Well: it says so, and takes a job. */
 async function untilWell(hit: Partitioned): Promise<Struck> {
   const problems = await whetherUp(hit);
+  const wellMs = WELL_MS * hit.slower;
   const healMs = await within(
-    WELL_MS,
+    wellMs,
     async () => (await readiness(hit)) === 'ready' && (await takesWork(hit)),
   );
   if (healMs === null)
-    problems.push(`not well ${WELL_MS} ms after the net was, /ready says ${await readiness(hit)}`);
-  return { healMs: healMs ?? WELL_MS, problems };
+    problems.push(`not well ${wellMs} ms after the net was, /ready says ${await readiness(hit)}`);
+  return { healMs: healMs ?? wellMs, problems };
 }
 
-async function whetherUp({ server }: Partitioned): Promise<string[]> {
+async function whetherUp({ server, slower }: Partitioned): Promise<string[]> {
   const startedMs = performance.now();
   const { status } = await server.anyone.get('/health');
   const tookMs = performance.now() - startedMs;
-  return status === 200 && tookMs < UP_MS
+  return status === 200 && tookMs < UP_MS * slower
     ? []
     : [`/health answered ${status} after ${Math.round(tookMs)} ms`];
 }

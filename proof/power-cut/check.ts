@@ -2,12 +2,12 @@
 
 import { createHash } from 'node:crypto';
 import path from 'node:path';
+import type { FeedPlace } from '../../src/domain/event.ts';
 import { readJournal } from '../../src/files/journal-read.ts';
-import { isAfter, START } from '../../src/files/place.ts';
+import { isAfter, START } from '../../src/files/feed-mark.ts';
 import { rebuild } from '../../src/import/rebuild.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { openSqliteReader } from '../../src/store/sqlite-reader.ts';
-import type { FeedPlace } from '../../src/store/store.ts';
 import type { JobBody } from '../../test/support/http.ts';
 import { startServer, type TestServer } from '../../test/support/server.ts';
 import type { Promised } from './load.ts';
@@ -36,12 +36,12 @@ async function lost(server: TestServer, promised: readonly Promised[]): Promise<
   // The last word about a job counts.
   const jobs = new Map(promised.flatMap(({ job }) => (job ? [[job.id, job]] : [])));
   const blobs = promised.flatMap(({ blob }) => (blob ? [blob] : []));
-  await inTurns([...jobs.values()], async ({ id, text, result }) => {
+  await inBatches([...jobs.values()], async ({ id, text, result }) => {
     const { status, body } = await server.head.get<JobBody>(`/jobs/${id}`);
     if (status !== 200 || body.spec['text'] !== text) wrong.push(`job ${id} is lost (${status})`);
     else if (result !== undefined && body.result !== result) wrong.push(`the result of job ${id} is lost`);
   });
-  await inTurns(blobs, async ({ id, sha256 }) => {
+  await inBatches(blobs, async ({ id, sha256 }) => {
     const { status, text } = await server.head.get(`/blobs/${id}`);
     const found = createHash('sha256').update(text).digest('hex');
     if (status !== 200 || found !== sha256) wrong.push(`artifact ${id} is lost (${status})`);
@@ -59,7 +59,7 @@ async function journalLacks(
   if (watermark === undefined) return [];
   const reader = openSqliteReader(path.join(dir, 'spine.db'));
   try {
-    const events = await reader.read.entries(START, ALL);
+    const events = await reader.read.feed.entries(START, ALL);
     const missing = events.filter((event) => !isAfter(event, watermark) && !before.has(keyOf(event)));
     return missing.length === 0 ? [] : [`${missing.length} events that the journal was said to hold`];
   } finally {
@@ -70,7 +70,7 @@ async function journalLacks(
 /** After a stop in good order a rebuild brings everything back, whatever the cut did to the journal. */
 async function rebuildLacks(dir: string): Promise<string[]> {
   const reader = openSqliteReader(path.join(dir, 'spine.db'));
-  const jobs = (await reader.read.counts()).reduce((sum, { n }) => sum + n, 0);
+  const jobs = (await reader.read.counters.all()).reduce((sum, { n }) => sum + n, 0);
   await reader.close();
   const store = openSqlite({ file: ':memory:', identity: 'rebuilt' });
   try {
@@ -95,6 +95,6 @@ function keyOf({ pos, ordinal }: FeedPlace): string {
   return `${pos}.${ordinal}`;
 }
 
-async function inTurns<T>(items: readonly T[], look: (item: T) => Promise<void>): Promise<void> {
+async function inBatches<T>(items: readonly T[], look: (item: T) => Promise<void>): Promise<void> {
   for (let i = 0; i < items.length; i += AT_ONCE) await Promise.all(items.slice(i, i + AT_ONCE).map(look));
 }

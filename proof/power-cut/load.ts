@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
-import type { FeedPlace } from '../../src/store/store.ts';
+import type { FeedPlace } from '../../src/domain/event.ts';
 import type { JobBody } from '../../test/support/http.ts';
 import type { TestServer } from '../../test/support/server.ts';
 import type { Random } from '../random.ts';
@@ -32,10 +32,17 @@ export async function work(options: LoadOptions): Promise<Promised[]> {
     void ledger.push({ place: statSync(options.recording).size, ...kept });
   let working = true;
   const watching = watchJournal(options.server, promise, () => working);
-  const callers = Array.from({ length: options.callers }, async (_, caller) => {
-    for (let n = 0; n < options.jobsEach; n++) await oneJob(options, promise, caller * 1_000_000 + n);
-  });
-  await Promise.all(callers);
+  const half = Math.ceil(options.jobsEach / 2);
+  const callAll = async (from: number, until: number): Promise<void> => {
+    const callers = Array.from({ length: options.callers }, async (_, caller) => {
+      for (let n = from; n < until; n++) await oneJob(options, promise, caller * 1_000_000 + n);
+    });
+    await Promise.all(callers);
+  };
+  await callAll(0, half);
+  // The journal follows in its own time. Until it holds something it has promised nothing that a cut could break.
+  while ((ledger.findLast(({ journal }) => journal)?.journal?.pos ?? 0) === 0) await pause();
+  await callAll(half, options.jobsEach);
   working = false;
   await watching;
   return ledger.toSorted((a, b) => a.place - b.place);
@@ -73,8 +80,12 @@ async function watchJournal(server: TestServer, promise: Note, working: () => bo
     const { body } = await done(server.head.get<Health>('/health/details'));
     const { pos = 0, ordinal = 0 } = body.files?.journal ?? {};
     promise({ journal: { pos, ordinal } });
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await pause();
   }
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 50));
 }
 
 async function done<T extends { readonly status: number; readonly text: string }>(

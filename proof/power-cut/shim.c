@@ -22,7 +22,7 @@ enum { CREATED = 1, EMPTIED = 2, FOLDER = 4 };
 
 #define MAX_FDS 65536
 
-static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t inodes[MAX_FDS];
 static const char *dir;
 static size_t dir_length;
@@ -95,7 +95,7 @@ static void note_two(enum op op, const char *from, const char *to) {
 
 static int opened(const char *path, int flags, mode_t mode) {
   if (!is_ours(path)) return plain_open(path, flags, mode);
-  pthread_mutex_lock(&turn);
+  pthread_mutex_lock(&mutex);
   int was_there = access(path, F_OK) == 0;
   int fd = plain_open(path, flags, mode);
   int error = errno;
@@ -106,7 +106,7 @@ static int opened(const char *path, int flags, mode_t mode) {
     note(OPEN, found.st_ino, (was_there ? 0 : CREATED) | (flags & O_TRUNC ? EMPTIED : 0) | (isFolder ? FOLDER : 0),
          path);
   }
-  pthread_mutex_unlock(&turn);
+  pthread_mutex_unlock(&mutex);
   errno = error;
   return fd;
 }
@@ -125,10 +125,10 @@ OPENER(open64)
 int close(int fd) {
   REAL(close);
   if (inode_of(fd) == 0) return real(fd);
-  pthread_mutex_lock(&turn);
+  pthread_mutex_lock(&mutex);
   inodes[fd] = 0;
   int result = real(fd);
-  pthread_mutex_unlock(&turn);
+  pthread_mutex_unlock(&mutex);
   return result;
 }
 
@@ -149,11 +149,11 @@ static void note_written(int fd, ssize_t written, off_t at, const struct iovec *
 
 #define WRITER(call, fd, at, parts, count) \
   if (inode_of(fd) == 0) return call; \
-  pthread_mutex_lock(&turn); \
+  pthread_mutex_lock(&mutex); \
   ssize_t written = call; \
   int error = errno; \
   note_written(fd, written, at, parts, count); \
-  pthread_mutex_unlock(&turn); \
+  pthread_mutex_unlock(&mutex); \
   errno = error; \
   return written
 
@@ -194,10 +194,10 @@ ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t at) {
   int name(int fd, type size) { \
     REAL(name); \
     if (inode_of(fd) == 0) return real(fd, size); \
-    pthread_mutex_lock(&turn); \
+    pthread_mutex_lock(&mutex); \
     int result = real(fd, size); \
     if (result == 0) note(TRUNCATE, inodes[fd], size, ""); \
-    pthread_mutex_unlock(&turn); \
+    pthread_mutex_unlock(&mutex); \
     return result; \
   }
 TRUNCATER(ftruncate, off_t)
@@ -207,9 +207,9 @@ TRUNCATER(ftruncate64, off64_t)
   int name(int fd) { \
     REAL(name); \
     if (inode_of(fd) == 0) return real(fd); \
-    pthread_mutex_lock(&turn); \
+    pthread_mutex_lock(&mutex); \
     note(SYNC, inodes[fd], 0, ""); \
-    pthread_mutex_unlock(&turn); \
+    pthread_mutex_unlock(&mutex); \
     return 0; \
   }
 SYNCER(fsync)
@@ -217,11 +217,11 @@ SYNCER(fdatasync)
 
 #define NAMER(ours, call, remember) \
   if (!(ours)) return call; \
-  pthread_mutex_lock(&turn); \
+  pthread_mutex_lock(&mutex); \
   int result = call; \
   int error = errno; \
   if (result == 0) remember; \
-  pthread_mutex_unlock(&turn); \
+  pthread_mutex_unlock(&mutex); \
   errno = error; \
   return result
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../src/domain/ports.ts';
-import { type OpenEngine, openEngine } from '../../src/engine/open.ts';
+import { type OpenEngine, openEngine } from '../../src/engine/open-engine.ts';
 import { systemIds } from '../../src/runtime/ids.ts';
 import type { Store, Tx } from '../../src/store/store.ts';
 import type { Random } from '../random.ts';

@@ -1,51 +1,46 @@
-/** Copies the embedded database while a server may be writing to it. */
+/** The commands of `spine backup`, for whoever prints them. */
 
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import type { Out } from '../app.ts';
+import type { BackupAnswer, BackupRequest } from '../cli/host.ts';
 import type { Config } from '../config.ts';
-import { copyDatabase } from '../store/sqlite-copy.ts';
+import type { Outcome } from './backup-thread.ts';
+import { dataOf, once } from './backups.ts';
 
-class BackupError extends Error {
-  readonly exitCode = 1;
-}
-
-export async function backup(config: Config, file: string, out: Out): Promise<void> {
-  if (config.databaseUrl !== null) {
-    throw new BackupError(
-      "This installation is on PostgreSQL: back it up with pg_dump or your provider's snapshots.",
-    );
-  }
-  const database = join(config.dataDir, 'spine.db');
-  if (!existsSync(database))
-    throw new BackupError(`There is no database at ${database}. Name its folder with --data-dir.`);
-  if (existsSync(file)) throw new BackupError(`${file} exists already. Name a file that does not.`);
-  makeFolder(dirname(file));
-  const part = `${file}.part`;
-  try {
-    const pages = await copyDatabase(database, part);
-    makeDurable(part);
-    renameSync(part, file);
-    makeDurable(dirname(file));
-    out.print(`Backed up ${database} to ${file} (${pages.toLocaleString('en')} pages, checked).`);
-  } catch (error) {
-    rmSync(part, { force: true });
-    throw error;
-  }
-}
-
-/** A copy holds what the data dir holds, so that a folder made for it is for its owner alone too. */
-function makeFolder(folder: string): void {
-  try {
-    const first = mkdirSync(folder, { recursive: true, mode: 0o700 });
-    if (first !== undefined) makeDurable(dirname(first));
-  } catch (error) {
-    throw new BackupError(`${folder} cannot be made (${(error as Error).message}). Name another folder.`);
+export async function backup(
+  config: Config,
+  request: BackupRequest,
+  { version, now }: { readonly version: string; readonly now: number },
+): Promise<BackupAnswer> {
+  const data = () => dataOf(config, request.to, version);
+  const { dataDir } = config;
+  const onPostgres = config.databaseUrl !== null;
+  switch (request.verb) {
+    case 'snapshot':
+    case 'rollup': {
+      const { verb } = request;
+      const outcome = await once(data, (thread) => thread.call('make', verb, now));
+      return answerOf(outcome, (made) => ({ verb, made, onPostgres }));
+    }
+    case 'restore': {
+      const { force, name } = request;
+      const outcome = await once(data, (thread) => thread.call('restore', { force, name }));
+      return answerOf(outcome, (restored) => ({ verb: 'restore', restored, dataDir, onPostgres }));
+    }
+    case 'list':
+      return answerOf(await once(data, (thread) => thread.call('list')), (entries) => ({
+        verb: 'list',
+        entries,
+      }));
+    case 'status': {
+      const { backupEnabled: enabled, backupMs: everyMs } = config;
+      const outcome = await once(data, (thread) => thread.call('status'));
+      return answerOf(outcome, (status) => ({ verb: 'status', status: { enabled, everyMs, ...status } }));
+    }
   }
 }
 
-function makeDurable(path: string): void {
-  const handle = openSync(path, 'r');
-  fsyncSync(handle);
-  closeSync(handle);
+function answerOf<T>(
+  outcome: Outcome<T>,
+  show: (value: T) => Extract<BackupAnswer, { verb: string }>,
+): BackupAnswer {
+  return outcome.ok ? show(outcome.value) : { problem: outcome.problem };
 }

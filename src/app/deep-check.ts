@@ -4,10 +4,11 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDiskBlobs } from '../blobs/disk.ts';
 import type { Config } from '../config.ts';
+import type { Blob } from '../domain/blob.ts';
 import { type Comparison, compareWithJournal } from '../files/journal-compare.ts';
 import { checkSqlite, type SqliteHealth } from '../store/sqlite-check.ts';
 import { openSqliteReader } from '../store/sqlite-reader.ts';
-import type { Blob, Reader } from '../store/store.ts';
+import type { Reader } from '../store/store.ts';
 
 export interface DeepFinding {
   readonly check: string;
@@ -16,7 +17,7 @@ export interface DeepFinding {
   readonly hint?: string;
 }
 
-const RESTORE = 'Restore a backup (spine backup), or stop the server and run `spine rebuild`.';
+const RESTORE = 'Restore a backup (spine backup restore), or stop the server and run `spine rebuild`.';
 const REWRITE = 'Stop the server, move journal/ away and start again: it is written anew from the database.';
 const SHOWN = 5;
 const BLOBS_A_PAGE = 200;
@@ -32,7 +33,7 @@ export async function deepCheck(config: Config): Promise<readonly DeepFinding[]>
   if (health.file.length > 0) return database;
   const reader = openSqliteReader(file);
   try {
-    return [...database, await checkJournal(config, reader), await checkBlobs(config, reader)];
+    return [...database, await checkJournal(config, reader, RESTORE), await checkBlobs(config, reader)];
   } finally {
     await reader.close();
   }
@@ -54,6 +55,8 @@ async function deepCheckPostgres(config: Config, url: string): Promise<readonly 
           }
         : finding('database', indexes, 'PostgreSQL finds nothing wrong with its indexes', PG_RESTORE),
       finding('rows', rows, `${jobs.toLocaleString('en')} jobs agree with counters and index`, PG_RESTORE),
+      // Where no server writes one, a journal in this folder is of another database.
+      ...(config.files ? [await checkJournal(config, reader, PG_RESTORE)] : []),
       await checkBlobs(config, reader),
     ];
   } finally {
@@ -70,7 +73,7 @@ function databaseFindings({ file, rows, jobs }: SqliteHealth): DeepFinding[] {
   return [whole, finding('rows', rows, agree, RESTORE)];
 }
 
-async function checkJournal({ dataDir }: Config, { read }: Reader): Promise<DeepFinding> {
+async function checkJournal({ dataDir }: Config, { read }: Reader, restore: string): Promise<DeepFinding> {
   const dir = join(dataDir, 'journal');
   if (!existsSync(dir))
     return { check: 'journal', status: 'pass', message: 'there is no journal to compare with' };
@@ -78,10 +81,10 @@ async function checkJournal({ dataDir }: Config, { read }: Reader): Promise<Deep
   try {
     found = await compareWithJournal(dir, read);
   } catch (error) {
-    return finding('journal', [`a row cannot be read (${(error as Error).message})`], '', RESTORE);
+    return finding('journal', [`a row cannot be read (${(error as Error).message})`], '', restore);
   }
   const { damaged, different, jobs, events } = found;
-  if (different.length > 0) return finding('journal', different, '', RESTORE);
+  if (different.length > 0) return finding('journal', different, '', restore);
   const agree = `${jobs.toLocaleString('en')} jobs and ${events.toLocaleString('en')} events are as they were written down`;
   return finding('journal', damaged, agree, REWRITE);
 }
@@ -91,10 +94,10 @@ async function checkBlobs(config: Config, { read }: Reader): Promise<DeepFinding
   const blobs = await openDiskBlobs({ folder, newId: () => '', now: () => 0 });
   const wrong: string[] = [];
   let count = 0;
-  for (let page = await read.blobsAfter('', BLOBS_A_PAGE); page.length > 0; ) {
+  for (let page = await read.blobs.after('', BLOBS_A_PAGE); page.length > 0; ) {
     for (const blob of page) if (!(await isWhole(blob))) wrong.push(`${blob.id} (${blob.filename})`);
     count += page.length;
-    page = await read.blobsAfter(page.at(-1)?.id ?? '', BLOBS_A_PAGE);
+    page = await read.blobs.after(page.at(-1)?.id ?? '', BLOBS_A_PAGE);
   }
   const hint = 'Put these files in blobs/ back from a backup, or upload them again.';
   return finding('artifacts', wrong, `${count.toLocaleString('en')} have the bytes that were stored`, hint);

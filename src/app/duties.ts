@@ -1,27 +1,31 @@
 /** All background loops of a server, and the hints that wake them. */
 
-import type { Channel } from '../channels/channel.ts';
+import type { ChannelOf } from '../channels/channels.ts';
+import type { NoticeSender } from '../channels/operator-webhook.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Core } from '../engine/core.ts';
 import {
+  checkpointer,
   clockSync,
   gauge,
   routingWatch,
   sequencer,
-  strayKeeper,
+  unknownClaimKeeper,
   tokenWatch,
   waiterPoll,
 } from '../loops/keepers.ts';
+import { Deliverer } from '../loops/deliverer.ts';
 import { Adopter } from '../loops/adopter.ts';
 import { type Duty, Loop, type LoopStatus } from '../loops/loop.ts';
 import { notifier } from '../loops/notifier.ts';
 import { approver } from '../loops/approver.ts';
-import { poolSweeper } from '../loops/pools.ts';
+import { poolSweeper } from '../loops/pool-sweeper.ts';
 import { Pruner } from '../loops/pruner.ts';
 import { Reaper } from '../loops/reaper.ts';
 import { scheduler } from '../loops/scheduler.ts';
 import { settler } from '../loops/settler.ts';
 import { spawner } from '../loops/spawner.ts';
+import { subscriptionWatch } from '../loops/subscription-watch.ts';
 import { timers } from '../loops/timers.ts';
 
 export interface DutyOptions {
@@ -30,12 +34,20 @@ export interface DutyOptions {
   readonly reaperIntervalMs: number;
   readonly retentionMs: number;
   readonly tickMs: number;
-  readonly channels: readonly Channel[];
+  readonly messageDeliveryMs: number;
+  readonly pruneMs: number;
+  /** Where notices of every job go. */
+  readonly notices: readonly NoticeSender[];
+  /** What deliveries go by. */
+  readonly channelOf: ChannelOf;
   /** Projections that follow the committed events, and whoever looks after the data dir. */
   readonly files: readonly Duty[];
   readonly forget: (ids: readonly string[]) => Promise<void>;
   readonly onError: (name: string, error: unknown) => void;
 }
+
+/** How long a stopping server waits for what is just being sent. */
+const SENDING_MS = 1_000;
 
 export interface Duties {
   stop(): Promise<void>;
@@ -43,14 +55,16 @@ export interface Duties {
 }
 
 export function startDuties(options: DutyOptions): Duties {
-  const { core, clock, channels } = options;
+  const { core, clock, notices } = options;
   const loop = (duty: Duty): Loop => new Loop(duty, clock, options.onError);
   const reaper = new Reaper(core, options.reaperIntervalMs);
   const settling = loop(settler(core));
   const timing = loop(timers(core, (now) => reaper.absenceMs(now)));
   const scheduling = loop(scheduler(core, options.tickMs));
   const approving = loop(approver(core, options.tickMs));
-  const spawning = loop(spawner(core, options.tickMs));
+  const spawning = loop(spawner(core, options.messageDeliveryMs));
+  const deliverer = new Deliverer(core, options.channelOf);
+  const delivering = loop(deliverer);
   const files = options.files.map(loop);
   const sequencing = loop(sequencer(core));
   const postgres =
@@ -59,10 +73,11 @@ export function startDuties(options: DutyOptions): Duties {
           sequencing,
           loop(clockSync(core)),
           loop(routingWatch(core)),
-          loop(strayKeeper(core)),
+          loop(subscriptionWatch(core)),
+          loop(unknownClaimKeeper(core)),
           loop(new Adopter(core)),
         ]
-      : [];
+      : [loop(checkpointer(core))];
   const loops = [
     // These come first: they tell the reaper how long nobody could be heard.
     loop(reaper.pulse()),
@@ -74,11 +89,18 @@ export function startDuties(options: DutyOptions): Duties {
     approving,
     spawning,
     loop(poolSweeper(core)),
-    loop(new Pruner(core, { retentionMs: options.retentionMs, forget: options.forget })),
+    loop(
+      new Pruner(core, {
+        everyMs: options.pruneMs,
+        retentionMs: options.retentionMs,
+        forget: options.forget,
+      }),
+    ),
     loop(gauge(core)),
     loop(waiterPoll(core)),
     loop(tokenWatch(core)),
-    ...(channels.length > 0 ? [loop(notifier(core, channels))] : []),
+    ...(notices.length > 0 ? [loop(notifier(core, notices))] : []),
+    delivering,
     ...files,
     ...postgres,
   ];
@@ -91,6 +113,7 @@ export function startDuties(options: DutyOptions): Duties {
     scheduling.wake();
     spawning.wake();
   };
+  core.hints.delivering = () => delivering.wake();
   core.hints.committed = () => sequencing.wake();
   // What waited for the database waits no longer than it was away.
   core.store.onBack(() => {
@@ -98,7 +121,12 @@ export function startDuties(options: DutyOptions): Duties {
   });
   for (const each of loops) each.start();
   return {
-    stop: async () => void (await Promise.all(loops.map((each) => each.stop()))),
+    stop: async () => {
+      await Promise.all(loops.map((each) => each.stop()));
+      const patience = clock.after(SENDING_MS, () => deliverer.callOff());
+      await deliverer.rest();
+      patience();
+    },
     status: () => loops.map((each) => each.status()),
   };
 }

@@ -14,25 +14,27 @@ import type {
   Time,
 } from '../client/types.ts';
 import type { WorkerClient, WorkerJobs } from '../client/worker.ts';
-import type { Actor, ClaimedJob as Claimed, Lanes } from '../domain/command.ts';
+import type { Actor, ClaimedJob as Claimed, GatewaySlots } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
 import type { Job, JobDetails } from '../domain/job.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Core } from '../engine/core.ts';
 import { claimName } from '../engine/server-name.ts';
 import type { Ending } from '../engine/engine.ts';
-import type { OpenEngine } from '../engine/open.ts';
-import { claimedJson } from '../http/contracts/spine-claims.ts';
-import { jobJson, onlyInput } from '../http/contracts/spine-view.ts';
-import { asSpineError, errorAnswer } from '../http/errors.ts';
+import type { OpenEngine } from '../engine/open-engine.ts';
+import { claimedJson } from '../http/doors/spine/claims.ts';
+import { jobJson, onlyInput } from '../http/doors/spine/view.ts';
+import { errorAnswer } from '../http/door.ts';
+import { spine } from '../http/doors/spine/door.ts';
+import { asSpineError } from '../http/errors.ts';
 
 export function embeddedClient(
   engine: OpenEngine,
   clock: Clock,
   actor: Actor,
-  lanes: Lanes | null = null,
+  gatewaySlots: GatewaySlots | null = null,
 ): WorkerClient {
-  return { jobs: new EmbeddedJobs(engine, actor, lanes), platform: platformOf(clock, engine.core) };
+  return { jobs: new EmbeddedJobs(engine, actor, gatewaySlots), platform: platformOf(clock, engine.core) };
 }
 
 function platformOf(clock: Clock, { ids, server }: Core): Platform {
@@ -48,12 +50,12 @@ function platformOf(clock: Clock, { ids, server }: Core): Platform {
 class EmbeddedJobs implements WorkerJobs {
   readonly #engine: OpenEngine;
   readonly #actor: Actor;
-  readonly #lanes: Lanes | null;
+  readonly #gatewaySlots: GatewaySlots | null;
 
-  constructor(engine: OpenEngine, actor: Actor, lanes: Lanes | null) {
+  constructor(engine: OpenEngine, actor: Actor, gatewaySlots: GatewaySlots | null) {
     this.#engine = engine;
     this.#actor = actor;
-    this.#lanes = lanes;
+    this.#gatewaySlots = gatewaySlots;
   }
 
   claimNext(claim: ClaimNextOptions = {}, { signal }: CallOptions = {}): Promise<readonly ClaimedJob[]> {
@@ -121,7 +123,7 @@ class EmbeddedJobs implements WorkerJobs {
       targets,
       max,
       policy: 'adopt',
-      ...(this.#lanes && { lanes: this.#lanes }),
+      ...(this.#gatewaySlots && { gatewaySlots: this.#gatewaySlots }),
       ...(types && { types }),
       ...(leaseMs !== undefined && { leaseMs }),
       ...(claimId !== undefined && { claimId }),
@@ -144,7 +146,7 @@ const NO_DETAILS: JobDetails = onlyInput(
   null,
 );
 
-/** A worker asks such answers for the lease's end and the wish to cancel; what it was given it has. */
+/** A worker asks such answers for the lease's end and the request to cancel; what it was given it has. */
 function shown(job: Job): EndedJob {
   return JSON.parse(jobJson(job, NO_DETAILS)) as EndedJob;
 }
@@ -158,7 +160,7 @@ async function answered<T>(call: () => Promise<T>): Promise<T> {
 }
 
 function apiError(cause: unknown): SpineApiError {
-  const { status, headers, body } = errorAnswer(asSpineError(cause), 'embedded');
+  const { status, headers, body } = errorAnswer(spine, asSpineError(cause), 'embedded');
   const { error, message, hint, retryable, ...details } = body;
   const retryAfterS = headers['retry-after'];
   const facts = {

@@ -4,8 +4,8 @@ import { PutOff } from '../client/errors.ts';
 import type { ClaimedJob } from '../client/types.ts';
 import type { Actor } from '../domain/command.ts';
 import type { Job } from '../domain/job.ts';
-import type { RunNote } from '../domain/schedule.ts';
-import type { OpenEngine } from '../engine/open.ts';
+import type { RunNote } from '../domain/run.ts';
+import type { OpenEngine } from '../engine/open-engine.ts';
 import type { Begun, RunNotes } from '../worker/ports.ts';
 
 /** How far back to look for an operator's hand: it comes shortly before the claim. */
@@ -52,7 +52,7 @@ async function orPutOff<T>(call: Promise<T>): Promise<T> {
 async function firstOf(engine: OpenEngine, actor: Actor, job: ClaimedJob): Promise<string> {
   if (job.retryOf === undefined) return job.id;
   const { rootNo } = await engine.jobs.get(actor, job.id);
-  const root = rootNo === null ? null : await engine.core.store.read.jobByNo(rootNo);
+  const [root] = rootNo === null ? [] : await engine.core.store.read.jobs.byNo([rootNo]);
   return root?.id ?? job.id;
 }
 

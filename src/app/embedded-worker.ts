@@ -1,16 +1,15 @@
 /** The workers inside the server: one for each gateway, and one for shell commands where they are allowed. */
 
-import { SYSTEM } from '../domain/actor.ts';
-import type { Config } from '../config.ts';
-import type { Actor, Lanes } from '../domain/command.ts';
+import { type Config, SETTINGS } from '../config.ts';
+import type { Actor, GatewaySlots } from '../domain/command.ts';
 import type { Clock } from '../domain/ports.ts';
-import type { OpenEngine } from '../engine/open.ts';
+import type { OpenEngine } from '../engine/open-engine.ts';
 import { type Gateway, type GatewayOptions, openGateway } from '../gateway/gateway.ts';
-import { Adopter } from '../loops/adopter.ts';
-import { inheritedEnvironment } from '../runtime/environment.ts';
+import { ADOPTER, Adopter } from '../loops/adopter.ts';
+import { environmentBut, inheritedEnvironment } from '../runtime/environment.ts';
 import { EmbeddedWorker, type EmbeddedStatus } from '../worker/embedded.ts';
 import { GatewayRunner } from '../worker/gateway-runner.ts';
-import type { CancelWishes, Commands } from '../worker/ports.ts';
+import type { CancelRequests, Commands } from '../worker/ports.ts';
 import { ShellRunner } from '../worker/shell-runner.ts';
 import { embeddedClient } from './embedded-client.ts';
 import { embeddedNotes } from './embedded-notes.ts';
@@ -72,10 +71,10 @@ export async function startEmbeddedWorkers(options: EmbeddedWorkersOptions): Pro
 /** One server has a data folder to itself: whoever held a job before this start is gone. Others look who is. */
 async function takeOverOrphans({ core }: OpenEngine): Promise<void> {
   if (core.store.dialect === 'postgres') return void (await new Adopter(core).runOnce());
-  const runs = await core.store.read.adoptable();
+  const runs = await core.store.read.leases.adoptable();
   await Promise.all(
     runs.map(({ id, leaseToken }) =>
-      core.perform({ kind: 'expire', id, leaseToken, actor: SYSTEM, orphaned: true }),
+      core.perform({ kind: 'expire', id, leaseToken, actor: ADOPTER, orphaned: true }),
     ),
   );
 }
@@ -87,10 +86,16 @@ function openGateways({ config, clock, open = openGateway }: EmbeddedWorkersOpti
     token: config.gatewayToken,
     hookToken: config.gatewayHookToken,
   };
+  const cliEnv = environmentBut(OWN_SETTINGS);
   return [main, ...(config.gateways ?? [])].map((place) =>
-    open({ ...place, cli: config.openclawCli, clock }),
+    open({ ...place, cli: config.openclawCli, cliEnv, clock }),
   );
 }
+
+/** Tokens are among them. What is named after OpenClaw is a setting of its command, too. */
+const OWN_SETTINGS = Object.values(SETTINGS)
+  .flatMap(({ name, aliases }) => [name, ...aliases])
+  .filter((name) => !name.startsWith('OPENCLAW_'));
 
 const GATEWAY_WORKER: Actor = { name: 'gateway-worker', role: 'worker', targets: null };
 const SHELL_WORKER: Actor = { name: 'shell-worker', role: 'worker', targets: null };
@@ -98,7 +103,7 @@ const SHELL_WORKER: Actor = { name: 'shell-worker', role: 'worker', targets: nul
 function gatewayWorker(options: EmbeddedWorkersOptions, gateway: Gateway): EmbeddedWorker {
   const { engine, config, clock, log } = options;
   const target = `gateway:${gateway.name}`;
-  const client = embeddedClient(engine, clock, GATEWAY_WORKER, lanesOf(options, target));
+  const client = embeddedClient(engine, clock, GATEWAY_WORKER, gatewaySlotsOf(options, target));
   const runner = new GatewayRunner({
     gateway,
     platform: client.platform,
@@ -115,7 +120,7 @@ function gatewayWorker(options: EmbeddedWorkersOptions, gateway: Gateway): Embed
     concurrency: config.gatewayConcurrency,
     gateway,
     gatewayExpected: gateway.name !== 'main' || config.stated.gatewayUrl.origin !== 'default',
-    cancelWishes: cancelWishes(engine),
+    cancelRequests: cancelRequests(engine),
     log,
     tickMs: config.tickMs,
   });
@@ -129,7 +134,7 @@ function agentUrl({ config, url }: EmbeddedWorkersOptions): string {
 }
 
 /** Several servers send turns to the same gateway: what it takes at once, it takes from all of them. */
-function lanesOf({ engine, config }: EmbeddedWorkersOptions, target: string): Lanes | null {
+function gatewaySlotsOf({ engine, config }: EmbeddedWorkersOptions, target: string): GatewaySlots | null {
   if (engine.core.store.dialect === 'sqlite') return null;
   return { target, count: config.gatewayConcurrency };
 }
@@ -148,12 +153,12 @@ function shellWorker(
     concurrency: config.shellConcurrency,
     gateway: null,
     gatewayExpected: false,
-    cancelWishes: cancelWishes(engine),
+    cancelRequests: cancelRequests(engine),
     log,
     tickMs: config.tickMs,
   });
 }
 
-function cancelWishes(engine: OpenEngine): CancelWishes {
+function cancelRequests(engine: OpenEngine): CancelRequests {
   return (jobs) => engine.runs.cancelRequested(jobs.map(({ no }) => no));
 }

@@ -3,19 +3,20 @@
 import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
+import type { FeedPlace } from '../domain/event.ts';
 import { openJournal } from '../files/journal.ts';
-import type { Pass } from '../files/place.ts';
+import type { Pass } from '../files/feed-mark.ts';
 import { openProjection } from '../files/projection.ts';
 import { yieldToOthers } from '../runtime/background.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { answer } from '../runtime/thread.ts';
-import type { FeedPlace, Reader } from '../store/store.ts';
-import type { DatabasePlace } from './storage.ts';
+import type { Reader } from '../store/store.ts';
+import type { DatabaseLocation } from './storage.ts';
 
 export interface FilesData {
   readonly dir: string;
   readonly identity: string;
-  readonly database: DatabasePlace;
+  readonly database: DatabaseLocation;
 }
 
 export interface Progress {
@@ -82,7 +83,7 @@ async function openMethods({ dir, identity, database }: FilesData): Promise<File
 }
 
 /** The driver that is not needed would only take memory. */
-async function openReader(database: DatabasePlace): Promise<Reader> {
+async function openReader(database: DatabaseLocation): Promise<Reader> {
   if ('sqliteFile' in database)
     return (await import('../store/sqlite-reader.ts')).openSqliteReader(database.sqliteFile);
   const { openPostgresReader } = await import('../store/postgres-reader.ts');

@@ -2,18 +2,18 @@
 
 import type { Worker } from 'node:worker_threads';
 import type { Clock } from '../domain/ports.ts';
-import type { News } from '../files/news.ts';
-import type { Outset } from '../files/outset.ts';
-import { type Mark, placeOf } from '../files/place.ts';
+import type { ChangeProbe } from '../files/change-probe.ts';
+import type { StartupCheck } from '../files/startup-check.ts';
+import { type Mark, placeOf } from '../files/feed-mark.ts';
 import type { Duty, Pass } from '../loops/loop.ts';
 import { Thread, ThreadDied } from '../runtime/thread.ts';
 import type { Files } from './files.ts';
 import type { FilesMethods, Progress } from './files-thread.ts';
 
 export interface FilesWriterOptions {
-  readonly outset: Outset;
+  readonly startupCheck: StartupCheck;
   /** Null when there is something to write already. */
-  readonly news: News | null;
+  readonly changeProbe: ChangeProbe | null;
   readonly clock: Pick<Clock, 'now'>;
   /** How busy this thread was since the last look, from 0 to 1. */
   readonly busy: () => number;
@@ -38,25 +38,25 @@ export class FilesWriter implements Files {
   readonly #options: FilesWriterOptions;
   readonly #thread: Thread<FilesMethods>;
   readonly #known: Record<'journal' | 'files', Known>;
-  #news: News | null;
+  #changeProbe: ChangeProbe | null;
   /** Deleted jobs that the journal has no line about yet. */
   #pruned: readonly string[] = [];
 
   constructor(options: FilesWriterOptions) {
-    const { outset, clock } = options;
+    const { startupCheck, clock } = options;
     this.#options = options;
-    this.#news = options.news;
+    this.#changeProbe = options.changeProbe;
     this.#thread = new Thread(options.startThread);
     const now = clock.now();
     const known = (mark: Mark | null): Known => {
-      const behindMs = options.news === null && mark !== null ? Math.max(0, now - mark.at) : 0;
-      return { place: placeOf(mark), lagMs: behindMs, at: now, isSure: options.news !== null };
+      const behindMs = options.changeProbe === null && mark !== null ? Math.max(0, now - mark.at) : 0;
+      return { place: placeOf(mark), lagMs: behindMs, at: now, isSure: options.changeProbe !== null };
     };
-    this.#known = { journal: known(outset.journal), files: known(outset.files) };
+    this.#known = { journal: known(startupCheck.journal), files: known(startupCheck.files) };
   }
 
   async forget(ids: readonly string[]): Promise<void> {
-    this.#news = null;
+    this.#changeProbe = null;
     await this.#thread.call('removeFiles', ids);
     this.#pruned = [...this.#pruned, ...ids];
   }
@@ -80,8 +80,8 @@ export class FilesWriter implements Files {
   }
 
   async #isNeeded(): Promise<boolean> {
-    if (this.#news !== null && (await this.#news.look())) this.#news = null;
-    return this.#news === null;
+    if (this.#changeProbe !== null && (await this.#changeProbe.look())) this.#changeProbe = null;
+    return this.#changeProbe === null;
   }
 
   async #journalPass(): Promise<Pass> {

@@ -4,8 +4,8 @@ import { extname } from 'node:path';
 import type { ResourceLimits, Worker } from 'node:worker_threads';
 import type { Config } from '../config.ts';
 import type { Clock } from '../domain/ports.ts';
-import { News } from '../files/news.ts';
-import { compareFiles } from '../files/outset.ts';
+import { ChangeProbe } from '../files/change-probe.ts';
+import { compareFiles } from '../files/startup-check.ts';
 import { importSummary, importV0 } from '../import/v0.ts';
 import type { Duty } from '../loops/loop.ts';
 import { busyMeter } from '../runtime/busy.ts';
@@ -47,17 +47,17 @@ export async function openFiles(config: Config, storage: Storage, clock: Clock, 
       log.info(`Spine v0: ${importSummary(report)}`);
   }
   if (!config.files) return NONE;
-  const outset = await compareFiles(config.dataDir, store);
-  if (outset.setAside !== null)
-    log.warn('The journal belonged to another database and was put aside', { folder: outset.setAside });
+  const startupCheck = await compareFiles(config.dataDir, store);
+  if (startupCheck.setAside !== null)
+    log.warn('The journal belonged to another database and was put aside', { folder: startupCheck.setAside });
   // Whoever was killed may have left changes unwritten of which the feed knows nothing.
-  const isComplete = dataDir !== null && dataDir.closedInOrder && outset.setAside === null;
-  const news = isComplete ? await News.since(store.read, outset) : null;
+  const isComplete = dataDir !== null && dataDir.closedInOrder && startupCheck.setAside === null;
+  const changeProbe = isComplete ? await ChangeProbe.since(store.read, startupCheck) : null;
   const { dataDir: dir } = config;
   const data: FilesData = { dir, identity: store.identity, database: storage.database };
   return new FilesWriter({
-    outset,
-    news,
+    startupCheck,
+    changeProbe,
     clock,
     busy: busyMeter(),
     startThread: () => filesThread(data),

@@ -1,5 +1,7 @@
 /** The server's own log: one JSON line each on standard error. */
 
+import { isoTime } from '../domain/iso-time.ts';
+
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 export interface Log {
@@ -15,7 +17,7 @@ export function openLog(level: LogLevel, now: () => number, write: (line: string
     (own: LogLevel) =>
     (message: string, facts: Readonly<Record<string, unknown>> = {}) => {
       if (ORDER.indexOf(own) < ORDER.indexOf(level)) return;
-      write(JSON.stringify({ t: new Date(now()).toISOString(), level: own, message, ...printable(facts) }));
+      write(JSON.stringify({ t: isoTime(now()), level: own, message, ...printable(facts) }));
     };
   return { info: at('info'), warn: at('warn'), error: at('error') };
 }

@@ -1,7 +1,7 @@
 /** What the outside is told: that a job ended, or that somebody's word is wanted. */
 
 import type { Job, JobInput } from '../domain/job.ts';
-import type { OutboxDraft } from '../store/store.ts';
+import type { OutboxDraft } from '../domain/outbox.ts';
 
 export function noticeOf(job: Job, input?: JobInput): OutboxDraft {
   const { id, no, target, state, attempts, finishedAt } = job;

@@ -1,5 +1,5 @@
 /**
- * When a server is to stop: at a signal, or at its own wish. It answers calls before it has come up whole, so signals are
+ * When a server is to stop: at a signal, or of its own accord. It answers calls before it has come up whole, so signals are
  * heard from the very start; one that comes too early has its effect as soon as the server can stop in good order.
  */
 

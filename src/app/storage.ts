@@ -10,11 +10,11 @@ import { openSqlite } from '../store/sqlite.ts';
 import type { Store } from '../store/store.ts';
 
 /** Where another thread finds the same database. */
-export type DatabasePlace = { readonly sqliteFile: string } | { readonly postgresUrl: string };
+export type DatabaseLocation = { readonly sqliteFile: string } | { readonly postgresUrl: string };
 
 export interface Storage {
   readonly store: Store;
-  readonly database: DatabasePlace;
+  readonly database: DatabaseLocation;
   /** Only an embedded installation owns its data dir alone. */
   readonly dataDir: DataDir | null;
   readonly blobFolder: string;

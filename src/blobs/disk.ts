@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, opendir, readdir, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { syncFolder } from '../disk/folder.ts';
 import { SpineError } from '../domain/error.ts';
 import type { BlobStore, StoredBytes, StoredFile } from './blobs.ts';
 
@@ -124,17 +125,6 @@ async function write(
 
 async function writeAll(file: FileHandle, chunk: Uint8Array): Promise<void> {
   for (let at = 0; at < chunk.length; ) at += (await file.write(chunk, at)).bytesWritten;
-}
-
-/** A new name survives a power cut only once its folder is on disk; Windows cannot open folders. */
-async function syncFolder(folder: string): Promise<void> {
-  if (process.platform === 'win32') return;
-  const handle = await open(folder, constants.O_RDONLY);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 /** Only a plain file is a blob: a link or a pipe put in its place is as good as nothing. */

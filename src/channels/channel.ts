@@ -1,13 +1,42 @@
-/** Where notices leave the house. */
+/** A way to people outside. Each file beside this one is such a way. */
+
 export interface Channel {
-  readonly name: string;
-  /** Resolves when the other side has taken it; throws when it should be tried again. */
-  send(notice: Notice): Promise<void>;
+  /** The text in pieces that the other side takes, in order. */
+  parts(text: string, target: string): readonly string[];
+  /** Resolves with what the other side answered when it has taken it; throws a SendError when it has not. */
+  send(message: OutgoingMessage, signal: AbortSignal): Promise<Proof>;
 }
 
-export interface Notice {
+export interface OutgoingMessage {
   /** The same for every try, so that the receiver can drop repeats. */
   readonly id: string;
   readonly kind: string;
-  readonly body: string;
+  readonly target: string;
+  /** One piece of the text. */
+  readonly text: string;
+  readonly createdAt: number;
+  readonly runId: string | null;
+  readonly scheduleId: string | null;
+}
+
+/** What shows that the other side has it: its id there, or the status of its answer. */
+export type Proof = Readonly<Record<string, string | number>>;
+
+export interface SendTrouble {
+  /** It would be refused every time. */
+  readonly final?: boolean;
+  /** How long the other side wants to be left alone. */
+  readonly retryAfterMs?: number;
+}
+
+/** Why it was not taken, in words that hold no secret: they are kept and shown. */
+export class SendError extends Error {
+  readonly final: boolean;
+  readonly retryAfterMs: number | null;
+
+  constructor(message: string, { final = false, retryAfterMs }: SendTrouble = {}) {
+    super(message);
+    this.final = final;
+    this.retryAfterMs = retryAfterMs ?? null;
+  }
 }

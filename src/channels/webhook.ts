@@ -1,44 +1,43 @@
-/** Posts notices to the operator's own address, signed when a secret is set. */
+/** Posts a text as JSON to somebody's own URL, signed when a secret is set. Inner addresses are refused. */
 
-import { createHmac } from 'node:crypto';
 import type { Channel } from './channel.ts';
-
-const TIMEOUT_MS = 10_000;
+import type { AddressGuard } from './guard.ts';
+import { post, refused } from './post.ts';
+import { sign } from './signature.ts';
 
 export interface WebhookOptions {
-  readonly url: string;
+  readonly guard: AddressGuard;
   readonly secret: string | null;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
 
-export function webhook(options: WebhookOptions): Channel {
+export function webhook({ guard, secret, now }: WebhookOptions): Channel {
   return {
-    name: 'webhook',
-    send: async ({ id, kind, body }) => {
-      const { secret, now } = options;
-      const signature = secret === null ? {} : { 'x-spine-signature': sign(secret, now(), id, body) };
-      const answer = await fetch(options.url, {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          'x-spine-notice': id,
-          'x-spine-kind': kind,
-          ...signature,
-        },
-        body,
-        // A redirect could lead anywhere; the operator named one address.
-        redirect: 'error',
-        signal: AbortSignal.timeout(TIMEOUT_MS),
+    parts: (text) => [text],
+    send: async ({ id, kind, target, text, createdAt, runId, scheduleId }, signal) => {
+      const url = guard.check(target);
+      const at = new Date(createdAt).toISOString();
+      const body = JSON.stringify({
+        id,
+        event: 'delivery',
+        kind,
+        text,
+        run_id: runId,
+        schedule_id: scheduleId,
+        at,
       });
-      await answer.body?.cancel();
-      if (!answer.ok) throw new Error(`the webhook answered ${answer.status}`);
+      const answer = await post({
+        url,
+        who: 'the webhook',
+        headers: { 'x-spine-notice': id, 'x-spine-kind': kind, ...sign(secret, now(), id, body) },
+        body,
+        signal,
+        lookup: guard.lookup,
+      });
+      // A redirect could lead anywhere, so it is an answer like any other that is not 2xx.
+      if (answer.status < 200 || answer.status > 299) throw refused('the webhook', answer);
+      return { status: answer.status };
     },
   };
-}
-
-/** The time and the id are signed with the body: what was heard once cannot be sent again later, or as something else. */
-function sign(secret: string, now: number, id: string, body: string): string {
-  const seconds = Math.floor(now / 1_000);
-  return `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${id}.${body}`).digest('hex')}`;
 }

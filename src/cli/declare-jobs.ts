@@ -2,6 +2,7 @@
 
 import { type Command, Option } from 'commander';
 import { type Act, collect, declare, JOB, JOBS, LEASE_TOKEN, milliseconds, whole } from './command.ts';
+import { JOB_FILTERS, JOB_OPTIONS, type JobOption } from './job-options.ts';
 import { STATES } from './text/states.ts';
 
 export function declareJobs(program: Command, act: Act): void {
@@ -20,38 +21,38 @@ export function declareJobs(program: Command, act: Act): void {
 }
 
 function declareAdd(jobs: Command, act: Act): void {
-  declare(jobs, 'add', 'Create a job, or many.', [
+  const add = declare(jobs, 'add', 'Create a job, or many.', [
     ['spine jobs add "Update the changelog"', 'text for the worker'],
     [`spine jobs add --target any --type digest --params '{"day":"monday"}'`, 'a job of a type'],
     ['spine jobs add "Water the plants" --run-at 2h --tag home', 'not before two hours from now'],
     [`echo '{"spec":"hello","priority":5}' | spine jobs add -`, 'the whole job as JSON'],
     ['cat jobs.jsonl | spine jobs add - --quiet', 'one job on each line; prints their ids'],
-  ])
-    .argument('[spec]', 'what to do: text or JSON; - reads whole jobs as JSON from standard input')
-    .option('-t, --target <name>', 'who may do it: a worker, a queue, or any (left-claw unless said)')
+  ]).argument('[spec]', 'what to do: text or JSON; - reads whole jobs as JSON from standard input');
+  for (const option of JOB_OPTIONS) declareField(add, option);
+  add
     .option('--type <name>', 'the type of job')
     .option('--title <text>', 'a title for lists')
     .option('--description <text>', 'more about it')
     .option('--params <json>', 'parameters, checked against the schema of the type; - for standard input')
     .option('--meta <json>', 'notes of your own')
-    .option('-p, --priority <number>', 'higher is sooner; 0 unless said', whole)
     .option('--tag <tag>', 'a tag; may be repeated', collect)
     .option('--run-at <time>', 'not before this: 10m, 2h, or an ISO 8601 time')
     .option('--after <job>', 'not before that job was done; may be repeated', collect)
-    .option('--time-limit <duration>', 'how long one attempt may take', milliseconds)
-    .option('--lease <duration>', 'how long its worker may be silent', milliseconds)
-    .option('--max-attempts <number>', 'how many times it runs at most', whole)
-    .option('--unique-key <key>', 'refused while an unfinished job of the type has this key')
-    .option('--pool <name>', 'the pool whose slots it takes')
-    .option('--concurrency-key <key>', 'jobs of a pool with the same key share its per-key slots')
     .option('--idempotency-key <key>', 'the same key and job twice make one job')
     .option('--wait', 'wait until it has ended, as jobs wait does')
     .option('--timeout <duration>', 'how long to wait at most', milliseconds)
     .action(act(async () => (await import('./commands/jobs-add.ts')).addJobs));
 }
 
+function declareField(command: Command, { flags, about, is }: JobOption): void {
+  if (is === 'whole') command.option(flags, about, whole);
+  else if (is === 'duration') command.option(flags, about, milliseconds);
+  else if (is === 'texts') command.option(flags, `${about}; may be repeated`, collect);
+  else command.option(flags, about);
+}
+
 function declareList(jobs: Command, act: Act): void {
-  declare(jobs, 'list', 'List jobs, newest first.', [
+  const list = declare(jobs, 'list', 'List jobs, newest first.', [
     ['spine jobs list', 'the 20 newest'],
     ['spine jobs list --state running --target left-claw', 'what the left claw does now'],
     ['spine jobs list --search "changelog" --limit 100', 'by words in title, description and spec'],
@@ -61,7 +62,9 @@ function declareList(jobs: Command, act: Act): void {
     .addOption(new Option('-s, --state <state>', 'only jobs in this state').choices(STATES))
     .option('-t, --target <name>', 'only jobs for this worker or queue')
     .option('--type <name>', 'only jobs of this type')
-    .option('--tag <tag>', 'only jobs with this tag')
+    .option('--tag <tag>', 'only jobs with this tag');
+  for (const option of JOB_FILTERS) declareField(list, option);
+  list
     .option('--search <words>', 'only jobs with these words')
     .option('--oldest', 'oldest first')
     .option('-n, --limit <number>', 'how many at most', whole, 20)
@@ -116,10 +119,11 @@ function declareClaim(jobs: Command, act: Act): void {
     .argument('[job]', 'this very job')
     .option('-t, --target <name>', 'of this target; may be repeated', collect)
     .option('--type <name>', 'of this type; may be repeated', collect)
+    .option('--capability <name>', 'what you can do, for jobs that require it; may be repeated', collect)
     .option('--max <number>', 'how many at most', whole)
     .option('--wait <duration>', 'how long to wait for one, at most 60s', milliseconds)
     .option('--lease <duration>', 'how long to hold it without a heartbeat', milliseconds)
-    .action(act(async () => (await import('./commands/jobs-hold.ts')).claimJobs));
+    .action(act(async () => (await import('./commands/jobs-lease.ts')).claimJobs));
 }
 
 function declareHolding(jobs: Command, act: Act): void {
@@ -129,7 +133,7 @@ function declareHolding(jobs: Command, act: Act): void {
     .argument(...JOB)
     .option('--progress <json>', 'how far it is: text or JSON')
     .option(...LEASE_TOKEN)
-    .action(act(async () => (await import('./commands/jobs-hold.ts')).beat));
+    .action(act(async () => (await import('./commands/jobs-lease.ts')).beat));
   declare(jobs, 'complete', 'End a running job as done.', [
     ['spine jobs complete 12 "Pushed as 4f2c1a"', 'with a result'],
     ['make report.json && spine jobs complete 12 - < report.json', 'with JSON from a file'],
@@ -137,7 +141,7 @@ function declareHolding(jobs: Command, act: Act): void {
     .argument(...JOB)
     .argument('[result]', 'text or JSON; - for standard input')
     .option(...LEASE_TOKEN)
-    .action(act(async () => (await import('./commands/jobs-hold.ts')).completeJob));
+    .action(act(async () => (await import('./commands/jobs-lease.ts')).completeJob));
   declare(jobs, 'fail', 'End an attempt that went wrong; the job is queued again while attempts are left.', [
     ['spine jobs fail 12 "no network"', 'to be tried again'],
     ['spine jobs fail 12 "the branch is gone" --no-requeue', 'for good'],
@@ -146,14 +150,14 @@ function declareHolding(jobs: Command, act: Act): void {
     .argument('[error]', 'text or JSON; - for standard input')
     .option('--no-requeue', 'do not try again')
     .option(...LEASE_TOKEN)
-    .action(act(async () => (await import('./commands/jobs-hold.ts')).failJob));
+    .action(act(async () => (await import('./commands/jobs-lease.ts')).failJob));
   declare(jobs, 'release', 'Give a running job back for somebody else.', [
     ['spine jobs release 12 --reason "my shift ends"', 'no attempt is used up'],
   ])
     .argument(...JOB)
     .option('--reason <text>', 'why')
     .option(...LEASE_TOKEN)
-    .action(act(async () => (await import('./commands/jobs-hold.ts')).releaseJob));
+    .action(act(async () => (await import('./commands/jobs-lease.ts')).releaseJob));
   declare(jobs, 'snooze', 'Put a job off.', [
     ['spine jobs snooze 12 --until 30m', 'for half an hour'],
     ['spine jobs snooze 12 --until 2026-12-01T09:00:00Z', 'until then'],
@@ -161,7 +165,7 @@ function declareHolding(jobs: Command, act: Act): void {
     .argument(...JOB)
     .requiredOption('--until <time>', '10m, 2h, or an ISO 8601 time')
     .option(...LEASE_TOKEN)
-    .action(act(async () => (await import('./commands/jobs-hold.ts')).snoozeJob));
+    .action(act(async () => (await import('./commands/jobs-lease.ts')).snoozeJob));
 }
 
 function declareSteering(jobs: Command, act: Act): void {

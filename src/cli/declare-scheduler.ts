@@ -43,11 +43,13 @@ function declareLooking(schedules: Command, act: Act): void {
   ])
     .argument(...SCHEDULE)
     .action(act(async () => (await import('./commands/schedules.ts')).getSchedule));
-  declare(schedules, 'preview', 'Show when a schedule fires next.', [
+  declare(schedules, 'preview', 'Show when a schedule fires next, or a rule that is none yet.', [
     ['spine schedules preview Report', 'the next five times'],
     ['spine schedules preview Report -n 20', 'more of them'],
+    ['spine schedules preview "0 9 * * 1-5" --tz Europe/Stockholm', 'before anything is made'],
   ])
-    .argument(...SCHEDULE)
+    .argument('<what>', 'a schedule (id, beginning of its id, name), or a cron expression')
+    .option('--tz <zone>', 'the time zone of a cron expression; UTC unless said')
     .option('-n, --count <number>', 'how many', whole, 5)
     .action(act(async () => (await import('./commands/schedules.ts')).previewSchedule));
   declare(schedules, 'runs', 'List the runs of a schedule, newest first.', [
@@ -84,10 +86,19 @@ function declareMaking(schedules: Command, act: Act): void {
       'as JSON',
     ],
   ]).argument('[schedule]', 'the fields as JSON; - for standard input');
-  withFields(add).action(act(async () => (await import('./commands/schedules-add.ts')).addSchedule));
+  withFields(add)
+    .option('--dry-run', 'say when it would fire, and make nothing')
+    .action(act(async () => (await import('./commands/schedules-add.ts')).addSchedule));
+  const set = declare(schedules, 'set', 'Create a schedule, or make the one of that name as this says.', [
+    ['spine schedules set --name Report --cron "0 8 * * 1-5" --message "Write it"', 'as often as you like'],
+    ['spine schedules set --file report.json', 'from a file'],
+  ]).argument('[schedule]', 'the fields as JSON; - for standard input');
+  withFields(set)
+    .option('--dry-run', 'say when it would fire, and change nothing')
+    .action(act(async () => (await import('./commands/schedules-add.ts')).setSchedule));
   const update = declare(schedules, 'update', 'Change a schedule; what is not named stays.', [
     ['spine schedules update Report --cron "0 8 * * 1-5"', 'an hour earlier'],
-    ['spine schedules update Report --set delivery_to=@ops --set payload_model=null', 'any field'],
+    ['spine schedules update Report --set stale_threshold_s=600 --set payload_model=null', 'any field'],
   ])
     .argument(...SCHEDULE)
     .argument('[fields]', 'as JSON; - for standard input');
@@ -95,7 +106,7 @@ function declareMaking(schedules: Command, act: Act): void {
 }
 
 /** The fields that people set most; --set and JSON take all of them. */
-function withFields(command: Command): Command {
+export function withFields(command: Command): Command {
   const choice = (flags: string, about: string, choices: readonly string[]): Option =>
     new Option(flags, about).choices(choices);
   return command
@@ -137,6 +148,9 @@ function withFields(command: Command): Command {
       ]),
     )
     .addOption(choice('--catch-up <policy>', 'what becomes of missed ticks', ['skip', 'once', 'all']))
+    .option('--until <time>', 'the last moment at which it may be due, as ISO 8601')
+    .option('--max-runs <number>', 'how often it runs by itself before it is switched off', whole)
+    .option('--jitter <duration>', 'up to how much later its ticks come', milliseconds)
     .option('--once', 'delete it after its first run that was ok')
     .option('--approval', 'somebody must approve its runs')
     .option('--approval-timeout <duration>', 'how long an approval is waited for', milliseconds)

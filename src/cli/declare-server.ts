@@ -54,11 +54,6 @@ export function declareCare(program: Command, act: Act): void {
   )
     .option('-y, --yes', 'do not ask')
     .action(act(async () => (await import('./commands/local.ts')).rebuild));
-  declare(program, 'backup', 'Write a consistent copy of the SQLite database, also while the server runs.', [
-    ['spine backup /backups/spine.db', 'a copy of ./data/spine.db'],
-  ])
-    .argument('<file>', 'where to write the copy; must not exist')
-    .action(act(async () => (await import('./commands/local.ts')).backup));
   declare(program, 'bench', 'Measure a running server: jobs created, claimed and completed in a second.', [
     ['spine bench', '2,000 jobs, 8 workers'],
     ['spine bench --jobs 20000 --workers 32 --json', 'more, for a program'],

@@ -17,7 +17,7 @@ export const EXIT = {
 } as const;
 
 /** As the help prints them. */
-export const EXIT_WORDS: readonly (readonly [number, string])[] = [
+export const EXIT_MEANINGS: readonly (readonly [number, string])[] = [
   [EXIT.ok, 'success'],
   [EXIT.failure, 'failure'],
   [EXIT.usage, 'wrong usage'],
@@ -35,13 +35,22 @@ export class CliError extends Error {
   readonly exitCode: number;
   readonly code: string;
   readonly hint: string | null;
+  /** For programs. */
+  readonly details: Readonly<Record<string, unknown>>;
 
-  constructor(exitCode: number, code: string, message: string, hint: string | null = null) {
+  constructor(
+    exitCode: number,
+    code: string,
+    message: string,
+    hint: string | null = null,
+    details: Readonly<Record<string, unknown>> = {},
+  ) {
     super(message);
     this.name = 'CliError';
     this.exitCode = exitCode;
     this.code = code;
     this.hint = hint;
+    this.details = details;
   }
 }
 
@@ -59,8 +68,8 @@ export interface Failure {
 
 export function failureOf(error: unknown): Failure {
   if (error instanceof CliError) {
-    const { exitCode, code, message, hint } = error;
-    return { exitCode, code, message, hint, details: {} };
+    const { exitCode, code, message, hint, details } = error;
+    return { exitCode, code, message, hint, details };
   }
   if (error instanceof SpineApiError) {
     const { code, message, details } = error;

@@ -66,12 +66,116 @@ export interface Host {
   settings(flags: GlobalFlags): readonly SettingRow[];
   serve(flags: ServeFlags): Promise<void>;
   rebuild(flags: GlobalFlags, say: Say): Promise<void>;
-  backup(file: string, flags: GlobalFlags, say: Say): Promise<void>;
+  backup(request: BackupRequest, flags: GlobalFlags): Promise<BackupAnswer>;
   /** Reads all that is stored and compares it. */
   deepCheck(flags: GlobalFlags): Promise<readonly Finding[]>;
+  /** What a service must know of where it runs. */
+  machine(): Machine;
+  /** Runs a tool and answers its exit code; null when it is not there. */
+  runTool(tool: string, args: readonly string[]): number | null;
   /** Calls the task on Ctrl-C instead of ending; the returned function undoes that. */
   onInterrupt(task: () => void): () => void;
   exit(code: number): void;
+}
+
+export interface Machine {
+  readonly platform: string;
+  readonly home: string;
+  readonly node: string;
+  /** The file that starts this command. */
+  readonly entry: string;
+  readonly isRoot: boolean;
+}
+
+export type BackupRequest = {
+  /** A folder or s3://bucket/prefix; what the settings say when null. */
+  readonly to: string | null;
+} & (
+  | { readonly verb: 'snapshot' | 'rollup' | 'list' | 'status' }
+  | { readonly verb: 'restore'; readonly force: boolean; readonly name: string | null }
+);
+
+export type BackupAnswer =
+  | {
+      readonly verb: 'snapshot' | 'rollup';
+      readonly made: readonly MadeBackup[];
+      readonly onPostgres: boolean;
+    }
+  | {
+      readonly verb: 'restore';
+      readonly restored: RestoredBackup;
+      readonly dataDir: string;
+      readonly onPostgres: boolean;
+    }
+  | { readonly verb: 'list'; readonly entries: readonly BackupEntry[] }
+  | { readonly verb: 'status'; readonly status: BackupStatus }
+  | { readonly problem: { readonly kind: BackupProblemKind; readonly message: string } };
+
+export type BackupProblemKind =
+  | 'usage'
+  | 'settings'
+  | 'refused'
+  | 'not_found'
+  | 'conflict'
+  | 'busy'
+  | 'unavailable'
+  | 'timeout'
+  | 'failure';
+
+/** What a backup says of itself. */
+export interface BackupManifest {
+  readonly kind: string;
+  readonly name: string;
+  readonly identity: string;
+  readonly version: string;
+  readonly at: number;
+  readonly jobs: number;
+  readonly database: { readonly size: number; readonly sha256: string } | null;
+  readonly journal: readonly { readonly size: number }[];
+  readonly artifacts: { readonly count: number; readonly bytes: number };
+  readonly lost: { readonly count: number; readonly ids: readonly string[] };
+}
+
+export interface MadeBackup {
+  readonly place: string;
+  readonly manifest: BackupManifest;
+  readonly uploadedBytes: number;
+  readonly removed: number;
+}
+
+export interface RestoredBackup {
+  readonly place: string;
+  readonly manifest: BackupManifest;
+  readonly skipped: readonly string[];
+  readonly asides: readonly string[];
+  readonly artifacts: number;
+  readonly lost: readonly string[];
+  readonly journal: boolean;
+}
+
+export interface BackupEntry {
+  readonly kind: string;
+  readonly name: string;
+  readonly place: string;
+  readonly at: number;
+  readonly bytes: number;
+}
+
+export interface BackupStatus {
+  readonly enabled: boolean;
+  readonly everyMs: number;
+  readonly lastTryAt: number | null;
+  readonly lastSnapshotAt: number | null;
+  readonly lastRollupAt: number | null;
+  readonly lastError: string | null;
+  readonly places: readonly {
+    readonly place: string;
+    readonly snapshots: number;
+    readonly rollups: number;
+    readonly bytes: number;
+    readonly newest: BackupManifest | null;
+    readonly error: string | null;
+  }[];
 }
 
 /** What a check found, and what to do about it. */

@@ -15,6 +15,8 @@ export class Out {
   readonly json: boolean;
   readonly quiet: boolean;
   readonly colours: boolean;
+  /** What programs are shown of a value; another command may have words of its own. */
+  shape: (value: unknown) => unknown = (value) => value;
   readonly #stdout: Output;
   readonly #stderr: Output;
 
@@ -32,7 +34,7 @@ export class Out {
   }
 
   result({ value, lines, ids }: Result): void {
-    if (this.json) this.#stdout.write(`${jsonText(value, 2)}\n`);
+    if (this.json) this.#stdout.write(`${jsonText(this.shape(value), 2)}\n`);
     else if (!this.quiet) this.lines(lines());
     else if (ids) this.lines(ids());
   }
@@ -48,7 +50,7 @@ export class Out {
   }
 
   /** What a person may want to know besides. */
-  note(line: Line): void {
+  info(line: Line): void {
     if (!this.quiet) this.warn(line);
   }
 

@@ -3,10 +3,13 @@
 import { Command, Option } from 'commander';
 import { type Act, withExamples } from './command.ts';
 import { declareAdmin } from './declare-admin.ts';
+import { declareBackup } from './declare-backup.ts';
+import { declareDelivery } from './declare-delivery.ts';
+import { declareKeeping } from './declare-keeping.ts';
 import { declareJobs } from './declare-jobs.ts';
 import { declareScheduler } from './declare-scheduler.ts';
 import { declareCare, declareRunning, declareWatching } from './declare-server.ts';
-import { EXIT_WORDS } from './failure.ts';
+import { EXIT_MEANINGS } from './failure.ts';
 
 export function buildProgram(act: Act, version: string): Command {
   const program = new Command('spine')
@@ -18,9 +21,12 @@ export function buildProgram(act: Act, version: string): Command {
   declareRunning(program, act);
   declareJobs(program, act);
   declareScheduler(program, act);
+  declareDelivery(program, act);
+  declareKeeping(program, act);
   declareAdmin(program, act);
   declareWatching(program, act);
   declareCare(program, act);
+  declareBackup(program, act);
   return withExamples(program, [
     ['spine serve', 'start the server on 127.0.0.1:36725'],
     ['spine jobs add "Update the changelog"', 'give work'],
@@ -29,10 +35,10 @@ export function buildProgram(act: Act, version: string): Command {
   ]).addHelpText('after', `\n${EXIT_CODES}`);
 }
 
-const EXIT_CODES = `Exit codes:\n${EXIT_WORDS.map(([code, words]) => `  ${String(code).padStart(3)}  ${words}`).join('\n')}`;
+export const EXIT_CODES = `Exit codes:\n${EXIT_MEANINGS.map(([code, words]) => `  ${String(code).padStart(3)}  ${words}`).join('\n')}`;
 
 /** Known before and after the command's name. */
-function addGlobalOptions(program: Command): void {
+export function addGlobalOptions(program: Command): void {
   program
     .option('--url <url>', 'the server (SPINE_URL; else the one that runs on the data dir)')
     .option('--token <token>', 'the token (SPINE_TOKEN; else the one in the data dir)')

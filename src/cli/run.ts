@@ -8,8 +8,14 @@ import { Out } from './out.ts';
 import { buildProgram } from './program.ts';
 import { Session } from './session.ts';
 
-export async function run(host: Host, args: readonly string[]): Promise<number> {
-  const program = buildProgram(actOn(host), host.version);
+/** `build` makes the commands: those of `spine` unless said. */
+export async function run(host: Host, args: readonly string[], build = buildProgram): Promise<number> {
+  let name = 'spine';
+  const program = build(
+    actOn(host, () => name),
+    host.version,
+  );
+  name = program.name();
   const complaint: string[] = [];
   const json = asksForJson(args);
   listenTo(program, host, complaint);
@@ -18,9 +24,14 @@ export async function run(host: Host, args: readonly string[]): Promise<number> 
     return EXIT.ok;
   } catch (error) {
     if (error instanceof CommanderError)
-      return usageProblem(host, error, { complaint: complaint.join(''), json, help: helpFor(program, args) });
+      return usageProblem(host, error, {
+        complaint: complaint.join(''),
+        json,
+        help: helpFor(program, args),
+        name,
+      });
     if (error instanceof Reported) return error.exitCode;
-    return report(new Out(host, { json }), failureOf(error));
+    return report(new Out(host, { json }), failureOf(error), name);
   }
 }
 
@@ -34,7 +45,7 @@ class Reported extends Error {
   }
 }
 
-function actOn(host: Host): Act {
+function actOn(host: Host, name: () => string): Act {
   return (load) =>
     async (...params) => {
       // Commander passes the arguments, the options and last the command itself.
@@ -46,19 +57,19 @@ function actOn(host: Host): Act {
         // The options are the ones that were declared beside this very handler.
         await handle(session, { args: command.args, options: options as never });
       } catch (error) {
-        throw new Reported(report(session.out, session.explain(error)));
+        throw new Reported(report(session.out, session.explain(error), name()));
       } finally {
         await session.close();
       }
     };
 }
 
-function report(out: Out, failure: Failure): number {
+function report(out: Out, failure: Failure, name: string): number {
   const { exitCode, code, message, hint, details } = failure;
   // Who pressed Ctrl-C knows.
   if (code === 'silent' || (exitCode === EXIT.interrupted && !out.json)) return exitCode;
   if (out.json) out.record({ ok: false, error: code, message, hint, exitCode, ...details }, () => []);
-  else for (const line of humanLines(failure)) out.warn(`spine: ${line}`);
+  else for (const line of humanLines(failure)) out.warn(`${name}: ${line}`);
   return exitCode;
 }
 
@@ -98,15 +109,17 @@ interface Misuse {
   readonly json: boolean;
   /** Where to read how it is used. */
   readonly help: string;
+  /** Of the command. */
+  readonly name: string;
 }
 
-function usageProblem(host: Host, error: CommanderError, { complaint, json, help }: Misuse): number {
+function usageProblem(host: Host, error: CommanderError, { complaint, json, help, name }: Misuse): number {
   if (error.exitCode === 0) return EXIT.ok;
   const out = new Out(host, { json });
   if (error.code === 'commander.help') {
     // A command that needs another word: its help says which.
     if (!json) host.stderr.write(complaint);
-    else report(out, problem('A command is missing.', help));
+    else report(out, problem('A command is missing.', help), name);
     return EXIT.usage;
   }
   const words = complaint
@@ -114,13 +127,13 @@ function usageProblem(host: Host, error: CommanderError, { complaint, json, help
     .trim()
     .split('\n')
     .join(' ');
-  return report(out, problem(`${words.charAt(0).toUpperCase()}${words.slice(1)}`, help));
+  return report(out, problem(`${words.charAt(0).toUpperCase()}${words.slice(1)}`, help), name);
 }
 
 /** The command as far as it was understood. */
 function helpFor(program: Command, args: readonly string[]): string {
   let command = program;
-  const names = ['spine'];
+  const names = [program.name()];
   for (const word of args) {
     const child = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
     if (child === undefined) continue;

@@ -5,7 +5,7 @@ import type { Caller } from '../client/caller.ts';
 import { SpineApiError, SpineConnectionError } from '../client/errors.ts';
 import { CliError, EXIT, type Failure, failureOf } from './failure.ts';
 import type { GlobalFlags, Host, TokenRole } from './host.ts';
-import { findToken, findUrl, type Found } from './locate.ts';
+import { findToken, findUrl, type Found } from './find-server.ts';
 import { Out } from './out.ts';
 
 /** Enough for a server that is busy for a moment; one that is down is reported at once. */

@@ -3,6 +3,7 @@
 import { Pauses, Pools, Types } from './admin.ts';
 import { Blobs } from './blobs.ts';
 import { Caller, type CallOptions } from './caller.ts';
+import { Aliases, Deliveries, Subscriptions } from './deliveries.ts';
 import { SpineApiError } from './errors.ts';
 import { type EventsOptions, feed } from './events.ts';
 import { Jobs } from './jobs.ts';
@@ -37,6 +38,9 @@ export class SpineClient {
   readonly schedules: Schedules;
   readonly runs: Runs;
   readonly approvals: Approvals;
+  readonly aliases: Aliases;
+  readonly subscriptions: Subscriptions;
+  readonly deliveries: Deliveries;
   readonly platform: Platform;
   readonly #caller: Caller;
 
@@ -52,6 +56,9 @@ export class SpineClient {
     this.schedules = new Schedules(this.#caller);
     this.runs = new Runs(this.#caller);
     this.approvals = new Approvals(this.#caller);
+    this.aliases = new Aliases(this.#caller);
+    this.subscriptions = new Subscriptions(this.#caller);
+    this.deliveries = new Deliveries(this.#caller);
   }
 
   /** How many jobs are in which state. */

@@ -13,20 +13,19 @@ export interface EventsOptions {
   readonly lastEventId?: string;
   /** Which events: of these types or targets (with commas between them), of this job. */
   readonly filter?: { readonly type?: string; readonly target?: string; readonly jobId?: string };
-  /** A feed this quiet is taken to be cut off: the server sends a sign of life more often. */
-  readonly silenceMs?: number;
 }
 
+/** A feed this quiet is taken to be cut off: the server sends a sign of life more often. */
 const SILENCE_MS = 45_000;
 
 /** Ends only with its signal or when the server refuses. An event may come twice after a broken connection, never not at all. */
 export async function* feed(caller: Caller, options: EventsOptions): AsyncGenerator<FeedEvent, void> {
-  const { signal, silenceMs = SILENCE_MS } = options;
+  const { signal } = options;
   let lastEventId = options.lastEventId ?? '';
   for (let failures = 0; ; failures++) {
     let problem: unknown;
     try {
-      for await (const { id, type, data } of await open(caller, options, lastEventId, silenceMs)) {
+      for await (const { id, type, data } of await open(caller, options, lastEventId)) {
         if (id !== '') lastEventId = id;
         failures = 0;
         yield { id, type, data: JSON.parse(data) as FeedEvent['data'] };
@@ -43,7 +42,6 @@ async function open(
   caller: Caller,
   { signal, filter }: EventsOptions,
   lastEventId: string,
-  silenceMs: number,
 ): Promise<AsyncGenerator<ServerSentEvent>> {
   const connection = new AbortController();
   const response = await caller.stream({
@@ -57,21 +55,20 @@ async function open(
       retries: 0,
     },
   });
-  return serverSentEvents(withoutSilence(caller.platform, response.body, silenceMs, connection));
+  return serverSentEvents(withoutSilence(caller.platform, response.body, connection));
 }
 
 /** A connection that died without a word would be waited for until the end of time. */
 async function* withoutSilence(
   platform: Platform,
   body: AsyncIterable<Uint8Array>,
-  silenceMs: number,
   connection: AbortController,
 ): AsyncGenerator<Uint8Array> {
-  const silence = new SpineConnectionError(`GET /events: nothing came for ${silenceMs} ms`, {
+  const silence = new SpineConnectionError(`GET /events: nothing came for ${SILENCE_MS} ms`, {
     code: 'TIMEOUT',
     mayHaveArrived: true,
   });
-  const listen = (): (() => void) => platform.after(silenceMs, () => connection.abort(silence));
+  const listen = (): (() => void) => platform.after(SILENCE_MS, () => connection.abort(silence));
   let cancel = listen();
   try {
     for await (const chunk of body) {

@@ -1,5 +1,6 @@
 /** What the server takes and answers about schedules. Times in answers are ISO 8601 in UTC. */
 
+import type { Delivery } from './delivery-types.ts';
 import type { Time } from './types.ts';
 
 export type RunStatus =
@@ -31,6 +32,12 @@ export interface NewSchedule {
   /** Like schedule_at, counted from now: milliseconds, or text such as "15m". */
   readonly in?: number | string | null;
   readonly schedule_every_ms?: number | string | null;
+  /** The last moment at which it may be due. */
+  readonly ends_at?: Time | null;
+  /** How often it runs by itself before it is switched off. */
+  readonly max_runs?: number | null;
+  /** Its ticks come later by up to so much, always by the same. */
+  readonly jitter_s?: number | null;
   readonly catch_up?: 'skip' | 'once' | 'all' | null;
   readonly catch_up_max?: number | null;
   readonly catch_up_window_s?: number | null;
@@ -72,15 +79,18 @@ export interface NewSchedule {
   readonly delivery_mode?: 'announce' | 'announce-always' | 'none' | null;
   readonly delivery_channel?: string | null;
   readonly delivery_to?: string | null;
+  /** Who keeps it: set by `spine apply` and `spine import`. */
+  readonly managed_by?: string | null;
 }
 
 /** A schedule with every default filled in. */
-export interface Schedule extends Required<Omit<NewSchedule, 'in' | 'schedule_at'>> {
+export interface Schedule extends Required<Omit<NewSchedule, 'in' | 'schedule_at' | 'ends_at'>> {
   readonly id: string;
   readonly enabled: boolean;
   readonly schedule_kind: ScheduleKind;
   readonly schedule_tz: string;
   readonly schedule_at: string | null;
+  readonly ends_at: string | null;
   readonly session_target: SessionTarget;
   readonly agent_id: string;
   /** When it fires, as a sentence. */
@@ -89,6 +99,8 @@ export interface Schedule extends Required<Omit<NewSchedule, 'in' | 'schedule_at
   readonly last_run_at: string | null;
   readonly last_status: RunStatus | null;
   readonly consecutive_errors: number;
+  /** Runs by the clock or after a parent. */
+  readonly run_count: number;
   /** Runs that wait for the one before. */
   readonly queued_count: number;
   readonly created_at: string;
@@ -96,6 +108,38 @@ export interface Schedule extends Required<Omit<NewSchedule, 'in' | 'schedule_at
   readonly updated_at: string;
   /** The message that asked for it. */
   readonly spawned_by: string | null;
+}
+
+/** The schedule of that name as it is now, and what became of it. */
+export interface PutSchedule extends Schedule {
+  readonly action: 'create' | 'change' | 'unchanged';
+}
+
+/** What a set of files says. A schedule's `parent` may name another one by its name. */
+export interface ScheduleSet {
+  /** Of the set: what it makes is marked `apply:<name>`. */
+  readonly name: string;
+  readonly schedules: readonly Readonly<Record<string, unknown>>[];
+  readonly types?: readonly Readonly<Record<string, unknown>>[];
+  readonly pools?: readonly Readonly<Record<string, unknown>>[];
+  /** Delete what the set made before and does not hold any more. */
+  readonly prune?: boolean;
+  readonly dry_run?: boolean;
+}
+
+export interface AppliedSet {
+  readonly dry_run: boolean;
+  readonly managed_by: string;
+  readonly results: readonly Applied[];
+}
+
+export interface Applied {
+  readonly kind: 'schedule' | 'type' | 'pool';
+  readonly name: string;
+  readonly id: string | null;
+  /** `extra`: the set made it, does not hold it any more, and was not asked to prune. */
+  readonly action: 'create' | 'change' | 'unchanged' | 'prune' | 'extra';
+  readonly changes: readonly { readonly field: string; readonly from: unknown; readonly to: unknown }[];
 }
 
 export interface ScheduleFilter {
@@ -182,6 +226,8 @@ export interface Run {
   readonly due_at: string | null;
   readonly reason: string | null;
   readonly created_at: string;
+  /** Only of one run, not in lists. */
+  readonly deliveries?: readonly Delivery[];
 }
 
 export interface RunPage {

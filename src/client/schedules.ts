@@ -2,12 +2,14 @@
 
 import type { Call, Caller, CallOptions } from './caller.ts';
 import type {
+  AppliedSet,
   Approval,
   ApprovalFilter,
   CancelledSchedule,
   DeletedSchedule,
   MissedTicks,
   NewSchedule,
+  PutSchedule,
   Run,
   RunFilter,
   RunPage,
@@ -16,6 +18,7 @@ import type {
   ScheduleNode,
   SchedulePage,
   SchedulePreview,
+  ScheduleSet,
   StartedRun,
   Verdict,
 } from './schedule-types.ts';
@@ -30,6 +33,16 @@ export class Schedules {
   /** Not repeated after trouble: a schedule that was made twice would fire twice. */
   create(schedule: NewSchedule, options?: CallOptions): Promise<Schedule> {
     return this.#caller.json(send('POST', '/schedules', schedule, { repeatable: false, options }));
+  }
+
+  /** Creates it, or makes the one of that name as this says; what it does not say has its default. */
+  put(schedule: NewSchedule, options?: CallOptions): Promise<PutSchedule> {
+    return this.#caller.json(send('PUT', '/schedules', schedule, { repeatable: true, options }));
+  }
+
+  /** A whole set, parents first: all of it or, when one is wrong, nothing. */
+  apply(set: ScheduleSet, options?: CallOptions): Promise<AppliedSet> {
+    return this.#caller.json(send('POST', '/schedules/apply', set, { repeatable: true, options }));
   }
 
   /** All that fit, page after page. */
@@ -94,6 +107,12 @@ export class Schedules {
   /** When it fires next, and its rule in words. */
   preview(id: string, n?: number, options?: CallOptions): Promise<SchedulePreview> {
     return this.#caller.json(read(`${pathOf(id)}/preview`, options, { n }));
+  }
+
+  /** When a schedule would fire that does not exist; its trigger is enough. */
+  previewNew(schedule: Partial<NewSchedule>, n?: number, options?: CallOptions): Promise<SchedulePreview> {
+    const call = send('POST', '/schedules/preview', schedule, { repeatable: true, options });
+    return this.#caller.json({ ...call, query: { n } });
   }
 
   /** Ticks that did not fire, newest first. */
@@ -195,7 +214,7 @@ function read(path: string, options: CallOptions | undefined, query: Call['query
 }
 
 function send(
-  method: 'POST' | 'PATCH',
+  method: 'POST' | 'PUT' | 'PATCH',
   path: string,
   json: object,
   how: Pick<Call, 'repeatable' | 'options'>,

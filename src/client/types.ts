@@ -1,129 +1,11 @@
 /** What the server takes and answers. Times in answers are ISO 8601 in UTC. */
 
 import type { FailureCause } from './errors.ts';
+import type { FieldFilter, Job, NewJob, State, Status, Time } from './job-types.ts';
 
-/** The words of v0, the same for ever. */
-export type Status = 'queued' | 'running' | 'done' | 'failed' | 'dead';
+export type * from './job-types.ts';
 
-/** The native states, which say more. */
-export type State =
-  | 'scheduled'
-  | 'blocked'
-  | 'awaiting_approval'
-  | 'queued'
-  | 'running'
-  | 'done'
-  | 'failed'
-  | 'dead'
-  | 'cancelled'
-  | 'skipped';
-
-/** ISO 8601 with its zone, epoch milliseconds, or a Date. */
-export type Time = string | number | Date;
-
-export interface RetryRule {
-  /** `requeue` runs the same job again; `lineage` makes a new job for every retry. */
-  readonly mode?: 'requeue' | 'lineage';
-  readonly max?: number;
-  readonly backoffMs?: number;
-}
-
-export interface Dependency {
-  readonly job: string;
-  readonly on?: 'success' | 'failure' | 'complete';
-}
-
-export interface NewJob {
-  /** Who may do it: a worker, a queue, or `any`. Without one it is `left-claw`. */
-  readonly target?: string;
-  readonly type?: string;
-  /** Higher is sooner; 0 unless said. */
-  readonly priority?: number;
-  readonly title?: string;
-  readonly description?: string;
-  readonly spec?: unknown;
-  readonly meta?: unknown;
-  readonly params?: unknown;
-  readonly budget?: unknown;
-  readonly tags?: readonly string[];
-  readonly runAt?: Time;
-  /** How long one attempt may take. */
-  readonly timeoutMs?: number;
-  /** How long a worker may be silent. */
-  readonly leaseMs?: number;
-  readonly maxAttempts?: number;
-  readonly retry?: RetryRule;
-  /** Only one unfinished job of a type may have it. */
-  readonly uniqueKey?: string;
-  readonly after?: readonly (string | Dependency)[];
-  readonly pool?: string;
-  readonly concurrencyKey?: string;
-  /** Somebody has to agree before it runs; within an hour unless said, else it is rejected. */
-  readonly approval?: { readonly timeoutS?: number; readonly auto?: 'approve' | 'reject' };
-  /** The running job that asks for this one; workers need it, head does not. */
-  readonly parentId?: string;
-}
-
-export interface Comment {
-  readonly t: string;
-  readonly by: string;
-  readonly text: string;
-}
-
-export interface Job {
-  readonly id: string;
-  /** The short number that people say and type. */
-  readonly no: number;
-  readonly target: string;
-  readonly status: Status;
-  readonly state: State;
-  readonly createdAt: string;
-  readonly updatedAt: string;
-  readonly createdBy: string;
-  readonly claimedBy: string | null;
-  readonly leaseUntil: string | null;
-  readonly attempts: number;
-  readonly maxAttempts: number;
-  readonly comments: readonly Comment[];
-  readonly priority: number;
-  readonly leaseMs: number;
-  readonly tags: readonly string[];
-  readonly spec: unknown;
-  readonly meta: unknown;
-  readonly result: unknown;
-  readonly error: unknown;
-  readonly type?: string;
-  readonly title?: string;
-  readonly description?: string;
-  readonly params?: unknown;
-  readonly budget?: unknown;
-  readonly progress?: unknown;
-  readonly runAt?: string;
-  readonly finishedAt?: string;
-  readonly timeoutMs?: number;
-  readonly retry?: {
-    readonly mode: 'requeue' | 'lineage';
-    readonly max: number;
-    readonly backoffMs: number;
-    readonly count: number;
-  };
-  readonly retryOf?: string;
-  readonly retryAt?: string;
-  readonly uniqueKey?: string;
-  readonly pool?: string;
-  readonly concurrencyKey?: string;
-  readonly blockedOn?: string;
-  readonly waitingFor?: number;
-  readonly parentId?: string;
-  readonly scheduleId?: string;
-  /** Whether somebody has to agree before it runs, or has. */
-  readonly approval?: 'needed' | 'given';
-  /** What kind of failure it was, when it is known. */
-  readonly cause?: 'timeout' | 'stale' | 'crashed';
-  readonly cancelRequested?: boolean;
-  readonly reason?: string;
-  readonly releaseReason?: string;
-}
+export type RetryRule = NonNullable<NewJob['retry']>;
 
 /** A job as its holder sees it. */
 export interface ClaimedJob extends Job {
@@ -157,6 +39,8 @@ export interface ClaimOptions {
   readonly leaseMs?: number;
   /** Repeating a claim under the same id, while its lease lasts, answers the same jobs. Made anew when not given. */
   readonly claimId?: string;
+  /** What the claimer can do: it gets no job that requires more. */
+  readonly capabilities?: readonly string[];
 }
 
 /** Claims taken together with the end of another job. */
@@ -207,7 +91,7 @@ export type BatchOutcome<J = EndedJob> =
       readonly hint: string;
     };
 
-export interface JobFilter {
+export interface JobFilter extends FieldFilter {
   readonly status?: Status;
   readonly state?: State;
   readonly target?: string;

@@ -22,6 +22,8 @@ export interface WorkerOptions {
   readonly targets?: readonly string[];
   /** Only jobs of these types. */
   readonly types?: readonly string[];
+  /** What it can do: it gets no job that requires more. */
+  readonly capabilities?: readonly string[];
   /** Jobs at the same time; 1 unless said. */
   readonly concurrency?: number;
   /** What it returns is the job's result; what it throws is the job's failure. */
@@ -200,10 +202,11 @@ export class Worker {
   }
 
   #wanted(): NextClaim {
-    const { targets, types, leaseMs } = this.#options;
+    const { targets, types, capabilities, leaseMs } = this.#options;
     return {
       ...(targets && { targets }),
       ...(types && { types }),
+      ...(capabilities && { capabilities }),
       ...(leaseMs !== undefined && { leaseMs }),
     };
   }

@@ -1,5 +1,5 @@
 import type { Setting } from './settings.ts';
-import { suggest } from './suggest.ts';
+import { suggest } from '../domain/suggest.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
@@ -36,8 +36,6 @@ export function findUnknownNames(env: Env, settings: readonly Setting[]): string
   return Object.keys(env)
     .filter((name) => /^(SPINE|SCHEDULER)_/.test(name) && !known.includes(name) && !OF_A_RUN.test(name))
     .map((name) => {
-      if (name.startsWith('SCHEDULER_BACKUP'))
-        return `${name} has no effect yet: this version makes no backups by itself. Leave it out, and let cron run \`spine backup\``;
       const meant = suggest(name, known);
       return `${name} is not a setting${meant ? `; did you mean ${meant}?` : ''}`;
     });

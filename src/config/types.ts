@@ -1,8 +1,8 @@
 import { isIPv4, isIPv6 } from 'node:net';
 
-/** How one kind of setting is read from text. `words` says in the docs what may be written. */
+/** How one kind of setting is read from text. `allowed` says in the docs what may be written. */
 export interface Type<T> {
-  readonly words: string;
+  readonly allowed: string;
   parse(text: string): Parsed<T>;
 }
 
@@ -18,7 +18,7 @@ export function whole(min: number, max: number, unit = ''): Type<number> {
   const ofUnit = unit && ` of ${unit}`;
   const range = `${min} to ${max}${unit && ` ${unit}`}`;
   return {
-    words: `whole number, ${range}`,
+    allowed: `whole number, ${range}`,
     parse(text) {
       if (!/^\d+$/.test(text)) return bad(`is not a whole number${ofUnit}`);
       const value = Number(text);
@@ -27,9 +27,12 @@ export function whole(min: number, max: number, unit = ''): Type<number> {
   };
 }
 
+/** Only whether it is set counts. */
+export const anything: Type<string> = { allowed: 'any text', parse: good };
+
 /** A service named "spine" makes Kubernetes set SPINE_PORT=tcp://… in every container beside it. */
 export const port: Type<number> = {
-  words: whole(0, 65535).words,
+  allowed: whole(0, 65535).allowed,
   parse(text) {
     if (text.startsWith('tcp:'))
       return bad('comes from a Kubernetes service link: set enableServiceLinks: false');
@@ -39,7 +42,7 @@ export const port: Type<number> = {
 
 export function choice<const T extends string>(...options: readonly T[]): Type<T> {
   return {
-    words: options.join(', '),
+    allowed: options.join(', '),
     parse(text) {
       const value = options.find((option) => option === text);
       return value ? good(value) : bad(`is not one of ${options.join(', ')}`);
@@ -47,8 +50,27 @@ export function choice<const T extends string>(...options: readonly T[]): Type<T
   };
 }
 
+const FLAGS: Readonly<Record<string, boolean>> = {
+  true: true,
+  on: true,
+  yes: true,
+  1: true,
+  false: false,
+  off: false,
+  no: false,
+  0: false,
+};
+
+export const flag: Type<boolean> = {
+  allowed: 'true, false',
+  parse(text) {
+    const value = FLAGS[text.toLowerCase()];
+    return value === undefined ? bad('is not true or false') : good(value);
+  },
+};
+
 export const host: Type<string> = {
-  words: 'host name or IP address',
+  allowed: 'host name or IP address',
   parse(text) {
     if (isIPv6(text)) return good(text);
     // Digits and dots that are no address would be looked up as a name, and never found.
@@ -61,7 +83,7 @@ const isHostName = (text: string): boolean =>
   text.length <= 253 && /^[a-z\d_]([a-z\d_-]*[a-z\d_])?(\.[a-z\d_]([a-z\d_-]*[a-z\d_])?)*$/i.test(text);
 
 export const path: Type<string> = {
-  words: 'path',
+  allowed: 'path',
   parse(text) {
     if (text === '') return bad('is empty');
     if (text.startsWith('~')) return bad('starts with ~, which only a shell expands: write the whole path');
@@ -70,7 +92,7 @@ export const path: Type<string> = {
 };
 
 export const httpUrl: Type<string> = {
-  words: 'http:// or https:// URL',
+  allowed: 'http:// or https:// URL',
   parse(text) {
     const url = URL.canParse(text) ? new URL(text) : undefined;
     if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
@@ -81,7 +103,7 @@ export const httpUrl: Type<string> = {
 };
 
 export const postgresUrl: Type<string> = {
-  words: 'postgres:// or postgresql:// URL',
+  allowed: 'postgres:// or postgresql:// URL',
   parse(text) {
     if (text.trim() === '') return bad('is set but empty: unset it to use SQLite');
     // The URL parser drops spaces and line ends silently; in a password they would matter.
@@ -92,13 +114,45 @@ export const postgresUrl: Type<string> = {
 };
 
 export const secretText: Type<string> = {
-  words: 'text',
+  allowed: 'text',
   parse: (text) => (text.trim() === '' ? bad('is set but empty') : good(text)),
+};
+
+/** A name that other programs may have set for themselves: empty is as good as not there. */
+export const sharedSecret: Type<string | null> = {
+  allowed: 'text',
+  parse: (text) => good(text.trim() === '' ? null : text.trim()),
+};
+
+/** What ends up in addresses and file names as it is. */
+export const name: Type<string> = {
+  allowed: 'name',
+  parse: (text) =>
+    /^[\w-][\w.-]{0,99}$/.test(text) ? good(text) : bad('is not a name: use letters, digits, . - and _'),
+};
+
+export const bucketName: Type<string> = {
+  allowed: 'name of a bucket',
+  parse: (text) =>
+    /^[a-z\d][a-z\d.-]{1,61}[a-z\d]$/i.test(text) && !text.includes('..')
+      ? good(text)
+      : bad('is not the name of a bucket: 3 to 63 letters, digits, dots and hyphens'),
+};
+
+export const keyPrefix: Type<string> = {
+  allowed: 'names with / between them',
+  parse(text) {
+    const parts = text.replace(/^\/+|\/+$/g, '').split('/');
+    const isPlain = parts.every((part) => /^[\w.-]+$/.test(part) && !/^\.+$/.test(part));
+    return isPlain && text.length <= 200
+      ? good(parts.join('/'))
+      : bad('is not a prefix: use letters, digits, . - and _, with / between');
+  },
 };
 
 export function list<T>(item: Type<T>): Type<readonly T[]> {
   return {
-    words: `${item.words}; several separated by commas`,
+    allowed: `${item.allowed}; several separated by commas`,
     parse(text) {
       const values: T[] = [];
       for (const part of items(text)) {
@@ -121,7 +175,7 @@ const items = (csv: string): string[] =>
 const TOKEN_MAX_CHARS = 512;
 
 const token: Type<string> = {
-  words: 'token',
+  allowed: 'token',
   parse(text) {
     // Anything else cannot be sent in an Authorization header as it is.
     if (!/^[\x21-\x7e]+$/.test(text)) return bad('holds spaces or characters outside ASCII');
@@ -133,7 +187,7 @@ export const manyTokens: Type<readonly string[]> = list(token);
 
 /** One token, kept as a list so that both spellings of a role's tokens add up. */
 export const oneToken: Type<readonly string[]> = {
-  words: token.words,
+  allowed: token.allowed,
   parse(text) {
     if (text.includes(',')) return bad('holds a comma: several tokens go into the setting with an S');
     const [only] = items(text);
@@ -143,7 +197,7 @@ export const oneToken: Type<readonly string[]> = {
   },
 };
 
-export interface GatewayPlace {
+export interface GatewayEntry {
   readonly name: string;
   readonly url: string;
   readonly token: string | null;
@@ -153,8 +207,8 @@ export interface GatewayPlace {
 const GATEWAY_FIELDS = ['url', 'token', 'hookToken'];
 
 /** `{"ops": {"url": "…", "token": "…", "hookToken": "…"}}` */
-export const gatewayList: Type<readonly GatewayPlace[]> = {
-  words: 'JSON object of gateways by name',
+export const gatewayList: Type<readonly GatewayEntry[]> = {
+  allowed: 'JSON object of gateways by name',
   parse(text) {
     let value: unknown;
     try {
@@ -163,32 +217,32 @@ export const gatewayList: Type<readonly GatewayPlace[]> = {
       return bad('is not JSON');
     }
     if (!isRecord(value)) return bad('is not an object of gateways by name');
-    const places: GatewayPlace[] = [];
-    for (const [name, place] of Object.entries(value)) {
-      const problem = gatewayProblem(name, place);
+    const entries: GatewayEntry[] = [];
+    for (const [name, entry] of Object.entries(value)) {
+      const problem = gatewayProblem(name, entry);
       if (problem !== null) return bad(problem);
       const {
         url,
         token = null,
         hookToken = null,
-      } = place as Pick<GatewayPlace, 'url'> & Partial<GatewayPlace>;
-      places.push({ name, url, token, hookToken });
+      } = entry as Pick<GatewayEntry, 'url'> & Partial<GatewayEntry>;
+      entries.push({ name, url, token, hookToken });
     }
-    return good(places);
+    return good(entries);
   },
 };
 
-function gatewayProblem(name: string, place: unknown): string | null {
+function gatewayProblem(name: string, entry: unknown): string | null {
   if (!/^[a-z0-9][a-z0-9_-]{0,49}$/.test(name))
     return `has a gateway called "${name}": use a-z, 0-9, - and _`;
   if (name === 'main') return 'names main, which OPENCLAW_GATEWAY_URL stands for';
-  if (!isRecord(place)) return `says nothing about "${name}": it needs a url`;
-  const unknown = Object.keys(place).find((key) => !GATEWAY_FIELDS.includes(key));
+  if (!isRecord(entry)) return `says nothing about "${name}": it needs a url`;
+  const unknown = Object.keys(entry).find((key) => !GATEWAY_FIELDS.includes(key));
   if (unknown !== undefined)
     return `has "${unknown}" for "${name}": only ${GATEWAY_FIELDS.join(', ')} are known`;
-  const url = httpUrl.parse(String(place['url']));
+  const url = httpUrl.parse(String(entry['url']));
   if (!url.ok) return `has a url for "${name}" that ${url.problem}`;
-  const texts = [place['token'], place['hookToken']].every(
+  const texts = [entry['token'], entry['hookToken']].every(
     (each) => each === undefined || typeof each === 'string',
   );
   return texts ? null : `has a token for "${name}" that is not text`;

@@ -2,10 +2,15 @@
 
 import type { Actor } from './command.ts';
 
-/** The server itself: its loops act for nobody. */
-export const SYSTEM: Actor = { name: 'system', role: 'system', targets: null };
+/** A loop acts for nobody, under a name of its own: it has its own turn, and people see who it was. */
+export function loopActor(name: string): Actor {
+  return { name, role: 'system', targets: null };
+}
 
-/** Those who share a name share a turn and a limit; every run has its own, whoever holds it. */
+/** The server itself, where no loop and no caller wants something. */
+export const SYSTEM: Actor = loopActor('system');
+
+/** Those who share a name share a line and a limit; every run has its own, whoever holds it. */
 export function principalOf(actor: Actor): string {
   return actor.onlyJob === undefined ? `${actor.role} ${actor.name}` : `run ${actor.onlyJob}`;
 }

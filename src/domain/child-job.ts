@@ -1,6 +1,7 @@
 /** What the holder of a job may ask for when it creates children. Rights only shrink: nothing goes beyond the parent's. */
 
-import type { Gate } from './command.ts';
+import type { ApprovalTerms } from './command.ts';
+import type { JobRowDraft } from './job-fields.ts';
 import type { Job } from './job.ts';
 
 /** A field of the draft and what is wrong with it. */
@@ -10,27 +11,21 @@ export interface BeyondParent {
 }
 
 /** A draft of a job, as far as it is judged here. */
-export interface ChildWish {
+export interface ChildDraft extends JobRowDraft {
   readonly target: string;
-  readonly priority?: number;
-  readonly timeoutMs?: number;
-  readonly leaseMs?: number;
-  readonly maxAttempts?: number;
   readonly retry?: {
     readonly mode?: 'requeue' | 'lineage';
     readonly max?: number;
     readonly backoffMs?: number;
   };
-  readonly pool?: string;
-  readonly concurrencyKey?: string;
   readonly budget?: unknown;
   readonly approval?: { readonly timeoutS?: number; readonly auto?: 'approve' | 'reject' };
 }
 
 export interface ParentFacts {
   readonly job: Job;
-  /** The gate that it passed; null when it had none. */
-  readonly gate: Gate | null;
+  /** Those under which it was approved; null when it needed no approval. */
+  readonly approvalTerms: ApprovalTerms | null;
   /** As it was written. */
   readonly budget: string | null;
   /** What everybody's jobs have unless they ask for something else. */
@@ -48,6 +43,7 @@ const OWN = [
   'meta',
   'params',
   'tags',
+  'requires',
   'runAt',
   'after',
 ] as const;
@@ -66,9 +62,9 @@ const JUDGED = [
 const KNOWN: ReadonlySet<string> = new Set([...OWN, ...JUDGED]);
 
 /** The draft with what it takes over from its parent, or the field that reaches beyond it. */
-export function childDraft<W extends ChildWish>(wish: W, parent: ParentFacts): W | BeyondParent {
-  const problem = stranger(wish) ?? beyondParent(wish, parent);
-  return problem ?? { ...wish, ...takenOver(wish, parent) };
+export function childDraft<W extends ChildDraft>(draft: W, parent: ParentFacts): W | BeyondParent {
+  const problem = stranger(draft) ?? beyondParent(draft, parent);
+  return problem ?? { ...draft, ...takenOver(draft, parent) };
 }
 
 /** Where work for people's agents and commands goes. What it may do there is said by its schedule. */
@@ -77,43 +73,49 @@ function isHouseTarget(target: string): boolean {
 }
 
 /** A field that nobody thought of here is refused: a new one must be judged first. */
-function stranger(wish: object): BeyondParent | null {
-  const field = Object.entries(wish).find(([key, value]) => value !== undefined && !KNOWN.has(key))?.[0];
+function stranger(draft: object): BeyondParent | null {
+  const field = Object.entries(draft).find(([key, value]) => value !== undefined && !KNOWN.has(key))?.[0];
   return field === undefined
     ? null
     : { field, problem: `${field} may not be set by the holder of a job; leave it out.` };
 }
 
-function beyondParent(wish: ChildWish, { job, gate, budget, defaults }: ParentFacts): BeyondParent | null {
+function beyondParent(
+  draft: ChildDraft,
+  { job, approvalTerms, budget, defaults }: ParentFacts,
+): BeyondParent | null {
   const tries = triesOf(job);
   return (
-    misplaced(wish.target, job) ??
-    above('priority', wish.priority, job.priority) ??
-    above('timeoutMs', wish.timeoutMs, job.timeoutMs) ??
-    above('leaseMs', wish.leaseMs, Math.max(job.leaseMs, defaults.leaseMs)) ??
-    above('maxAttempts', wish.maxAttempts, tries) ??
-    above('retry.max', wish.retry?.max, tries - 1) ??
-    other('pool', wish.pool, job.pool) ??
-    other('concurrencyKey', wish.concurrencyKey, job.concurrencyKey) ??
-    other('budget', wish.budget === undefined ? undefined : JSON.stringify(wish.budget), budget) ??
-    looser(wish.approval, gate)
+    misplaced(draft.target, job) ??
+    above('priority', draft.priority, job.priority) ??
+    above('timeoutMs', draft.timeoutMs, job.timeoutMs) ??
+    above('leaseMs', draft.leaseMs, Math.max(job.leaseMs, defaults.leaseMs)) ??
+    above('maxAttempts', draft.maxAttempts, tries) ??
+    above('retry.max', draft.retry?.max, tries - 1) ??
+    other('pool', draft.pool, job.pool) ??
+    other('concurrencyKey', draft.concurrencyKey, job.concurrencyKey) ??
+    other('budget', draft.budget === undefined ? undefined : JSON.stringify(draft.budget), budget) ??
+    looser(draft.approval, approvalTerms)
   );
 }
 
-function takenOver(wish: ChildWish, { job, gate, budget, defaults }: ParentFacts): Partial<ChildWish> {
+function takenOver(
+  draft: ChildDraft,
+  { job, approvalTerms, budget, defaults }: ParentFacts,
+): Partial<ChildDraft> {
   const tries = triesOf(job);
-  const counted = wish.retry?.mode !== 'lineage' && wish.retry?.max === undefined;
+  const counted = draft.retry?.mode !== 'lineage' && draft.retry?.max === undefined;
   return {
-    priority: wish.priority ?? Math.min(0, job.priority),
-    ...(wish.timeoutMs === undefined && job.timeoutMs !== null && { timeoutMs: job.timeoutMs }),
-    ...(counted && { maxAttempts: wish.maxAttempts ?? Math.min(defaults.maxAttempts, tries) }),
-    ...(wish.retry?.mode === 'lineage' && {
-      retry: { ...wish.retry, max: wish.retry.max ?? Math.min(LINEAGE_RETRIES, tries - 1) },
+    priority: draft.priority ?? Math.min(0, job.priority),
+    ...(draft.timeoutMs === undefined && job.timeoutMs !== null && { timeoutMs: job.timeoutMs }),
+    ...(counted && { maxAttempts: draft.maxAttempts ?? Math.min(defaults.maxAttempts, tries) }),
+    ...(draft.retry?.mode === 'lineage' && {
+      retry: { ...draft.retry, max: draft.retry.max ?? Math.min(LINEAGE_RETRIES, tries - 1) },
     }),
     ...(job.pool !== null && { pool: job.pool }),
     ...(job.concurrencyKey !== null && { concurrencyKey: job.concurrencyKey }),
     ...(budget !== null && { budget: JSON.parse(budget) as unknown }),
-    ...(gate !== null && wish.approval === undefined && { approval: shownGate(gate) }),
+    ...(approvalTerms !== null && draft.approval === undefined && { approval: shownTerms(approvalTerms) }),
   };
 }
 
@@ -147,15 +149,16 @@ function other(field: string, asked: string | undefined, own: string | null): Be
 }
 
 /** Nobody's answer may let a child through sooner than its parent, or where the parent would have been turned away. */
-function looser(asked: ChildWish['approval'], gate: Gate | null): BeyondParent | null {
-  if (asked === undefined || gate === null || (asked.auto ?? 'reject') === 'reject') return null;
-  if (gate.auto === 'approve' && (asked.timeoutS ?? 0) * 1_000 >= gate.timeoutMs) return null;
+function looser(asked: ChildDraft['approval'], approvalTerms: ApprovalTerms | null): BeyondParent | null {
+  if (asked === undefined || approvalTerms === null || (asked.auto ?? 'reject') === 'reject') return null;
+  if (approvalTerms.auto === 'approve' && (asked.timeoutS ?? 0) * 1_000 >= approvalTerms.timeoutMs)
+    return null;
   return {
     field: 'approval',
-    problem: `approval may not be looser than that of the job that asks (auto ${gate.auto}, timeoutS ${gate.timeoutMs / 1_000}); leave it out.`,
+    problem: `approval may not be looser than that of the job that asks (auto ${approvalTerms.auto}, timeoutS ${approvalTerms.timeoutMs / 1_000}); leave it out.`,
   };
 }
 
-function shownGate({ timeoutMs, auto }: Gate) {
+function shownTerms({ timeoutMs, auto }: ApprovalTerms) {
   return { timeoutS: timeoutMs / 1_000, auto };
 }

@@ -1,9 +1,11 @@
-/** Commands are data: what somebody wants done to one job. Decided in batches, committed together. */
+/** Commands are data: what somebody wants done to jobs. Decided in batches, committed together. */
 
+import type { ApprovalAuto } from './approval.ts';
 import type { Refusal } from './error.ts';
 import type { EventDraft } from './event.ts';
-import type { EndingVerb, FailureCause, Job, JobInput, LeasePolicy, RetryMode, State } from './job.ts';
-import type { ApprovalAuto, RunNote } from './schedule.ts';
+import type { AskedJob } from './job-fields.ts';
+import type { EndingVerb, FailureCause, Job, JobInput, LeasePolicy, State } from './job.ts';
+import type { RunNote } from './run.ts';
 
 export interface Actor {
   readonly name: string;
@@ -19,12 +21,18 @@ export interface Actor {
   readonly shown?: true;
 }
 
-/** What a claim would start: made before the decision, so that deciding stays pure. */
-export interface LeaseOffer {
-  readonly token: string;
+/** What a claimer asks for, the same for every job that it gets. */
+export interface LeaseTerms {
   readonly leaseMs: number | null;
   readonly policy: LeasePolicy;
   readonly claimId: string | null;
+  /** What the claimer says it can do. */
+  readonly capabilities: readonly string[];
+}
+
+/** What a claim would start: made before the decision, so that deciding stays pure. */
+export interface LeaseOffer extends LeaseTerms {
+  readonly token: string;
 }
 
 interface OnJob {
@@ -124,34 +132,26 @@ export interface LogLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly text: string;
 }
+export interface StoredLog extends LogLine {
+  readonly no: number;
+  readonly attempt: number;
+}
 
 /** What is to be created. Defaults are filled in at the door; ids are made before the decision. */
 export interface NewJob {
   readonly id: string;
-  readonly typeNo: number;
-  readonly target: string;
-  readonly priority: number;
+  readonly asked: AskedJob;
   /** Null is at once: by the clock of the decision, which may stand behind that of the draft. */
   readonly runAt: number | null;
-  readonly maxAttempts: number;
-  readonly leaseMs: number;
-  readonly timeoutMs: number | null;
-  readonly retryMode: RetryMode;
-  readonly retryMax: number;
-  readonly backoffMs: number;
-  readonly uniqueKey: string | null;
-  readonly pool: string | null;
-  readonly concurrencyKey: string | null;
   /** The running job that asks for this one. */
   readonly parentId: string | null;
-  readonly scheduleId: string | null;
   readonly after: readonly Dependency[];
-  readonly gate: Gate | null;
+  readonly approvalTerms: ApprovalTerms | null;
   readonly input: JobInput;
 }
 
 /** Somebody has to agree before the job runs; after the time is up the policy decides. */
-export interface Gate {
+export interface ApprovalTerms {
   readonly timeoutMs: number;
   readonly auto: ApprovalAuto;
 }
@@ -160,6 +160,14 @@ export type DependencyOn = 'success' | 'failure' | 'complete';
 export interface Dependency {
   readonly id: string;
   readonly on: DependencyOn;
+}
+export interface JobDependency {
+  readonly jobNo: number;
+  readonly parentNo: number;
+  readonly parentId: string;
+  readonly on: DependencyOn;
+  /** The parent's lineage has ended. */
+  readonly met: boolean;
 }
 
 /** All or nothing: one job that cannot be made refuses its whole command. */
@@ -176,7 +184,7 @@ export interface Idempotency {
 }
 
 /** How many jobs may run at once at one place that several servers send work to. */
-export interface Lanes {
+export interface GatewaySlots {
   readonly target: string;
   readonly count: number;
 }
@@ -188,10 +196,9 @@ export interface ClaimNext {
   readonly targets: readonly string[];
   readonly typeNos: readonly number[] | null;
   readonly max: number;
-  /** One offer per job that may be taken. */
-  readonly offers: readonly LeaseOffer[];
+  readonly terms: LeaseTerms;
   /** Of each job taken one lane is held until it ends; null where nothing but the claimers bounds them. */
-  readonly lanes: Lanes | null;
+  readonly gatewaySlots: GatewaySlots | null;
   /** Take nothing unless this command of the same flush is accepted: "I am done with that one, give me the next". */
   readonly onlyIf: JobCommand | null;
 }
@@ -213,11 +220,16 @@ export interface Accepted {
   readonly repeated?: { readonly verb: EndingVerb; readonly state: State };
 }
 
+/** What a change of a row is: a claim, a holder's end of its lease by which the job is finished, or anything else. */
+export type WriteKind = 'claim' | 'end' | 'other';
+
 export interface Decision {
   readonly job: Job;
   readonly events: readonly EventDraft[];
   readonly answer: Accepted | Refusal;
   readonly writes?: SideWrites;
+  /** Left out it is `other`. */
+  readonly kind?: WriteKind;
 }
 
 export interface ClaimedJob {

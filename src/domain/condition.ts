@@ -15,7 +15,7 @@ const REGEX_CHARS = 262_144;
 export function conditionProblem(text: string): string | null {
   if (text.length > CONDITION_CHARS)
     return `trigger_condition is longer than ${CONDITION_CHARS} characters; shorten it.`;
-  const { kind, operand } = parts(text);
+  const { kind, operand } = conditionParts(text);
   if (kind === null)
     return 'trigger_condition begins with neither "contains:" nor "regex:"; write contains:<text> or regex:<pattern>.';
   if (operand === '')
@@ -26,7 +26,7 @@ export function conditionProblem(text: string): string | null {
 
 /** A condition that cannot be used is never met. */
 export function conditionMet(text: string, output: string): boolean {
-  const { kind, operand } = parts(text);
+  const { kind, operand } = conditionParts(text);
   if (kind === null || operand === '') return false;
   if (kind === 'contains')
     return output.slice(0, Math.min(EXAMINED_CHARS, CONTAINS_STEPS / operand.length)).includes(operand);
@@ -38,7 +38,8 @@ export function conditionMet(text: string, output: string): boolean {
   return pattern.test(examined);
 }
 
-function parts(text: string): { kind: 'contains' | 'regex' | null; operand: string } {
+/** What kind of condition it is, and what it looks for. */
+export function conditionParts(text: string): { kind: 'contains' | 'regex' | null; operand: string } {
   for (const kind of ['contains', 'regex'] as const)
     if (text.startsWith(`${kind}:`)) return { kind, operand: text.slice(kind.length + 1) };
   return { kind: null, operand: '' };

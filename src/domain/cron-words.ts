@@ -1,9 +1,10 @@
-/** A time rule as a sentence. It says less rather than something untrue: what is too complicated is quoted. */
+/** A time rule as the sentence that answers show. It says less rather than something untrue: what is too complicated is quoted. */
 
+import { isoTime } from './iso-time.ts';
 import type { TimeRule } from './schedule.ts';
-import { daysInWords, EVERY_DAY, joined } from './schedule-day-words.ts';
-import { type CronField, type CronFields, readCron } from './schedule-cron.ts';
-import { offsetAt } from './schedule-zone.ts';
+import { daysInWords, EVERY_DAY, joined } from './cron-day-words.ts';
+import { type CronField, type CronRule, readCron } from './cron-syntax.ts';
+import { offsetAt } from './time-zone.ts';
 
 /** More times of day than this are quoted. */
 const LISTED_TIMES = 4;
@@ -13,7 +14,7 @@ export function ruleInWords(rule: TimeRule | null): string {
     case undefined:
       return 'Only after its parent, or by hand';
     case 'at':
-      return `Once at ${new Date(rule.at).toISOString().replace('.000Z', 'Z')}`;
+      return `Once at ${isoTime(rule.at).replace('.000Z', 'Z')}`;
     case 'every':
       return `Every ${periodInWords(rule.everyMs)}`;
     case 'cron':
@@ -35,18 +36,18 @@ function counted(count: number, unit: string): string {
 function cronInWords(cron: string, tz: string): string | null {
   const read = readCron(cron);
   if (!read.ok) return null;
-  const days = daysInWords(read.fields);
+  const days = daysInWords(read.rule);
   if (days === null) return null;
-  const steady = days === EVERY_DAY ? steadyPeriod(read.fields, tz) : null;
+  const steady = days === EVERY_DAY ? steadyPeriod(read.rule, tz) : null;
   if (steady !== null) return steady;
-  const times = namedTimes(read.fields);
+  const times = namedTimes(read.rule);
   if (times !== null) return `${days} at ${times} ${tz}`;
-  const window = repeatedTimes(read.fields);
+  const window = repeatedTimes(read.rule);
   return window === null ? null : `${days}, ${window} ${tz}`;
 }
 
 /** The same distance between all ticks of all days, also when the clocks change. */
-function steadyPeriod({ second, minute, hour }: CronFields, tz: string): string | null {
+function steadyPeriod({ second, minute, hour }: CronRule, tz: string): string | null {
   if (hour.values.length !== 24) return null;
   const periodMs = repeatMs(second, minute);
   if (periodMs === null || clockShift(tz) % periodMs !== 0) return null;
@@ -71,7 +72,7 @@ function clockShift(tz: string): number {
   return Math.abs(offsetAt(tz, Date.UTC(2026, 0, 15)) - offsetAt(tz, Date.UTC(2026, 6, 15)));
 }
 
-function namedTimes({ second, minute, hour }: CronFields): string | null {
+function namedTimes({ second, minute, hour }: CronRule): string | null {
   if (second.values.length !== 1 || minute.values.length * hour.values.length > LISTED_TIMES) return null;
   const [at = 0] = second.values;
   const seconds = at === 0 ? '' : `:${twoDigits(at)}`;
@@ -79,7 +80,7 @@ function namedTimes({ second, minute, hour }: CronFields): string | null {
 }
 
 /** "every 10 minutes from 09:00 to 17:50", "every 2 hours from 00:30 to 22:30". */
-function repeatedTimes({ second, minute, hour }: CronFields): string | null {
+function repeatedTimes({ second, minute, hour }: CronRule): string | null {
   const first = hour.values[0] ?? 0;
   const last = hour.values.at(-1) ?? 0;
   const step = (last - first) / (hour.values.length - 1 || 1);

@@ -1,5 +1,6 @@
 /** The calls by which a holder ends its lease: complete, fail, release, snooze. */
 
+import { admit, ADMITTED } from './admit.ts';
 import type { Complete, Decision, Fail, Release, SideWrites, Snooze } from './command.ts';
 import type { EventDraft } from './event.ts';
 import { isFinal, type Job, type State } from './job.ts';
@@ -22,7 +23,7 @@ export function decideEnding(job: Job, command: Ending, now: number): Decision {
   next.endedToken = job.leaseToken;
   next.endedVerb = command.kind;
   next.endedState = next.state;
-  return { ...end, job: next, answer: { ok: true, job: next } };
+  return { ...end, job: next, answer: { ok: true, job: next }, kind: isFinal(next.state) ? 'end' : 'other' };
 }
 
 const DONE = { status: 'done' } as const;
@@ -106,11 +107,14 @@ function mayPostpone(job: Job, command: Snooze): boolean {
   return WAITING.includes(job.state) && (role === 'head' || role === 'system');
 }
 
-/** An operator puts off a job that nobody holds. */
+/** An operator moves a job that nobody holds to another time. One that needs somebody's word waits for that all the same. */
 function postpone(job: Job, command: Snooze, now: number): Decision {
   if (!WAITING.includes(job.state)) return { job, events: [], answer: notRunning(job) };
+  const by = command.actor.name;
   const next: Job = { ...job, runAt: command.untilAt, updatedAt: now };
-  next.state = command.untilAt > now ? 'scheduled' : 'queued';
-  const event: EventDraft = { kind: 'job.snoozed', by: command.actor.name, facts: { runAt: next.runAt } };
-  return { job: next, events: [event], answer: { ok: true, job: next } };
+  const state = admit(next, now);
+  next.state = state;
+  const events: EventDraft[] = [{ kind: 'job.snoozed', by, facts: { runAt: next.runAt } }];
+  if (state === 'awaiting_approval') events.push({ kind: ADMITTED[state], by, facts: { state } });
+  return { job: next, events, answer: { ok: true, job: next } };
 }

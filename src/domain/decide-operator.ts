@@ -4,7 +4,7 @@ import type { Cancel, Comment, Decision, Redrive, Retry } from './command.ts';
 import { refuse } from './error.ts';
 import { isFinal, type Job } from './job.ts';
 import { LIMITS } from './limits.ts';
-import { finish, reopen, wentOn } from './retry.ts';
+import { finish, reopen, wasRetried } from './retry.ts';
 
 export function decideByOperator(
   job: Job,
@@ -62,7 +62,8 @@ function cancel(job: Job, command: Cancel, now: number): Decision {
 /** Reopens an ended job, with one attempt more if none is left. */
 function retry(job: Job, command: Retry, now: number): Decision {
   if (!isFinal(job.state)) return refused(job, { state: job.state });
-  if (wentOn(job)) return refused(job, { state: job.state, why: 'a retry of this job was created already' });
+  if (wasRetried(job))
+    return refused(job, { state: job.state, why: 'a retry of this job was created already' });
   const next = { ...job };
   reopen(next, now);
   next.maxAttempts = Math.max(job.maxAttempts, job.attempts + 1);

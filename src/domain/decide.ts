@@ -1,15 +1,15 @@
 /** Decides one command on one row: the row after, what happened, what to answer. Reads no clock and no store. */
 
 import type { Claim, Decision, Expire, Heartbeat, JobCommand, Log, Note, TimeOut } from './command.ts';
+import { missingCapabilities } from './capabilities.ts';
 import { decideByOperator } from './decide-operator.ts';
 import { decideEnding } from './decide-ending.ts';
-import { admit } from './admit.ts';
+import { admit, ADMITTED } from './admit.ts';
 import { refuse } from './error.ts';
 import type { EventDraft } from './event.ts';
 import { isFinal, type Job } from './job.ts';
 import { holds, mayTouch, startLease } from './lease.ts';
 import { endBadly, finish, requeueAfter } from './retry.ts';
-import { WORDS } from './words.ts';
 
 export function decide(job: Job, command: JobCommand, now: number): Decision {
   if (!mayTouch(command.actor, job)) return unchanged(job, refuse('forbidden', { target: job.target }));
@@ -38,7 +38,7 @@ export function decide(job: Job, command: JobCommand, now: number): Decision {
       return timeOut(job, command, now);
     case 'admit': {
       if (job.state !== 'scheduled' && job.state !== 'blocked') return unchanged(job);
-      return moveTo(job, admit(job, now), command.actor.name, now);
+      return letIn(job, command.actor.name, now);
     }
   }
 }
@@ -58,10 +58,11 @@ function claim(job: Job, command: Claim, now: number): Decision {
       refuse('already_claimed', { claimedBy: job.claimedBy, leaseUntil: job.leaseUntil }),
     );
   }
-  if (isFinal(job.state))
-    return unchanged(job, refuse('terminal_status', { status: WORDS[job.state].spine, state: job.state }));
+  if (isFinal(job.state)) return unchanged(job, refuse('terminal_status', { state: job.state }));
   if (job.state !== 'queued')
     return unchanged(job, refuse('not_ready', { state: job.state, runAt: job.runAt }));
+  const missing = missingCapabilities(job, offer.capabilities);
+  if (missing.length > 0) return unchanged(job, refuse('missing_capability', { missing }));
   if (job.attempts >= job.maxAttempts) return overTheLimit(job, actor.name, now);
   const next = startLease(job, actor, offer, now);
   const facts = { attempt: next.attempts, leaseUntil: next.leaseUntil };
@@ -69,6 +70,7 @@ function claim(job: Job, command: Claim, now: number): Decision {
     job: next,
     events: [{ kind: 'job.claimed', by: actor.name, facts }],
     answer: { ok: true, job: next },
+    kind: 'claim',
   };
 }
 
@@ -157,17 +159,13 @@ function timeOut(job: Job, command: TimeOut, now: number): Decision {
   return { job: next, events, answer: { ok: true, job: next }, writes: { outcome: { result: null, error } } };
 }
 
-const ADMITTED: Partial<Record<Job['state'], EventDraft['kind']>> = {
-  queued: 'job.queued',
-  awaiting_approval: 'job.awaiting_approval',
-};
-
-function moveTo(job: Job, state: Job['state'], by: string, now: number): Decision {
+function letIn(job: Job, by: string, now: number): Decision {
+  const state = admit(job, now);
   if (state === job.state) return unchanged(job);
   const next = { ...job, state, updatedAt: now, blockedOn: null };
   return {
     job: next,
-    events: [{ kind: ADMITTED[state] ?? 'job.blocked', by, facts: { state } }],
+    events: [{ kind: ADMITTED[state], by, facts: { state } }],
     answer: { ok: true, job: next },
   };
 }

@@ -117,6 +117,12 @@ export const ERRORS = {
     message: "The job's target or type is paused.",
     hint: 'Wait, or resume it.',
   },
+  missing_capability: {
+    status: 409,
+    retryable: false,
+    message: 'This job requires capabilities that the claim did not name.',
+    hint: 'Claim it with all of its capabilities, or leave it to a worker that has them.',
+  },
   pool_full: {
     status: 409,
     retryable: true,

@@ -13,6 +13,7 @@ export const EVENT_KINDS = [
   'job.dead',
   'job.queued',
   'job.blocked',
+  'job.scheduled',
   'job.snoozed',
   'job.timeout',
   'job.cancel_requested',
@@ -40,4 +41,16 @@ export interface JobEvent {
   readonly kind: EventKind;
   readonly by: string;
   readonly facts: Readonly<Record<string, unknown>> | null;
+}
+
+export interface FeedPlace {
+  readonly pos: number;
+  readonly ordinal: number;
+}
+
+export interface FeedEntry extends JobEvent, FeedPlace {}
+
+export interface FeedEvent extends FeedEntry {
+  readonly jobId: string;
+  readonly target: string;
 }

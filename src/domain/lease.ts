@@ -3,7 +3,6 @@
 import type { Actor, LeaseOffer } from './command.ts';
 import { type Refusal, refuse } from './error.ts';
 import type { EndingVerb, Job } from './job.ts';
-import { WORDS } from './words.ts';
 
 /** Whether this actor may see and serve work for the target at all. */
 export function serves(actor: Pick<Actor, 'targets'>, target: string): boolean {
@@ -46,7 +45,6 @@ export function alreadyEndedBy(job: Job, verb: EndingVerb, leaseToken: string | 
 
 function leaseLost(job: Job): Refusal {
   return refuse('lease_lost', {
-    status: WORDS[job.state].spine,
     state: job.state,
     claimedBy: job.claimedBy,
     leaseUntil: job.leaseUntil,
@@ -54,7 +52,7 @@ function leaseLost(job: Job): Refusal {
 }
 
 export function notRunning(job: Job): Refusal {
-  return refuse('not_running', { status: WORDS[job.state].spine, state: job.state });
+  return refuse('not_running', { state: job.state });
 }
 
 /** Starts a lease on a copy of the row: a new token, a higher fence, one attempt more. */

@@ -13,6 +13,11 @@ export const LIMITS = {
   smallBytes: 65_536,
   claimTargets: 16,
   claimTypes: 64,
+  /** That a job requires, or that a claim has. */
+  capabilities: 16,
+  /** How many different sets of requirements one claim takes jobs of at a time, and how often it looks for one. */
+  requirementSets: 32,
+  requirementLooks: 256,
   claimWaitMs: 60_000,
   pageJobs: 1_000,
   dependencies: 256,
@@ -63,4 +68,14 @@ export const LIMITS = {
   replays: 5,
   schedules: 10_000,
   previewTicks: 100,
+  aliases: 1_000,
+  /** Every end of a job is held against each of them. */
+  subscriptions: 100,
+  /** What is delivered of one text; the run has all of it. */
+  deliveryChars: 20_000,
+  /** How many may wait for one address; of what is beyond it, the receiver is told the number. */
+  deliveriesPerAddress: 1_000,
+  /** In one call of apply; all of them are one transaction. */
+  appliedSchedules: 500,
+  appliedSettings: 100,
 } as const;

@@ -48,6 +48,7 @@ function parsed(json: string | null): unknown {
 
 /** The first lines that say something, on one line. */
 export function summaryOf(text: string): string {
+  if (sentinelOf(text) === 'NO_FLUSH') return 'nothing to flush';
   const head = text.slice(0, SUMMARY_LOOK_CHARS).toWellFormed();
   const lines = head
     // oxlint-disable-next-line no-control-regex -- colours of a terminal are what is to be removed

@@ -1,8 +1,24 @@
-/** Which slots a job must hold while it runs. */
+/** Pools, and which slots of them a job must hold while it runs. */
 
 import type { Job } from './job.ts';
 
-const LANES = 'lanes ';
+export interface Pool {
+  readonly name: string;
+  readonly capacity: number;
+  readonly perKey: number;
+}
+
+/** A pool that nobody has sized lets one job run at a time. */
+export function unsizedPool(name: string): Pool {
+  return { name, capacity: 1, perKey: 1 };
+}
+
+export interface PoolUse extends Pool {
+  readonly running: number;
+  readonly waiting: number;
+}
+
+const GATEWAY_SLOTS = 'lanes ';
 
 /** A job with only a concurrency key shares one slot with the others of that key. */
 export function slotPools(job: Pick<Job, 'pool' | 'concurrencyKey'>): string[] {
@@ -21,17 +37,17 @@ export function isKeyPool(name: string): boolean {
   return name.includes('/');
 }
 
-/** The lanes of a target are slots too. The space cannot occur in a pool's name. */
-export function lanePool(target: string): string {
-  return `${LANES}${target}`;
+/** How many turns a gateway may run at once is a pool too. The space cannot occur in a pool's name. */
+export function gatewayPool(target: string): string {
+  return `${GATEWAY_SLOTS}${target}`;
 }
 
-export function targetOfLanes(pool: string): string | null {
-  return pool.startsWith(LANES) ? pool.slice(LANES.length) : null;
+export function targetOfGatewayPool(pool: string): string | null {
+  return pool.startsWith(GATEWAY_SLOTS) ? pool.slice(GATEWAY_SLOTS.length) : null;
 }
 
 /** Whether the job may hold a lane: those that the server's own workers took. */
-export function mayHoldLane(job: Pick<Job, 'leasePolicy'>): boolean {
+export function mayHoldGatewaySlot(job: Pick<Job, 'leasePolicy'>): boolean {
   return job.leasePolicy === 'adopt';
 }
 

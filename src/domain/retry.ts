@@ -76,6 +76,6 @@ export function reopen(job: Job, now: number): void {
 }
 
 /** Whether the lineage already went on with a new job, so that this one must stay as it is. */
-export function wentOn(job: Job): boolean {
+export function wasRetried(job: Job): boolean {
   return isFinal(job.state) && job.retryAt !== null;
 }

@@ -4,7 +4,7 @@ import type { ScheduleSpec } from './schedule.ts';
 import { RULES, type SpecKey, snakeName } from './schedule-fields.ts';
 import { completeTarget, type DoorFacts } from './schedule-target.ts';
 import { completeTrigger } from './schedule-trigger.ts';
-import { type Refused, readWish, refused, type Wish } from './schedule-wish.ts';
+import { type Refused, readRequest, refused, type ScheduleRequest } from './schedule-request.ts';
 
 export { SCHEDULE_FIELDS, type ScheduleField, toSnake } from './schedule-fields.ts';
 
@@ -18,38 +18,38 @@ export function completeSchedule(
   base: ScheduleSpec | null,
   facts: DoorFacts,
 ): Completed {
-  const read = readWish(draft, base);
+  const read = readRequest(draft, base);
   if (!read.ok) return read;
-  const { wish } = read;
-  const blank = blankProblem(wish, base);
+  const { request } = read;
+  const blank = blankProblem(request, base);
   if (blank !== null) return blank;
-  const trigger = completeTrigger(wish, base, facts.now);
+  const trigger = completeTrigger(request, base, facts.now);
   if (!trigger.ok) return trigger;
-  const target = completeTarget(wish, base, facts);
+  const target = completeTarget(request, base, facts);
   if (!target.ok) return target;
-  const spec = { ...plainFields(wish, base), ...trigger.trigger, ...target.target };
-  return { ok: true, spec, enabled: wish.enabled };
+  const spec = { ...plainFields(request, base), ...trigger.trigger, ...target.target };
+  return { ok: true, spec, enabled: request.enabled };
 }
 
 /** A name of nothing but spaces finds nothing; the other texts are null instead. */
-function blankProblem(wish: Wish, base: ScheduleSpec | null): Refused | null {
-  const { name } = wish.spec;
+function blankProblem(request: ScheduleRequest, base: ScheduleSpec | null): Refused | null {
+  const { name } = request.spec;
   if ((name === undefined && base === null) || name === null)
     return refused('name', 'name is missing; say what the schedule is called.');
-  const blank = (Object.keys(wish.spec) as SpecKey[]).find((key) => {
-    const value = wish.spec[key];
+  const blank = (Object.keys(request.spec) as SpecKey[]).find((key) => {
+    const value = request.spec[key];
     return typeof value === 'string' && value.trim() === '' && key !== 'payloadMessage';
   });
   if (blank === undefined) return null;
   return refused(blank, `${snakeName(blank)} is empty; write something, or leave it out.`);
 }
 
-/** Those that depend on nothing: as wished, as they were, or the default. */
-function plainFields(wish: Wish, base: ScheduleSpec | null): ScheduleSpec {
+/** Those that depend on nothing: as requested, as they were, or the default. */
+function plainFields(request: ScheduleRequest, base: ScheduleSpec | null): ScheduleSpec {
   const fields: Partial<Record<SpecKey, unknown>> = {};
   for (const key of Object.keys(RULES) as (keyof typeof RULES)[]) {
     if (key === 'enabled' || key === 'in') continue;
-    const value = wish.spec[key] === undefined ? base?.[key] : wish.spec[key];
+    const value = request.spec[key] === undefined ? base?.[key] : request.spec[key];
     fields[key] = value ?? RULES[key].default;
   }
   // Every key of the spec has a rule, and every rule a default of its type.

@@ -1,12 +1,14 @@
 /** The fields of a schedule: one table for the door, its schema and its docs. */
 
 import { CONDITION_CHARS } from './condition.ts';
-import { CRON_CHARS } from './cron.ts';
+import { isoTime } from './iso-time.ts';
 import { LIMITS } from './limits.ts';
 import type { ScheduleSpec } from './schedule.ts';
 
+export const TZ_CHARS = 64;
 const DAY_S = 86_400;
 const YEAR_S = 366 * DAY_S;
+const NO_EARLIER_RUNS = 'agents are not given earlier runs yet';
 /** How long an approval is waited for unless said otherwise. */
 export const APPROVAL_TIMEOUT_S = 3_600;
 const NAME: Shape = {
@@ -42,6 +44,8 @@ export type FieldRule = FieldType & {
   readonly default: string | number | boolean | null;
   readonly help: string;
   readonly synonyms?: readonly string[];
+  /** Why anything but the default would be kept and never looked at; it is refused. */
+  readonly unused?: string;
 };
 
 export type ScheduleField = FieldRule & { readonly name: string; readonly key: ScheduleKey };
@@ -79,10 +83,10 @@ export const RULES: Readonly<Record<ScheduleKey, FieldRule>> = {
     null,
   ),
   scheduleCron: {
-    ...text(CRON_CHARS, 'Cron expression: 5 fields, 6 with seconds first, or @hourly and the like.'),
+    ...text(128, 'Cron expression: 5 fields, 6 with seconds first, or @hourly and the like.'),
     synonyms: ['schedule'],
   },
-  scheduleTz: { ...text(64, 'Time zone of the cron expression.', 'UTC'), synonyms: ['timezone'] },
+  scheduleTz: { ...text(TZ_CHARS, 'Time zone of the cron expression.', 'UTC'), synonyms: ['timezone'] },
   scheduleAt: {
     type: 'time',
     default: null,
@@ -104,6 +108,24 @@ export const RULES: Readonly<Record<ScheduleKey, FieldRule>> = {
     help: 'Interval in milliseconds, or text such as "15m".',
     synonyms: ['every'],
   },
+  endsAt: {
+    type: 'time',
+    default: null,
+    help: 'The last moment at which it may be due; then it is switched off. Without an offset it is meant in schedule_tz.',
+    synonyms: ['until'],
+  },
+  maxRuns: integer(
+    1,
+    1_000_000_000,
+    null,
+    'How often it runs by itself before it is switched off; runs by hand do not count.',
+  ),
+  jitterS: integer(
+    0,
+    DAY_S,
+    0,
+    'Its ticks come up to so many seconds later, always by the same time, so that many schedules do not fire at once.',
+  ),
   catchUp: choice('catchUp', ['skip', 'once', 'all'], 'What happens with ticks that were missed.', 'once'),
   catchUpMax: integer(1, 1_000, 25, 'How many missed ticks "all" makes up for, the newest ones.'),
   catchUpWindowS: integer(0, YEAR_S, DAY_S, 'Ticks missed longer ago than this are not made up for.'),
@@ -193,19 +215,30 @@ export const RULES: Readonly<Record<ScheduleKey, FieldRule>> = {
     ['standard', 'pre_compaction_flush'],
     'pre_compaction_flush asks the agent to write down what matters.',
   ),
-  contextRetrieval: choice(
-    'contextRetrieval',
-    ['none', 'recent', 'hybrid'],
-    'Which summaries of earlier runs the agent is given.',
-  ),
-  contextRetrievalLimit: integer(1, 100, 5, 'How many of them.'),
+  contextRetrieval: {
+    ...choice(
+      'contextRetrieval',
+      ['none', 'recent', 'hybrid'],
+      'Which summaries of earlier runs the agent is given; none are yet.',
+    ),
+    unused: NO_EARLIER_RUNS,
+  },
+  contextRetrievalLimit: { ...integer(1, 100, 5, 'How many of them.'), unused: NO_EARLIER_RUNS },
   deliveryMode: choice(
     'deliveryMode',
     ['announce', 'announce-always', 'none'],
-    'Which replies are delivered.',
+    'What is delivered: announce is replies and failures, announce-always also HEARTBEAT_OK and the like, none is nothing.',
   ),
-  deliveryChannel: text(LIMITS.nameChars, 'Where they are delivered.'),
-  deliveryTo: text(500, 'To whom: a target of the channel, or an @alias.'),
+  deliveryChannel: text(
+    LIMITS.nameChars,
+    "Where to: telegram, slack, webhook, gateway, log, or one of the gateway's.",
+  ),
+  deliveryTo: text(
+    500,
+    'To whom: an @alias, a target of the channel, or channel:target. Without it nothing is delivered.',
+  ),
+
+  managedBy: text(200, 'Who keeps it: set by spine apply and spine import.'),
 };
 
 /** The table as a list, for the schema and the docs. */
@@ -223,6 +256,7 @@ export function snakeName(key: string): string {
 export function toSnake(spec: ScheduleSpec): Record<string, unknown> {
   const shown: Record<string, unknown> = {};
   for (const { key, name } of SCHEDULE_FIELDS) if (key !== 'enabled' && key !== 'in') shown[name] = spec[key];
-  if (spec.scheduleAt !== null) shown['schedule_at'] = new Date(spec.scheduleAt).toISOString();
+  if (spec.scheduleAt !== null) shown['schedule_at'] = isoTime(spec.scheduleAt);
+  if (spec.endsAt !== null) shown['ends_at'] = isoTime(spec.endsAt);
   return shown;
 }

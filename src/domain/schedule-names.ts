@@ -1,6 +1,7 @@
 /** Finds out which field each name of a body means: the text's names, camelCase, synonyms. */
 
 import { SCHEDULE_FIELDS, type ScheduleKey, snakeName } from './schedule-fields.ts';
+import { suggest } from './suggest.ts';
 
 export interface Given {
   /** As it was written, for the refusal. */
@@ -14,7 +15,7 @@ export type Named =
 
 /** Shown in answers, and decided by Spine. */
 const READ_ONLY = new Set(
-  'id no created_at created_by updated_at spawned_by next_run_at last_run_at last_status consecutive_errors queued_count'.split(
+  'id no created_at created_by updated_at spawned_by next_run_at last_run_at last_status consecutive_errors run_count queued_count rule'.split(
     ' ',
   ),
 );
@@ -46,8 +47,9 @@ export function namedFields(draft: Readonly<Record<string, unknown>>): Named {
 
 function unknownField(written: string): string {
   if (READ_ONLY.has(snakeName(written))) return `${written} is decided by Spine; leave it out.`;
-  const meant = nearest(written);
-  return `${written} is not a field of a schedule; ${meant === null ? 'leave it out.' : `did you mean ${meant}?`}`;
+  const known = SCHEDULE_FIELDS.flatMap(({ name, synonyms = [] }) => [name, ...synonyms]);
+  const meant = suggest(snakeName(written).replaceAll('-', '_'), known);
+  return `${written} is not a field of a schedule; ${meant === undefined ? 'leave it out.' : `did you mean ${meant}?`}`;
 }
 
 /** A name nobody chose for its length. */
@@ -56,32 +58,4 @@ function shortened(written: string): string {
     .slice(0, 64)
     .replace(/\p{Cc}/gu, ' ')
     .toWellFormed();
-}
-
-/** More than a third wrong is another word, not a typo. */
-function nearest(written: string): string | null {
-  const name = snakeName(written).replaceAll('-', '_');
-  let best: string | null = null;
-  let bestDistance = Math.ceil(name.length / 3);
-  for (const known of SCHEDULE_FIELDS.flatMap(({ name, synonyms = [] }) => [name, ...synonyms])) {
-    const distance = editDistance(name, known);
-    if (distance >= bestDistance) continue;
-    best = known;
-    bestDistance = distance;
-  }
-  return best;
-}
-
-/** How many letters must be put in, taken out or replaced to turn one word into the other. */
-function editDistance(from: string, to: string): number {
-  let last = Array.from({ length: to.length + 1 }, (_, column) => column);
-  for (let row = 1; row <= from.length; row++) {
-    const current = [row];
-    for (let column = 1; column <= to.length; column++) {
-      const replaced = (last[column - 1] ?? 0) + (from[row - 1] === to[column - 1] ? 0 : 1);
-      current.push(Math.min((last[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1, replaced));
-    }
-    last = current;
-  }
-  return last[to.length] ?? 0;
 }

@@ -2,7 +2,7 @@
 
 import type { ScheduleSpec, SessionTarget } from './schedule.ts';
 import { RULES, type SpecKey, snakeName } from './schedule-fields.ts';
-import { type Refused, refused, type Wish } from './schedule-wish.ts';
+import { type Refused, refused, type ScheduleRequest } from './schedule-request.ts';
 
 export interface DoorFacts {
   readonly now: number;
@@ -20,32 +20,35 @@ const KINDS: Readonly<Record<SessionTarget, readonly ScheduleSpec['payloadKind']
   queue: ['job'],
 };
 const FOR_QUEUES = ['target', 'type', 'params'] as const;
-const FOR_AGENTS = ['payloadModel', 'payloadThinking', 'preferredSessionKey'] as const;
+const FOR_AGENTS = [
+  'payloadModel',
+  'payloadThinking',
+  'payloadTimeoutSeconds',
+  'payloadScope',
+  'preferredSessionKey',
+  'staleThresholdS',
+  'jobClass',
+] as const;
 
-type TargetKey =
-  | 'sessionTarget'
-  | 'gateway'
-  | 'payloadKind'
-  | 'payloadMessage'
-  | 'runTimeoutMs'
-  | (typeof FOR_QUEUES)[number]
-  | (typeof FOR_AGENTS)[number];
+type TargetKey = 'sessionTarget' | 'gateway' | 'payloadKind' | 'payloadMessage' | 'runTimeoutMs' | CarriedKey;
 export type Target = Pick<ScheduleSpec, TargetKey>;
 
 export function completeTarget(
-  wish: Wish,
+  request: ScheduleRequest,
   base: ScheduleSpec | null,
   facts: DoorFacts,
 ): { readonly ok: true; readonly target: Target } | Refused {
-  const before = base?.sessionTarget ?? (wish.byCommand ? 'shell' : 'isolated');
-  const place = wish.spec.sessionTarget === null ? 'isolated' : (wish.spec.sessionTarget ?? before);
+  const before = base?.sessionTarget ?? (request.byCommand ? 'shell' : 'isolated');
+  const place = request.spec.sessionTarget === null ? 'isolated' : (request.spec.sessionTarget ?? before);
   const problem =
-    shellProblem(wish, base, place, facts) ?? gatewayProblem(wish, base, facts) ?? strayProblem(wish, place);
+    shellProblem(request, base, place, facts) ??
+    gatewayProblem(request, base, facts) ??
+    misfitProblem(request, place);
   if (problem !== null) return problem;
   const same = base !== null && base.sessionTarget === place ? base : null;
   const payloadKind =
-    wish.spec.payloadKind ??
-    (wish.spec.payloadKind === null ? undefined : same?.payloadKind) ??
+    request.spec.payloadKind ??
+    (request.spec.payloadKind === null ? undefined : same?.payloadKind) ??
     KINDS[place][0];
   if (payloadKind === undefined || !KINDS[place].includes(payloadKind))
     return refused(
@@ -53,7 +56,9 @@ export function completeTarget(
       `payload_kind must be ${KINDS[place].join(' or ')} when session_target is ${place}; leave it out.`,
     );
   const message =
-    wish.spec.payloadMessage === undefined ? (base?.payloadMessage ?? '') : (wish.spec.payloadMessage ?? '');
+    request.spec.payloadMessage === undefined
+      ? (base?.payloadMessage ?? '')
+      : (request.spec.payloadMessage ?? '');
   if (place !== 'queue' && message.trim() === '')
     return refused(
       'payloadMessage',
@@ -64,27 +69,29 @@ export function completeTarget(
     target: {
       sessionTarget: place,
       gateway:
-        (wish.spec.gateway === undefined ? base?.gateway : wish.spec.gateway) ?? facts.gateways[0] ?? 'main',
+        (request.spec.gateway === undefined ? base?.gateway : request.spec.gateway) ??
+        facts.gateways[0] ??
+        'main',
       payloadKind,
       payloadMessage: message,
-      runTimeoutMs: runTimeout(wish, base, place),
-      ...carried(wish, same),
+      runTimeoutMs: runTimeout(request, base, place),
+      ...carried(request, same),
     },
   };
 }
 
 function shellProblem(
-  wish: Wish,
+  request: ScheduleRequest,
   base: ScheduleSpec | null,
   place: SessionTarget,
   facts: DoorFacts,
 ): Refused | null {
-  if (wish.byCommand && place !== 'shell')
+  if (request.byCommand && place !== 'shell')
     return refused('payloadMessage', 'command goes with session_target shell; send payload_message instead.');
   // A shell schedule that exists may still be renamed or disabled, but not told to run something else.
   const untouched =
     base?.sessionTarget === 'shell' &&
-    (wish.spec.payloadMessage ?? base.payloadMessage) === base.payloadMessage;
+    (request.spec.payloadMessage ?? base.payloadMessage) === base.payloadMessage;
   if (place !== 'shell' || facts.shellAllowed || untouched) return null;
   return refused(
     'sessionTarget',
@@ -92,8 +99,12 @@ function shellProblem(
   );
 }
 
-function gatewayProblem(wish: Wish, base: ScheduleSpec | null, { gateways }: DoorFacts): Refused | null {
-  const { gateway } = wish.spec;
+function gatewayProblem(
+  request: ScheduleRequest,
+  base: ScheduleSpec | null,
+  { gateways }: DoorFacts,
+): Refused | null {
+  const { gateway } = request.spec;
   const known = gateways.length > 0 ? gateways : ['main'];
   if (gateway === undefined || gateway === null || gateway === base?.gateway || known.includes(gateway))
     return null;
@@ -104,41 +115,44 @@ function gatewayProblem(wish: Wish, base: ScheduleSpec | null, { gateways }: Doo
 }
 
 /** Fields that would be stored and never looked at. */
-function strayProblem(wish: Wish, place: SessionTarget): Refused | null {
-  const stray = (keys: readonly SpecKey[]) =>
-    keys.find((key) => (wish.spec[key] ?? null) !== null && wish.spec[key] !== RULES[key].default);
-  const ofQueue = place === 'queue' ? undefined : stray(FOR_QUEUES);
+function misfitProblem(request: ScheduleRequest, place: SessionTarget): Refused | null {
+  const misfit = (keys: readonly SpecKey[]) =>
+    keys.find((key) => (request.spec[key] ?? null) !== null && request.spec[key] !== RULES[key].default);
+  const ofQueue = place === 'queue' ? undefined : misfit(FOR_QUEUES);
   if (ofQueue !== undefined)
     return refused(
       ofQueue,
       `${snakeName(ofQueue)} goes with session_target queue; leave it out for ${place}.`,
     );
-  const ofAgent = place === 'isolated' || place === 'main' ? undefined : stray(FOR_AGENTS);
+  const ofAgent = place === 'isolated' || place === 'main' ? undefined : misfit(FOR_AGENTS);
   if (ofAgent === undefined) return null;
+  const advice = ofAgent === 'payloadTimeoutSeconds' ? 'send run_timeout_ms instead' : 'leave it out';
   return refused(
     ofAgent,
-    `${snakeName(ofAgent)} goes with an agent; leave it out when session_target is ${place}.`,
+    `${snakeName(ofAgent)} goes with an agent; ${advice} when session_target is ${place}.`,
   );
 }
 
 /** A limit that was the default of the old place becomes that of the new one. */
-function runTimeout(wish: Wish, base: ScheduleSpec | null, place: SessionTarget): number | null {
+function runTimeout(
+  request: ScheduleRequest,
+  base: ScheduleSpec | null,
+  place: SessionTarget,
+): number | null {
   const byDefault = (at: SessionTarget) => (at === 'shell' ? SHELL_TIMEOUT_MS : null);
-  if (wish.spec.runTimeoutMs !== undefined) return wish.spec.runTimeoutMs ?? byDefault(place);
+  if (request.spec.runTimeoutMs !== undefined) return request.spec.runTimeoutMs ?? byDefault(place);
   if (base === null || base.runTimeoutMs === byDefault(base.sessionTarget)) return byDefault(place);
   return base.runTimeoutMs;
 }
 
+type CarriedKey = (typeof FOR_QUEUES)[number] | (typeof FOR_AGENTS)[number];
+
 /** What belongs to another place is forgotten when the place changes. */
-function carried(wish: Wish, same: ScheduleSpec | null) {
-  const pick = <K extends (typeof FOR_QUEUES)[number] | (typeof FOR_AGENTS)[number]>(key: K) =>
-    (wish.spec[key] === undefined ? same?.[key] : wish.spec[key]) ?? null;
-  return {
-    target: pick('target') ?? 'any',
-    type: pick('type'),
-    params: pick('params'),
-    payloadModel: pick('payloadModel'),
-    payloadThinking: pick('payloadThinking'),
-    preferredSessionKey: pick('preferredSessionKey'),
-  };
+function carried(request: ScheduleRequest, same: ScheduleSpec | null): Pick<ScheduleSpec, CarriedKey> {
+  const picked = [...FOR_QUEUES, ...FOR_AGENTS].map((key) => {
+    const value = request.spec[key] === undefined ? same?.[key] : request.spec[key];
+    return [key, value ?? RULES[key].default];
+  });
+  // Every rule has a default of its type.
+  return Object.fromEntries(picked) as Pick<ScheduleSpec, CarriedKey>;
 }

@@ -2,7 +2,7 @@
 
 import { LIMITS } from './limits.ts';
 import type { FieldRule } from './schedule-fields.ts';
-import { endOfGap, instantsAt } from './schedule-zone.ts';
+import { endOfGap, instantsAt } from './time-zone.ts';
 
 export type ReadValue =
   | { readonly ok: true; readonly value: unknown }

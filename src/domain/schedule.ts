@@ -1,7 +1,9 @@
 /** The schedule: what creates jobs, by the clock, by a parent's end, or by hand. The scheduler's text calls it a job. */
 
+import type { ApprovalAuto } from './approval.ts';
 import type { DependencyOn } from './command.ts';
-import type { RunStatus } from './words.ts';
+import type { RunKind } from './run.ts';
+import type { RunStatus } from './statuses.ts';
 
 /** When it fires by itself; `child` only after its parent, `manual` only by hand. */
 export type ScheduleKind = 'cron' | 'every' | 'at' | 'child' | 'manual';
@@ -21,6 +23,12 @@ export interface ScheduleSpec {
   readonly scheduleTz: string;
   readonly scheduleAt: number | null;
   readonly scheduleEveryMs: number | null;
+  /** The last moment at which a tick may be due. */
+  readonly endsAt: number | null;
+  /** Runs by the clock or after a parent; those by hand do not count. */
+  readonly maxRuns: number | null;
+  /** Each tick comes later by up to so much, always by the same for one schedule. */
+  readonly jitterS: number;
   readonly catchUp: CatchUp;
   /** How many missed ticks `all` makes up for, the newest ones. */
   readonly catchUpMax: number;
@@ -71,9 +79,10 @@ export interface ScheduleSpec {
   readonly deliveryMode: 'announce' | 'announce-always' | 'none';
   readonly deliveryChannel: string | null;
   readonly deliveryTo: string | null;
-}
 
-export type ApprovalAuto = 'approve' | 'reject';
+  /** Who keeps it: `apply:<set>`, or where it was imported from. */
+  readonly managedBy: string | null;
+}
 
 export interface Schedule {
   readonly no: number;
@@ -89,9 +98,9 @@ export interface Schedule {
   lastRunAt: number | null;
   lastStatus: RunStatus | null;
   consecutiveErrors: number;
+  /** Runs that count for `maxRuns`. */
+  runCount: number;
 }
-
-export type RunKind = 'cron' | 'catch_up' | 'manual' | 'chain' | 'spawn' | 'retry' | 'replay';
 
 /** What a run takes along from its schedule, as it was then: later changes do not touch it. Kept as the job's `meta`. */
 export interface RunPlan {
@@ -111,15 +120,6 @@ export interface TriggerContext {
   readonly output: string;
   readonly exitCode: number | null;
   readonly stderr: string | null;
-}
-
-/** What the worker of a run writes down; what is left out stays as it was, null takes it back. */
-export interface RunNote {
-  readonly sessionKey?: string | null;
-  readonly transport?: string | null;
-  readonly dispatchedAt?: number | null;
-  readonly lastHeartbeat?: number | null;
-  readonly contextSummary?: string | null;
 }
 
 /** When a schedule fires by the clock; null when only a parent or a hand does it. */
@@ -156,4 +156,22 @@ const BACKOFF_LADDER_MS = [30_000, 60_000, 300_000, 900_000, LONGEST_HOLD_MS];
 export function holdBackMs(consecutiveErrors: number): number {
   if (consecutiveErrors <= 0) return 0;
   return BACKOFF_LADDER_MS[Math.min(consecutiveErrors, BACKOFF_LADDER_MS.length) - 1] ?? 0;
+}
+
+/** Differs after every change, unless two came in the same millisecond. */
+export interface ScheduleStamp extends Pick<Schedule, 'no' | 'id' | 'updatedAt'> {
+  readonly stamp: string;
+}
+
+/** All schedules together: how many there are, the newest of them, and when one of them changed last. */
+export interface ScheduleMark {
+  readonly count: number;
+  readonly lastNo: number;
+  readonly changedAt: number;
+}
+
+export interface ScheduleEdge {
+  readonly id: string;
+  readonly parentId: string | null;
+  readonly name: string;
 }

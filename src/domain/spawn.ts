@@ -5,7 +5,7 @@ import { completeSchedule } from './schedule-draft.ts';
 import { RULES, type ScheduleKey, type SpecKey, snakeName } from './schedule-fields.ts';
 import { namedFields } from './schedule-names.ts';
 import type { DoorFacts } from './schedule-target.ts';
-import { type Refused, refused } from './schedule-wish.ts';
+import { type Refused, refused } from './schedule-request.ts';
 
 /** What the work is called and what it is: the child's own to say. */
 const OWN: ReadonlySet<string> = new Set<SpecKey>(['name', 'description', 'payloadMessage', 'params']);
@@ -57,6 +57,10 @@ function inheritedFrom(own: ScheduleSpec): ScheduleSpec {
     triggerOn: null,
     triggerDelayS: 0,
     triggerCondition: null,
+    endsAt: null,
+    maxRuns: null,
+    jitterS: 0,
+    managedBy: null,
     deleteAfterRun: true,
   };
 }
@@ -80,5 +84,8 @@ function beyond(key: ScheduleKey, written: string, inherited: ScheduleSpec): Ref
 }
 
 function isTrigger(key: ScheduleKey): boolean {
-  return key.startsWith('schedule') || key.startsWith('trigger') || key === 'parentId';
+  const limits: readonly ScheduleKey[] = ['endsAt', 'maxRuns', 'jitterS'];
+  return (
+    key.startsWith('schedule') || key.startsWith('trigger') || key === 'parentId' || limits.includes(key)
+  );
 }

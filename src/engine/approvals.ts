@@ -1,12 +1,13 @@
 /** Somebody agrees to a job or refuses it; the first word counts. */
 
+import { loopActor } from '../domain/actor.ts';
 import { admit } from '../domain/admit.ts';
+import type { ApprovalRecord, Approval } from '../domain/approval.ts';
 import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
 import type { EventDraft } from '../domain/event.ts';
 import type { Job } from '../domain/job.ts';
 import { finish } from '../domain/retry.ts';
-import type { ApprovalRecord, ApprovalRow } from '../store/types/scheduling.ts';
 import { audit } from './audit.ts';
 import type { Core } from './core.ts';
 import type { Approvals, Verdict } from './engine.ts';
@@ -14,13 +15,13 @@ import type { Approvals, Verdict } from './engine.ts';
 export function approvalsOf(core: Core): Approvals {
   const { store } = core;
   const get = async (id: string): Promise<ApprovalRecord> => {
-    const job = await store.read.jobById(id);
-    const approval = job === null ? null : await store.read.approval(job.no);
+    const job = await store.read.jobs.byId(id);
+    const approval = job === null ? null : await store.read.approvals.asked(job.no);
     if (approval === null) throw new SpineError('not_found', { id });
     return approval;
   };
   return {
-    list: async (filter) => store.read.approvals(filter),
+    list: async (filter) => store.read.approvals.list(filter),
     get,
     resolve: async (actor, id, verdict) => {
       const approval = await get(id);
@@ -35,7 +36,7 @@ export function approvalsOf(core: Core): Approvals {
     },
     resolveOf: async (actor, scheduleId, verdict) => {
       const [oldest] = (
-        await store.read.approvals({ status: 'pending', scheduleId, limit: 1_000 })
+        await store.read.approvals.list({ status: 'pending', scheduleId, limit: 1_000 })
       ).toReversed();
       if (oldest === undefined)
         throw new SpineError('conflict', {
@@ -48,19 +49,12 @@ export function approvalsOf(core: Core): Approvals {
   };
 }
 
-/** The time is up: the gate's own policy decides. False when somebody was faster. */
-export async function timeOutApproval(
-  core: Core,
-  jobNo: number,
-  auto: ApprovalRow['auto'],
-): Promise<boolean> {
-  const actor: Actor = { name: 'timeout', role: 'system', targets: null };
+/** The time is up: the approval's own terms decide, unless somebody was faster. */
+export async function timeOutApproval(core: Core, jobNo: number, auto: Approval['auto']): Promise<void> {
   try {
-    await resolve(core, actor, jobNo, { agree: auto === 'approve', notes: null }, 'timeout');
-    return true;
+    await resolve(core, loopActor('timeout'), jobNo, { agree: auto === 'approve', notes: null }, 'timeout');
   } catch (error) {
-    if (error instanceof SpineError && error.code === 'conflict') return false;
-    throw error;
+    if (!(error instanceof SpineError && error.code === 'conflict')) throw error;
   }
 }
 
@@ -71,11 +65,11 @@ async function resolve(
   { agree, notes }: Pick<Verdict, 'agree' | 'notes'>,
   by: string,
 ): Promise<void> {
-  await core.flusher.transact(actor, async (tx, ledger) => {
-    const [found] = await tx.lockJobsByNo([jobNo]);
-    const approval = await tx.lockApproval(jobNo);
+  await core.flusher.transact(actor, async (tx, changeSet) => {
+    const [found] = await tx.jobs.lockByNo([jobNo]);
+    const approval = await tx.approvals.lock(jobNo);
     if (found === undefined || approval === null) throw new SpineError('not_found', { id: String(jobNo) });
-    const job = ledger.load(found);
+    const job = changeSet.load(found);
     if (approval.status !== 'pending' || job.state !== 'awaiting_approval')
       throw new SpineError('conflict', {
         id: job.id,
@@ -85,17 +79,17 @@ async function resolve(
       });
     const late = by === 'timeout' && !agree;
     const status = agree ? 'approved' : late ? 'timed_out' : 'rejected';
-    await tx.resolveApproval(jobNo, { status, resolvedAt: ledger.now, resolvedBy: by, notes });
+    await tx.approvals.resolve(jobNo, { status, resolvedAt: changeSet.now, resolvedBy: by, notes });
     const { next, event } = agree
-      ? approved(job, actor, notes, ledger.now)
-      : refused(job, actor, notes, late, ledger.now);
-    ledger.amend(next, [event]);
+      ? approved(job, actor, notes, changeSet.now)
+      : refused(job, actor, notes, late, changeSet.now);
+    changeSet.amend(next, [event]);
     if (actor.role !== 'system')
-      await audit(tx, ledger, actor, agree ? 'approval.approve' : 'approval.reject', job.id, { notes });
+      await audit(tx, changeSet, actor, agree ? 'approval.approve' : 'approval.reject', job.id, { notes });
   });
 }
 
-function decidedAlready({ status, resolvedBy }: ApprovalRow): string {
+function decidedAlready({ status, resolvedBy }: Approval): string {
   return `It was decided already: ${status}${resolvedBy === null ? '' : ` by ${resolvedBy}`}.`;
 }
 

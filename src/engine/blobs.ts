@@ -9,32 +9,32 @@ export function blobsOf(core: Core): BlobRecords {
   return {
     save: async (actor, blob) => {
       const saved = { ...blob, jobNo: null, createdAt: core.now(), createdBy: actor.name };
-      await core.flusher.transact(actor, async (tx) => tx.saveBlob(saved));
+      await core.flusher.transact(actor, async (tx) => tx.blobs.add(saved));
       return saved;
     },
     get: async (id) => {
-      const blob = await core.store.read.blob(id);
+      const blob = await core.store.read.blobs.byId(id);
       if (blob === null) throw new SpineError('not_found', { blob: id });
       return blob;
     },
     attach: async (actor, jobId, leaseToken, blob) => {
-      const answer = await core.flusher.transact(actor, async (tx, ledger) => {
-        const [job] = await tx.lockJobs([jobId]);
+      const answer = await core.flusher.transact(actor, async (tx, changeSet) => {
+        const [job] = await tx.jobs.lock([jobId]);
         if (job === undefined) return refuse('not_found', { id: jobId });
         if (!mayTouch(actor, job)) return refuse('forbidden', { target: job.target });
         const hold = holds(job, actor, leaseToken);
         if (!hold.held && actor.role !== 'head') return hold.refusal;
-        const saved = { ...blob, jobNo: job.no, createdAt: ledger.now, createdBy: actor.name };
-        await tx.saveBlob(saved);
+        const saved = { ...blob, jobNo: job.no, createdAt: changeSet.now, createdBy: actor.name };
+        await tx.blobs.add(saved);
         return { ok: true as const, saved };
       });
       return accepted(answer).saved;
     },
     ofJob: async (actor, jobId, afterId, limit) => {
-      const job = await core.store.read.jobById(jobId);
+      const job = await core.store.read.jobs.byId(jobId);
       if (job === null) throw new SpineError('not_found', { id: jobId });
       if (!mayTouch(actor, job)) throw new SpineError('forbidden', { target: job.target });
-      return core.store.read.blobsOf(job.no, afterId, limit);
+      return core.store.read.blobs.ofJob(job.no, afterId, limit);
     },
   };
 }

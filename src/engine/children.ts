@@ -1,7 +1,7 @@
 /** Jobs that a worker or a run asks for: each is a child of a job it holds, and has no more than that job has. */
 
 import { childDraft, type ParentFacts } from '../domain/child-job.ts';
-import type { Actor, Gate } from '../domain/command.ts';
+import type { Actor, ApprovalTerms } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
 import { type Job, rootOf } from '../domain/job.ts';
 import { mayTouch } from '../domain/lease.ts';
@@ -19,12 +19,12 @@ export async function withinParents(
   const parents = new Map<string, ParentFacts>();
   const judged: JobDraft[] = [];
   for (const [i, draft] of drafts.entries()) {
-    const place = drafts.length > 1 ? `jobs[${i}].` : '';
+    const prefix = drafts.length > 1 ? `jobs[${i}].` : '';
     const { parentId } = draft;
     if (parentId === undefined) throw new SpineError('forbidden', { why: 'only children of a job you hold' });
-    const parent = parents.get(parentId) ?? (await factsOf(core, actor, parentId, place));
+    const parent = parents.get(parentId) ?? (await factsOf(core, actor, parentId, prefix));
     parents.set(parentId, parent);
-    judged.push(await withinParent(core, actor, draft, parent, place));
+    judged.push(await withinParent(core, actor, draft, parent, prefix));
   }
   return judged;
 }
@@ -34,7 +34,7 @@ async function withinParent(
   actor: Actor,
   draft: JobDraft,
   parent: ParentFacts,
-  place: string,
+  prefix: string,
 ): Promise<JobDraft> {
   const judged = childDraft(draft, parent);
   const beyond = 'problem' in judged ? judged : await unknownType(core, draft);
@@ -42,7 +42,7 @@ async function withinParent(
   // Whoever does not hold the parent learns nothing of it.
   if (!isHeldBy(parent.job, actor)) throw new SpineError('not_owner', { claimedBy: parent.job.claimedBy });
   const { field, problem } = beyond;
-  throw new SpineError('bad_request', { field: `${place}${field}`, problem: `${place}${problem}` });
+  throw new SpineError('bad_request', { field: `${prefix}${field}`, problem: `${prefix}${problem}` });
 }
 
 function isHeldBy({ state, claimedBy }: Job, actor: Actor): boolean {
@@ -61,20 +61,20 @@ async function unknownType(core: Core, { type }: JobDraft) {
   };
 }
 
-async function factsOf(core: Core, actor: Actor, parentId: string, place: string): Promise<ParentFacts> {
+async function factsOf(core: Core, actor: Actor, parentId: string, prefix: string): Promise<ParentFacts> {
   const { read } = core.store;
-  const job = await read.jobById(parentId);
+  const job = await read.jobs.byId(parentId);
   if (job === null || !mayTouch(actor, job)) {
-    const field = `${place}parentId`;
+    const field = `${prefix}parentId`;
     throw new SpineError('bad_request', { field, problem: `${field} names no job` });
   }
-  const budget = (await read.details([job])).get(job.no)?.input.budget ?? null;
-  return { job, gate: await gateOf(core, job), budget, defaults: core.settings };
+  const budget = (await read.details.of([job])).get(job.no)?.input.budget ?? null;
+  return { job, approvalTerms: await approvalTermsOf(core, job), budget, defaults: core.settings };
 }
 
-/** A retry goes through the gate of the first of its lineage. */
-async function gateOf(core: Core, job: Job): Promise<Gate | null> {
+/** A retry has the approval of the first of its lineage. */
+async function approvalTermsOf(core: Core, job: Job): Promise<ApprovalTerms | null> {
   if (job.approval === 'none') return null;
-  const [row] = await core.store.read.approvalsByNo([rootOf(job)]);
+  const [row] = await core.store.read.approvals.byNo([rootOf(job)]);
   return row ?? { timeoutMs: APPROVAL_TIMEOUT_S * 1_000, auto: 'reject' };
 }

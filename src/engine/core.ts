@@ -2,18 +2,21 @@
 
 import type { Accepted, JobCommand } from '../domain/command.ts';
 import { type Refusal, SpineError } from '../domain/error.ts';
+import type { JobType } from '../domain/job-type.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { Clock, Ids, TimeSource } from '../domain/ports.ts';
+import type { Routing } from '../domain/routing.ts';
+import { webhookUrlProblem } from '../domain/webhook-url.ts';
 import { Schemas } from '../domain/schema/schemas.ts';
-import type { JobType, Routing, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { Flusher } from './flusher.ts';
-import type { Effects, OutboxPolicy } from './ledger.ts';
+import type { Audience, Effects, OutboxPolicy } from './change-set.ts';
 import { FeedWatch } from './feed-watch.ts';
 import { serverName } from './server-name.ts';
-import { Strays } from './strays.ts';
+import { UnknownClaims } from './unknown-claims.ts';
 import { SteadyTime } from './steady-time.ts';
 import { TokenCache } from './token-cache.ts';
-import { Turns } from './turns.ts';
+import { LongWork } from './long-work.ts';
 import { Waiters } from './waiters.ts';
 
 export interface EngineSettings {
@@ -39,8 +42,10 @@ export interface EngineOptions {
   readonly settings: EngineSettings;
   readonly scheduling?: SchedulingSettings;
   readonly outbox?: OutboxPolicy;
-  /** Where this server stands: no other can be there at the same time. */
-  readonly place?: string;
+  /** Why a webhook may not be called; null when it may. Unless given, only the text of the URL is judged. */
+  readonly webhookProblem?: (url: string) => Promise<string | null>;
+  /** Where this server runs: no other can run there at the same time. */
+  readonly site?: string;
 }
 
 /** Loops subscribe to these; a hint that is lost only costs time. */
@@ -50,6 +55,8 @@ export interface Hints {
   committed: () => void;
   /** A schedule's clock changed, or somebody asked for something new. */
   scheduled: () => void;
+  /** Something is to be sent. */
+  delivering: () => void;
 }
 
 interface KnownTypes {
@@ -78,13 +85,14 @@ export class Core {
   readonly schemas = new Schemas();
   readonly settings: EngineSettings;
   readonly scheduling: SchedulingSettings;
+  readonly webhookProblem: (url: string) => Promise<string | null>;
   readonly flusher: Flusher;
   readonly waiters: Waiters;
-  /** For what a caller's data may make long. */
-  readonly turns: Turns;
+  /** For checks that a caller's data may make long. */
+  readonly longWork: LongWork;
   readonly tokens: TokenCache;
   readonly feed = new FeedWatch();
-  readonly strays = new Strays();
+  readonly unknownClaims = new UnknownClaims();
   /** Pools that were seen to exist, so that not every job has to look. */
   readonly knownPools = new Set<string>();
   readonly hints: Hints = {
@@ -92,25 +100,30 @@ export class Core {
     timed: () => undefined,
     committed: () => undefined,
     scheduled: () => undefined,
+    delivering: () => undefined,
   };
   readonly #clock: Clock;
   readonly #time: TimeSource | null;
   readonly #steady = new SteadyTime();
   #routing: Promise<Routing> | null = null;
   #types: Promise<KnownTypes> | null = null;
+  readonly #outbox: OutboxPolicy;
+  #audience: Promise<Audience> | null = null;
   #unfinished = 0;
   stopping = false;
 
   constructor(options: EngineOptions) {
     this.store = options.store;
     this.ids = options.ids;
-    this.server = serverName(options.place ?? 'here', options.ids.jobId(options.clock.now()));
+    this.server = serverName(options.site ?? 'here', options.ids.jobId(options.clock.now()));
     this.settings = options.settings;
     this.scheduling = options.scheduling ?? NO_SCHEDULING;
+    this.webhookProblem = options.webhookProblem ?? (async (url) => webhookUrlProblem(url, []));
+    this.#outbox = options.outbox ?? (() => null);
     this.#clock = options.clock;
     this.#time = options.time ?? null;
     this.waiters = new Waiters(options.clock);
-    this.turns = new Turns(1, options.clock);
+    this.longWork = new LongWork(1, options.clock);
     this.tokens = new TokenCache(options.store);
     const laneNames = Array.from({ length: options.store.lanes }, () =>
       String(Math.floor(options.ids.fraction() * LANE_NAMES)),
@@ -119,11 +132,12 @@ export class Core {
       store: options.store,
       now: () => this.now(),
       laneKey: (lane) => laneNames[lane] ?? '0',
-      outbox: options.outbox ?? (() => null),
+      audience: () => this.#audienceNow(),
+      newToken: () => options.ids.leaseToken(),
       routing: () => this.routing(),
       forgetRouting: () => this.forgetRouting(),
       onEffects: (effects) => this.#react(effects),
-      onUnknown: (commands, answers) => this.strays.note(commands, answers),
+      onUnknown: (commands, answers) => this.unknownClaims.remember(commands, answers),
       handOver: (target, jobs) => this.waiters.handOver(target, jobs),
     });
   }
@@ -138,8 +152,8 @@ export class Core {
 
   /** To be called before the first command: the clock may have been set back while no server ran. */
   async continueTime(): Promise<void> {
-    const lastBeat = await this.store.read.aliveAt(ALIVE);
-    if (lastBeat !== null && lastBeat > this.now()) this.#steady.startFrom(lastBeat + BEAT_MS);
+    const lastBeat = (await this.store.read.servers.beats()).get(ALIVE);
+    if (lastBeat !== undefined && lastBeat > this.now()) this.#steady.startFrom(lastBeat + BEAT_MS);
   }
 
   /** By how much the clock was set forward since this was last asked: time in which nobody could be late. */
@@ -153,8 +167,24 @@ export class Core {
   }
 
   routing(): Promise<Routing> {
-    this.#routing ??= this.#kept(Promise.resolve(this.store.read.routing()), () => this.forgetRouting());
+    this.#routing ??= this.#kept(Promise.resolve(this.store.read.routing.current()), () =>
+      this.forgetRouting(),
+    );
     return this.#routing;
+  }
+
+  #audienceNow(): Promise<Audience> {
+    const read = async (): Promise<Audience> => {
+      const list = await this.store.read.subscriptions.all();
+      return { outbox: this.#outbox, subscribers: { list, newId: (now) => this.ids.jobId(now) } };
+    };
+    this.#audience ??= this.#kept(read(), () => this.forgetSubscriptions());
+    return this.#audience;
+  }
+
+  /** Another server may have changed them, or this one. */
+  forgetSubscriptions(): void {
+    this.#audience = null;
   }
 
   /** A new type raises the same revision, so both are read again together. */
@@ -173,7 +203,7 @@ export class Core {
 
   #knownTypes(): Promise<KnownTypes> {
     const read = async (): Promise<KnownTypes> => {
-      const types = await this.store.read.types();
+      const types = await this.store.read.types.all();
       return {
         byName: new Map(types.map((type) => [type.name, type])),
         byNo: new Map(types.map((type) => [type.no, type])),
@@ -212,6 +242,7 @@ export class Core {
     for (const [target, count] of effects.queued) this.waiters.wake(target, count);
     if (effects.unsettled) this.hints.unsettled();
     if (effects.timed) this.hints.timed();
+    if (effects.delivering) this.hints.delivering();
     // On PostgreSQL events come into the feed when the sequencer has numbered them.
     if (this.store.dialect === 'sqlite') this.feed.announce();
     else if (this.feed.watched) this.hints.committed();

@@ -1,8 +1,25 @@
-/** The engine as its callers see it: every door, every loop and the embedded worker use only this. */
+/** The engine as doors and the embedded worker see it. Loops keep it going from behind, through `Core`. */
 
-import type { Accepted, Actor, ClaimedJob, DependencyOn, Lanes, LogLine } from '../domain/command.ts';
+import type { Alias } from '../domain/alias.ts';
+import type { ApprovalAuto, ApprovalFilter, ApprovalRecord } from '../domain/approval.ts';
+import type { Audit } from '../domain/audit.ts';
+import type { Blob } from '../domain/blob.ts';
+import type {
+  Accepted,
+  Actor,
+  ClaimedJob,
+  DependencyOn,
+  GatewaySlots,
+  LogLine,
+  StoredLog,
+} from '../domain/command.ts';
+import type { Delivery, DeliveryFilter } from '../domain/delivery.ts';
 import type { Refusal } from '../domain/error.ts';
-import type { JobEvent } from '../domain/event.ts';
+import type { FeedEvent, FeedPlace, JobEvent } from '../domain/event.ts';
+import type { FieldFilter, JobRowDraft } from '../domain/job-fields.ts';
+import type { Found } from '../domain/job-filter.ts';
+import type { JobInputDraft } from '../domain/job-input.ts';
+import type { JobType } from '../domain/job-type.ts';
 import type {
   FailureCause,
   Job,
@@ -12,32 +29,15 @@ import type {
   RetryMode,
   State,
 } from '../domain/job.ts';
-import type { ApprovalAuto, RunNote, Schedule } from '../domain/schedule.ts';
-import type {
-  Audit,
-  Blob,
-  FeedEvent,
-  FeedPlace,
-  Found,
-  JobType,
-  PauseKind,
-  Pool,
-  PoolUse,
-  Routing,
-  StoredLog,
-  StoredToken,
-} from '../store/store.ts';
-import type {
-  ApprovalFilter,
-  ApprovalRecord,
-  Message,
-  MessageFilter,
-  Run,
-  RunFilter,
-  RunRecord,
-  ScheduleEdge,
-  Tick,
-} from '../store/types/scheduling.ts';
+import type { Message, MessageFilter } from '../domain/message.ts';
+import type { Pool, PoolUse } from '../domain/pool.ts';
+import type { PauseKind, Routing } from '../domain/routing.ts';
+import type { Run, RunFilter, RunNote, RunRecord } from '../domain/run.ts';
+import type { Schedule, ScheduleEdge } from '../domain/schedule.ts';
+import type { SubscribedEvent, Subscription } from '../domain/subscription.ts';
+import type { FieldChange } from '../domain/schedule-replace.ts';
+import type { Tick } from '../domain/tick.ts';
+import type { Token } from '../domain/token.ts';
 
 /** Every verb answers after its commit, and throws a SpineError when it is refused. */
 export interface Engine {
@@ -53,6 +53,9 @@ export interface Engine {
   readonly runs: Runs;
   readonly approvals: Approvals;
   readonly messages: Messages;
+  readonly aliases: Aliases;
+  readonly subscriptions: Subscriptions;
+  readonly deliveries: Deliveries;
   /** Jobs by target and state, from counters: costs the same with ten jobs and ten million. */
   counts(): Promise<{ target: string; state: State; n: number }[]>;
   now(): number;
@@ -61,26 +64,12 @@ export interface Engine {
 }
 
 /** A job as a caller describes it; what is left out gets the installation's default. */
-export interface JobDraft {
+export interface JobDraft extends JobRowDraft, JobInputDraft {
   readonly target: string;
   readonly type?: string;
-  readonly priority?: number;
-  readonly title?: string;
-  readonly description?: string;
-  readonly spec?: unknown;
-  readonly meta?: unknown;
-  readonly params?: unknown;
-  readonly budget?: unknown;
-  readonly tags?: readonly string[];
   readonly runAt?: number;
-  readonly timeoutMs?: number;
-  readonly leaseMs?: number;
-  readonly maxAttempts?: number;
   readonly retry?: { readonly mode?: RetryMode; readonly max?: number; readonly backoffMs?: number };
-  readonly uniqueKey?: string;
   readonly after?: readonly { readonly job: string; readonly on?: DependencyOn }[];
-  readonly pool?: string;
-  readonly concurrencyKey?: string;
   /** Somebody has to agree before it runs. */
   readonly approval?: { readonly timeoutS?: number; readonly auto?: ApprovalAuto };
   /** The running job that asks for this one; it must be held by the caller, or the caller must be head. */
@@ -127,7 +116,7 @@ export interface Jobs {
   snooze(actor: Actor, id: string, untilAt: number, leaseToken: string | null): Promise<Accepted>;
 }
 
-export interface JobFilter {
+export interface JobFilter extends FieldFilter {
   readonly states: readonly State[];
   readonly target?: string;
   readonly type?: string;
@@ -142,12 +131,14 @@ export interface ClaimOptions {
   readonly leaseMs?: number;
   readonly claimId?: string;
   readonly policy?: LeasePolicy;
+  /** What the claimer can do: it gets no job that requires more. */
+  readonly capabilities?: readonly string[];
 }
 export interface ClaimNextOptions extends ClaimOptions {
   readonly targets: readonly string[];
   readonly types?: readonly string[];
   readonly max: number;
-  readonly lanes?: Lanes;
+  readonly gatewaySlots?: GatewaySlots;
   /** How long to wait for work when there is none. */
   readonly waitMs: number;
   /** Ends the wait early, when the caller has gone. */
@@ -238,8 +229,8 @@ export interface TokenDraft {
 }
 export interface Tokens {
   /** The token is shown this once; only its hash is kept. */
-  add(actor: Actor, draft: TokenDraft): Promise<{ token: string; stored: StoredToken }>;
-  list(): Promise<StoredToken[]>;
+  add(actor: Actor, draft: TokenDraft): Promise<{ token: string; stored: Token }>;
+  list(): Promise<Token[]>;
   revoke(actor: Actor, which: string): Promise<void>;
   /** Who is behind a stored token, or the `run` behind a lease; null when nobody is. */
   actorBehind(token: string): Promise<Actor | null>;
@@ -272,8 +263,40 @@ export interface CancelledSchedules {
   readonly runs: readonly string[];
 }
 
+/** A whole schedule under its name; `parent` may name another by its own. */
+export interface KeptSchedules {
+  readonly schedules: readonly Readonly<Record<string, unknown>>[];
+  readonly types: readonly TypeDraft[];
+  readonly pools: readonly Pool[];
+}
+
+export interface ApplyOptions {
+  /** The mark of what is made, and of what may be pruned. */
+  readonly mark: string;
+  readonly prune: boolean;
+  /** Tells what would happen, and changes nothing. */
+  readonly dryRun: boolean;
+}
+
+export type ApplyAction = 'create' | 'change' | 'unchanged' | 'prune' | 'extra';
+
+export interface Applied {
+  readonly kind: 'schedule' | 'type' | 'pool';
+  readonly name: string;
+  readonly id: string | null;
+  readonly action: ApplyAction;
+  readonly changes: readonly FieldChange[];
+}
+
 /** Everything that names a schedule takes its id, or the beginning of it. */
 export interface Schedules {
+  /** Creates it, or makes the one of that name as `draft` says; what it does not say has its default. */
+  put(
+    actor: Actor,
+    draft: Readonly<Record<string, unknown>>,
+  ): Promise<{ readonly schedule: Schedule; readonly action: ApplyAction }>;
+  /** All of them or, when one is wrong, none. */
+  apply(actor: Actor, kept: KeptSchedules, options: ApplyOptions): Promise<readonly Applied[]>;
   /** `draft` as its author wrote it; every default is filled in. */
   create(actor: Actor, draft: Readonly<Record<string, unknown>>): Promise<Schedule>;
   get(which: string): Promise<Schedule>;
@@ -284,6 +307,8 @@ export interface Schedules {
   }): Promise<Schedule[]>;
   /** How many runs of each wait in line. */
   waiting(schedules: readonly Schedule[]): Promise<Map<string, number>>;
+  /** What the parents of these are called, by the parents' ids. */
+  parentNames(schedules: readonly Schedule[]): Promise<Map<string, string>>;
   edges(): Promise<ScheduleEdge[]>;
   update(actor: Actor, which: string, patch: Readonly<Record<string, unknown>>): Promise<Schedule>;
   enable(actor: Actor, which: string, enabled: boolean): Promise<Schedule>;
@@ -292,7 +317,12 @@ export interface Schedules {
   cancel(actor: Actor, which: string, cascade: boolean): Promise<CancelledSchedules>;
   /** Makes a run now; the schedule's own clock does not notice. */
   run(actor: Actor, which: string): Promise<Job>;
-  preview(which: string, count: number): Promise<{ ticks: readonly number[]; words: string }>;
+  preview(which: string, count: number): Promise<readonly number[]>;
+  /** When a schedule that does not exist would fire; `draft` needs to say no more than its trigger. */
+  previewDraft(
+    draft: Readonly<Record<string, unknown>>,
+    count: number,
+  ): Promise<{ ticks: readonly number[]; words: string }>;
   missed(which: string, limit: number): Promise<Tick[]>;
 }
 
@@ -317,7 +347,7 @@ export interface Verdict {
   /** Through which door the word came. */
   readonly by: 'operator' | 'api';
 }
-/** A job has one gate: the job's id names its approval. */
+/** A job has one approval: the job's id names it. */
 export interface Approvals {
   list(filter: ApprovalFilter): Promise<ApprovalRecord[]>;
   get(id: string): Promise<ApprovalRecord>;
@@ -339,4 +369,43 @@ export interface Messages {
   send(actor: Actor, draft: MessageDraft): Promise<Message>;
   get(id: string): Promise<Message>;
   list(filter: MessageFilter): Promise<Message[]>;
+}
+
+export interface Aliases {
+  list(): Promise<Alias[]>;
+  /** Makes it, or puts it in the place of the one with its name. */
+  save(actor: Actor, draft: Omit<Alias, 'createdAt'>): Promise<Alias>;
+  remove(actor: Actor, alias: string): Promise<void>;
+}
+
+/** What is left out does not matter. */
+export interface SubscriptionDraft {
+  readonly alias: string;
+  readonly events: readonly SubscribedEvent[];
+  readonly type?: string;
+  readonly scheduleId?: string;
+  readonly target?: string;
+  readonly jobId?: string;
+}
+export interface ShownSubscription extends Subscription {
+  readonly type: string | null;
+  readonly jobId: string | null;
+}
+export interface Subscriptions {
+  list(): Promise<ShownSubscription[]>;
+  add(actor: Actor, draft: SubscriptionDraft): Promise<ShownSubscription>;
+  remove(actor: Actor, id: string): Promise<void>;
+}
+
+export interface ShownDelivery extends Delivery {
+  /** Null when it tells of no job, or of one that was pruned. */
+  readonly jobId: string | null;
+  readonly scheduleId: string | null;
+}
+export interface Deliveries {
+  /** Newest first. */
+  list(filter: DeliveryFilter): Promise<ShownDelivery[]>;
+  get(id: string): Promise<ShownDelivery>;
+  /** Sends one that failed after all, to where its alias leads now. */
+  retry(actor: Actor, id: string): Promise<ShownDelivery>;
 }

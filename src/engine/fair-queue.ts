@@ -1,4 +1,4 @@
-/** What waits for a commit: in the order of arrival while all of it fits into one, and principal by principal when it does not. */
+/** What waits for a commit or for the event loop: in the order of arrival while all of it fits in, and principal by principal when it does not. */
 
 import { principalOf } from '../domain/actor.ts';
 import type { Actor } from '../domain/command.ts';
@@ -10,7 +10,8 @@ export interface Piece {
 }
 
 interface Line<T> {
-  readonly pieces: T[];
+  /** A place that was left holds nothing: what stood there may be large. */
+  readonly pieces: (T | undefined)[];
   /** How many of them have been taken. */
   taken: number;
 }
@@ -23,7 +24,7 @@ const OVERFLOW = 2;
 export class FairQueue<T extends Piece> {
   #arrived: T[] = [];
   #arrivedWeight = 0;
-  /** There is a crowd: one line for each principal, and whose turn it is stands first. */
+  /** There is a crowd: one line for each principal, and who is served next stands first. */
   readonly #lines = new Map<string, Line<T>>();
   #size = 0;
 
@@ -38,7 +39,7 @@ export class FairQueue<T extends Piece> {
     this.#arrivedWeight += piece.weight;
   }
 
-  /** Takes pieces until they weigh that much: at least one while there is room, one of each principal in turn. */
+  /** Takes pieces until they weigh that much: at least one while there is room, one of each principal in rotation. */
   take(room: number): T[] {
     if (room <= 0 || this.#size === 0) return [];
     if (this.#lines.size === 0) {
@@ -84,7 +85,8 @@ export class FairQueue<T extends Piece> {
   #takeOne(): T {
     // Only asked for while something waits in a line.
     const [principal, line] = this.#lines.entries().next().value as [string, Line<T>];
-    const piece = line.pieces[line.taken++] as T;
+    const piece = line.pieces[line.taken] as T;
+    line.pieces[line.taken++] = undefined;
     this.#size--;
     const isEmpty = line.taken === line.pieces.length;
     if (line.taken >= EMPTY_PLACES) line.pieces.splice(0, line.taken);

@@ -13,7 +13,7 @@ export class FeedWatch {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Many commits in one turn of the event loop make one call. */
+  /** Many commits in one round of the event loop make one call. */
   announce(): void {
     if (this.#announced || !this.watched) return;
     this.#announced = true;

@@ -1,21 +1,23 @@
 /** Makes one run of a schedule: at once, in line behind the one under way, or skipped with its reason. */
 
 import { admit } from '../domain/admit.ts';
-import type { Gate } from '../domain/command.ts';
-import { type Job, type JobInput, OPEN, SETTLED, UNTOUCHED } from '../domain/job.ts';
+import type { ApprovalTerms } from '../domain/command.ts';
+import { type Job, type JobInput, OPEN, SETTLED } from '../domain/job.ts';
+import { bareType } from '../domain/job-type.ts';
+import { newJob, type NewJobRow } from '../domain/new-job.ts';
+import { unsizedPool } from '../domain/pool.ts';
+import { COUNTED_KINDS, RUN_ACTIVE, RUN_ENDED, RUN_WAITING, type RunKind } from '../domain/run.ts';
 import {
   overlapQueue,
-  type RunKind,
   type RunPlan,
   type Schedule,
   targetOf,
   type TriggerContext,
 } from '../domain/schedule.ts';
 import type { Tx } from '../store/store.ts';
-import { RUN_ACTIVE, RUN_ENDED, RUN_WAITING } from '../store/types/scheduling.ts';
 import type { Core } from './core.ts';
-import { approvalOf } from './gate.ts';
-import type { Ledger } from './ledger.ts';
+import { newApproval } from './new-approval.ts';
+import type { ChangeSet } from './change-set.ts';
 
 /** The first retry comes after this, each further one after twice as long. */
 const RETRY_MS = 30_000;
@@ -39,16 +41,16 @@ type Fate =
 export async function fire(
   core: Core,
   tx: Tx,
-  ledger: Ledger,
+  changeSet: ChangeSet,
   schedule: Schedule,
   occasion: Occasion,
 ): Promise<Job> {
   const fate = await fateOf(tx, schedule, occasion);
   const row = {
-    job: await rowOf(core, tx, ledger.now, schedule, occasion, fate),
+    job: await rowOf(core, tx, changeSet.now, schedule, occasion, fate),
     input: inputOf(schedule, occasion),
   };
-  const [job] = await ledger.insert(tx, [row], () => ({
+  const [job] = await changeSet.insert(tx, [row], () => ({
     kind: 'job.created',
     by: 'scheduler',
     facts: {
@@ -60,7 +62,7 @@ export async function fire(
     },
   }));
   const made = job as Job;
-  await tx.insertRuns([
+  await tx.runs.insert([
     {
       jobNo: made.no,
       scheduleId: schedule.id,
@@ -76,21 +78,22 @@ export async function fire(
     },
   ]);
   if (fate.go === 'skip') return made;
-  const gate = gateOf(schedule);
-  if (gate !== null) await tx.insertApproval(approvalOf(made, row.input, gate));
-  schedule.lastRunAt = ledger.now;
+  const approvalTerms = approvalTermsOf(schedule);
+  if (approvalTerms !== null) await tx.approvals.insert(newApproval(made, row.input, approvalTerms));
+  schedule.lastRunAt = changeSet.now;
+  if (COUNTED_KINDS.includes(occasion.kind)) schedule.runCount += 1;
   // Whoever writes schedules down looks at nothing else to see that they changed.
-  schedule.updatedAt = ledger.now;
+  schedule.updatedAt = changeSet.now;
   return made;
 }
 
 const ACTIVITY = { now: RUN_ACTIVE, wait: RUN_WAITING, skip: RUN_ENDED } as const;
 
 async function fateOf(tx: Tx, { id, spec }: Schedule, occasion: Occasion): Promise<Fate> {
-  if (spec.approvalRequired && (await tx.pendingApprovals(id)) >= spec.maxPendingApprovals)
+  if (spec.approvalRequired && (await tx.approvals.countPending(id)) >= spec.maxPendingApprovals)
     return { go: 'skip', reason: `${spec.maxPendingApprovals} runs wait for an approval already` };
   if (spec.overlapPolicy === 'allow') return { go: 'now' };
-  const { active, waiting } = await tx.overlap(id);
+  const { active, waiting } = await tx.runs.overlap(id);
   if (active + waiting === 0) return { go: 'now' };
   if (occasion.inLine) return { go: 'wait' };
   if (spec.overlapPolicy === 'skip') return { go: 'skip', reason: 'the run before it was still under way' };
@@ -102,7 +105,7 @@ function reasonOf(fate: Fate): { reason?: string } {
   return fate.go === 'skip' ? { reason: fate.reason } : {};
 }
 
-function gateOf({ spec }: Schedule): Gate | null {
+function approvalTermsOf({ spec }: Schedule): ApprovalTerms | null {
   if (!spec.approvalRequired) return null;
   return { timeoutMs: spec.approvalTimeoutS * 1_000, auto: spec.approvalAuto };
 }
@@ -114,7 +117,7 @@ async function rowOf(
   schedule: Schedule,
   occasion: Occasion,
   fate: Fate,
-): Promise<Omit<Job, 'no'>> {
+): Promise<NewJobRow> {
   const { spec } = schedule;
   const runAt = now + (occasion.delayMs ?? 0);
   const approval = spec.approvalRequired ? 'needed' : 'none';
@@ -124,10 +127,8 @@ async function rowOf(
     wait: 'blocked',
     skip: 'skipped',
   } as const;
-  if (spec.resourcePool !== null)
-    await tx.ensurePool({ name: spec.resourcePool, capacity: 1, perKey: 1 }, now);
-  return {
-    ...UNTOUCHED,
+  if (spec.resourcePool !== null) await tx.pools.ensure(unsizedPool(spec.resourcePool), now);
+  return newJob({
     id: core.ids.jobId(now),
     typeNo: spec.type === null ? 0 : await typeNoOf(core, tx, spec.type, now),
     target: targetOf(spec),
@@ -138,36 +139,26 @@ async function rowOf(
     retryMode: 'lineage',
     retryMax: spec.maxRetries,
     backoffMs: RETRY_MS,
-    retryCount: 0,
-    retryOf: null,
-    rootNo: null,
-    parentNo: null,
     scheduleId: schedule.id,
-    uniqueKey: null,
     pool: spec.resourcePool,
-    concurrencyKey: null,
     state: ready[fate.go],
     updatedAt: now,
-    settled: skipped ? SETTLED : OPEN,
-    finishedAt: skipped ? now : null,
-    reason: skipped ? fate.reason : null,
-    seq: 1,
     priority: spec.priority,
     runAt,
     maxAttempts: 1,
-    waitingFor: 0,
-    watched: false,
     approval,
+    settled: skipped ? SETTLED : OPEN,
+    finishedAt: skipped ? now : null,
+    reason: skipped ? fate.reason : null,
     blockedOn: fate.go === 'wait' ? overlapQueue(schedule.id) : null,
-  };
+  });
 }
 
 /** A type that this server has not heard of was made by another one, or by this very transaction. */
 async function typeNoOf(core: Core, tx: Tx, name: string, now: number): Promise<number> {
   const known = (await core.types()).get(name);
   if (known !== undefined) return known.no;
-  const type = { name, label: name, sop: null, paramsSchema: null, onlyIfMissing: true };
-  return (await tx.saveType(type, now)).no;
+  return (await tx.types.save(bareType(name), now)).no;
 }
 
 /** The run keeps what its schedule said when it was made. */

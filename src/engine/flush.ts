@@ -13,10 +13,11 @@ import { decide } from '../domain/decide.ts';
 import { type Refusal, refuse } from '../domain/error.ts';
 import { isFinal, type Job } from '../domain/job.ts';
 import { needsSlots } from '../domain/pool.ts';
-import type { MaybePromise, Routing, Tx } from '../store/store.ts';
-import { ClaimDesk } from './claim-next.ts';
-import { CreationDesk } from './creation.ts';
-import { type Effects, Ledger, type OutboxPolicy } from './ledger.ts';
+import type { Routing } from '../domain/routing.ts';
+import type { MaybePromise, Tx } from '../store/store.ts';
+import { ClaimBatch } from './claim-batch.ts';
+import { CreationBatch } from './creation-batch.ts';
+import { type Audience, type Effects, ChangeSet } from './change-set.ts';
 import { fullPool, takeSlotsFor } from './slots.ts';
 
 export type Answer = Accepted | Refusal | CreateAnswer | ClaimNextAnswer;
@@ -25,10 +26,12 @@ export interface FlushSettings {
   readonly now: number;
   readonly laneKey: string;
   readonly routing: Routing;
-  readonly outbox: OutboxPolicy;
+  readonly audience: Audience;
   readonly parking: Set<string>;
   /** Other lanes or servers work on the same store. */
   readonly shared: boolean;
+  /** A token for a lease that begins. */
+  readonly newToken: () => string;
   /** Some of the claims wait for the jobs that this flush makes. */
   readonly handsOver: boolean;
 }
@@ -42,23 +45,23 @@ export interface Flushed {
 export class StaleRouting extends Error {}
 
 export async function flush(tx: Tx, commands: readonly Command[], settings: FlushSettings): Promise<Flushed> {
-  const ledger = new Ledger(settings.now);
-  const desk = new ClaimDesk(tx, ledger, settings.routing, settings.parking, settings.shared);
-  const readHeads = (): Promise<void> => desk.readHeads(commands.filter(isClaimNext));
+  const changeSet = new ChangeSet(settings.now);
+  const claimBatch = new ClaimBatch(tx, changeSet, settings);
+  const readHeads = (): Promise<void> => claimBatch.readHeads(commands.filter(isClaimNext));
   // Looking for ready jobs early spares a round trip where there are any; those made here are found only later.
   const early = settings.shared && !settings.handsOver;
-  await read(tx, ledger, commands, settings.routing, early ? readHeads : async () => undefined);
+  await read(tx, changeSet, commands, settings.routing, early ? readHeads : async () => undefined);
 
   const answers = Array.from<Answer>({ length: commands.length });
   let next = 0;
   for (const command of commands) {
     const i = next++;
     if (command.kind === 'create' || command.kind === 'claimNext') continue;
-    const answer = decideOne(tx, ledger, command, settings.routing);
+    const answer = decideOne(tx, changeSet, command, settings.routing);
     // Most commands need nothing but their row: a wait for each of them would cost more than deciding it.
     answers[i] = answer instanceof Promise ? await answer : answer;
   }
-  await answerGroup(commands, answers, isCreate, (group) => new CreationDesk(tx, ledger).create(group));
+  await answerGroup(commands, answers, isCreate, (group) => new CreationBatch(tx, changeSet).create(group));
   if (!early) await readHeads();
   // A flush may hold a thousand ends that each ask for more: looking for each among all would take a million steps.
   const places = new Map<Command, number>();
@@ -66,75 +69,81 @@ export async function flush(tx: Tx, commands: readonly Command[], settings: Flus
     if (places.size === 0) commands.forEach((each, i) => places.set(each, i));
     return answers[places.get(command) ?? -1]?.ok === true;
   };
-  await answerGroup(commands, answers, isClaimNext, (group) => desk.serve(group, accepted));
-  await ledger.save(tx, settings.laneKey, settings.outbox);
-  return { answers, effects: ledger.effects };
+  await answerGroup(commands, answers, isClaimNext, (group) => claimBatch.serve(group, accepted));
+  await changeSet.save(tx, settings.laneKey, settings.audience);
+  return { answers, effects: changeSet.effects };
 }
 
 /** Everything a flush looks at is asked for together: one round trip where the store has any. */
 async function read(
   tx: Tx,
-  ledger: Ledger,
+  changeSet: ChangeSet,
   commands: readonly Command[],
   routing: Routing,
   readHeads: () => Promise<void>,
 ): Promise<void> {
   const ids = idsOf(commands);
   const [named, revision] = await Promise.all([
-    ids.length > 0 ? tx.lockJobs(ids) : [],
-    commands.some(claims) ? tx.routingRevision() : routing.revision,
+    ids.length > 0 ? tx.jobs.lock(ids) : [],
+    commands.some(claims) ? tx.routing.revision() : routing.revision,
     readHeads(),
   ]);
   if (revision !== routing.revision) throw new StaleRouting();
-  for (const job of named) ledger.loadNamed(job);
+  for (const job of named) changeSet.loadNamed(job);
 }
 
 function decideOne(
   tx: Tx,
-  ledger: Ledger,
+  changeSet: ChangeSet,
   command: JobCommand,
   routing: Routing,
 ): MaybePromise<Accepted | Refusal> {
-  const job = ledger.find(command.id);
+  const job = changeSet.find(command.id);
   if (job === null) return refuse('not_found', { id: command.id });
-  if (command.kind === 'claim' && job.state === 'queued') return claimOne(tx, ledger, command, job, routing);
+  if (command.kind === 'claim' && job.state === 'queued')
+    return claimOne(tx, changeSet, command, job, routing);
   if ((command.kind === 'retry' || command.kind === 'redrive') && job.uniqueKey !== null)
-    return reopenOne(tx, ledger, command, job);
-  return decideNow(ledger, command, job);
+    return reopenOne(tx, changeSet, command, job);
+  return decideNow(changeSet, command, job);
 }
 
-function decideNow(ledger: Ledger, command: JobCommand, job: Job): Accepted | Refusal {
-  const decision = decide(job, command, ledger.now);
-  ledger.apply(decision, command.actor);
+function decideNow(changeSet: ChangeSet, command: JobCommand, job: Job): Accepted | Refusal {
+  const decision = decide(job, command, changeSet.now);
+  changeSet.apply(decision, command.actor);
   return decision.answer;
 }
 
 async function claimOne(
   tx: Tx,
-  ledger: Ledger,
+  changeSet: ChangeSet,
   command: JobCommand,
   job: Job,
   routing: Routing,
 ): Promise<Accepted | Refusal> {
-  const refusal = await holdBack(tx, ledger, job, routing);
+  const refusal = await holdBack(tx, changeSet, job, routing);
   if (refusal !== null) return refusal;
-  const answer = decideNow(ledger, command, job);
-  if (answer.ok && needsSlots(job) && !ledger.wasRunning(job)) await takeSlotsFor(tx, job);
+  const answer = decideNow(changeSet, command, job);
+  if (answer.ok && needsSlots(job) && !changeSet.wasRunning(job)) await takeSlotsFor(tx, job);
   return answer;
 }
 
-async function reopenOne(tx: Tx, ledger: Ledger, command: JobCommand, job: Job): Promise<Accepted | Refusal> {
-  const jobId = job.uniqueKey === null ? null : await tx.findUnique(job.typeNo, job.uniqueKey);
+async function reopenOne(
+  tx: Tx,
+  changeSet: ChangeSet,
+  command: JobCommand,
+  job: Job,
+): Promise<Accepted | Refusal> {
+  const jobId = job.uniqueKey === null ? null : await tx.jobs.findUnique(job.typeNo, job.uniqueKey);
   if (isFinal(job.state) && jobId !== null)
     return refuse('unique_key_taken', { jobId, uniqueKey: job.uniqueKey });
-  return decideNow(ledger, command, job);
+  return decideNow(changeSet, command, job);
 }
 
 /** What keeps a ready job from being claimed by its id: a pause, or a full pool. */
-async function holdBack(tx: Tx, ledger: Ledger, job: Job, routing: Routing): Promise<Refusal | null> {
+async function holdBack(tx: Tx, changeSet: ChangeSet, job: Job, routing: Routing): Promise<Refusal | null> {
   if (routing.pausedTargets.has(job.target)) return refuse('paused', { target: job.target });
   if (routing.pausedTypes.has(job.typeNo)) return refuse('paused', { type: job.typeNo });
-  if (!needsSlots(job) || ledger.wasRunning(job)) return null;
+  if (!needsSlots(job) || changeSet.wasRunning(job)) return null;
   const pool = await fullPool(tx, job);
   return pool === null ? null : refuse('pool_full', { pool });
 }

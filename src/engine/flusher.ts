@@ -11,15 +11,18 @@ import type {
 } from '../domain/command.ts';
 import { type Refusal, SpineError } from '../domain/error.ts';
 import { LIMITS } from '../domain/limits.ts';
-import type { Routing, Store, Tx } from '../store/store.ts';
+import type { Routing } from '../domain/routing.ts';
+import type { Store, Tx } from '../store/store.ts';
 import { FairQueue, type Piece } from './fair-queue.ts';
 import { type Answer, flush, type Flushed, StaleRouting } from './flush.ts';
-import { type Effects, Ledger, type OutboxPolicy } from './ledger.ts';
+import { type Audience, type Effects, ChangeSet } from './change-set.ts';
 import type { HandedOver } from './waiters.ts';
-import { weightOf } from './weight.ts';
+import { weightOf } from './command-weight.ts';
 
 /** Larger flushes hold locks longer without getting cheaper. */
 const FLUSH_WEIGHT = 1_000;
+/** Heartbeats do not wait for much else; what does not fit is for the next lane, if there is one that comes to it. */
+const WEIGHT_BESIDE_HEARTBEATS = 250;
 /** A lost race over a unique key is decided anew; more than a few in a row is a fault. */
 const TRIES_ALONE = 4;
 /** Further waiters are woken after the commit, as always. */
@@ -56,7 +59,8 @@ export interface FlusherOptions {
   readonly now: () => number;
   /** Names this server's lanes in shared counters. */
   readonly laneKey: (lane: number) => string;
-  readonly outbox: OutboxPolicy;
+  readonly audience: () => Promise<Audience>;
+  readonly newToken: () => string;
   readonly routing: () => Promise<Routing>;
   readonly forgetRouting: () => void;
   readonly onEffects: (effects: Effects) => void;
@@ -69,7 +73,7 @@ export interface FlusherOptions {
 /**
  * Five kinds of work wait apart, so that none can stand before another: heartbeats, claims, other commands, the
  * callers' own transactions and those of the loops. A flush takes all heartbeats, and of the other commands what fits;
- * flushes and transactions take turns. Within a kind everybody gets a turn.
+ * flushes and transactions alternate. Within a kind everybody is served in rotation.
  */
 export class Flusher {
   readonly #options: FlusherOptions;
@@ -91,8 +95,8 @@ export class Flusher {
   readonly #transactions = new FairQueue<Alone>();
   readonly #duties = new FairQueue<Alone>();
   #aloneUnderWay = 0;
-  /** Whose turn it is when both wait. */
-  #turn: { of: 'commands' | 'alone'; alone: 'transactions' | 'duties' } = {
+  /** What comes next when both wait. */
+  #next: { of: 'commands' | 'alone'; alone: 'transactions' | 'duties' } = {
     of: 'commands',
     alone: 'transactions',
   };
@@ -125,8 +129,8 @@ export class Flusher {
     });
   }
 
-  /** Runs `work` in a transaction of its own, with a ledger to write through. */
-  transact<T>(actor: Actor, work: (tx: Tx, ledger: Ledger) => Promise<T>): Promise<T> {
+  /** Runs `work` in a transaction of its own, with a change set to write through. */
+  transact<T>(actor: Actor, work: (tx: Tx, changeSet: ChangeSet) => Promise<T>): Promise<T> {
     const queue = actor.role === 'system' ? this.#duties : this.#transactions;
     if (queue.isFullFor(actor, LIMITS.pendingCommands)) return Promise.reject(overloaded());
     return new Promise((resolve, reject) => {
@@ -169,15 +173,15 @@ export class Flusher {
     const lane = this.#freeLanes.pop();
     if (lane === undefined) return;
     this.#underWay++;
-    // One turn of the event loop gathers everything that has arrived by then.
+    // One round of the event loop gathers everything that has arrived by then.
     setImmediate(() => void this.#work(lane).catch(stopTheServer));
   }
 
   async #work(lane: number): Promise<void> {
-    if (this.#mayRunAlone() && (this.#turn.of === 'alone' || !this.#hasCommands())) {
+    if (this.#mayRunAlone() && (this.#next.of === 'alone' || !this.#hasCommands())) {
       await this.#runAlone(lane);
     } else if (this.#hasCommands()) {
-      this.#turn.of = 'alone';
+      this.#next.of = 'alone';
       await this.#flushNext(lane);
     }
     this.#freeLanes.push(lane);
@@ -200,9 +204,9 @@ export class Flusher {
 
   async #runAlone(lane: number): Promise<void> {
     const [first, second] =
-      this.#turn.alone === 'duties' ? [this.#duties, this.#transactions] : [this.#transactions, this.#duties];
+      this.#next.alone === 'duties' ? [this.#duties, this.#transactions] : [this.#transactions, this.#duties];
     const [next] = first.size > 0 ? first.take(1) : second.take(1);
-    this.#turn = { of: 'commands', alone: this.#turn.alone === 'duties' ? 'transactions' : 'duties' };
+    this.#next = { of: 'commands', alone: this.#next.alone === 'duties' ? 'transactions' : 'duties' };
     this.#aloneUnderWay++;
     await next?.run(lane);
     this.#aloneUnderWay--;
@@ -210,10 +214,11 @@ export class Flusher {
 
   async #flushNext(lane: number): Promise<void> {
     const heartbeats = this.#heartbeats.take(FLUSH_WEIGHT);
-    const claims = this.#claiming ? [] : this.#claims.take(FLUSH_WEIGHT);
-    // What does not fit is for the next lane, if there is one that comes to it.
-    const least = this.#options.store.lanes > 1 && !this.#passedOver ? 0 : FLUSH_WEIGHT / 2;
-    const others = this.#commands.take(Math.max(least, FLUSH_WEIGHT - weightOfAll(claims)));
+    const severalLanes = this.#options.store.lanes > 1;
+    const room = severalLanes && heartbeats.length > 0 ? WEIGHT_BESIDE_HEARTBEATS : FLUSH_WEIGHT;
+    const claims = this.#claiming ? [] : this.#claims.take(room);
+    const least = severalLanes && !this.#passedOver ? 0 : room / 2;
+    const others = this.#commands.take(Math.max(least, room - weightOfAll(claims)));
     this.#passedOver = others.length === 0 && this.#commands.size > 0;
     if (claims.length > 0) this.#claiming = true;
     if (this.#hasCommands()) this.#kick();
@@ -238,7 +243,7 @@ export class Flusher {
     for (const { commands } of batch) {
       for (const command of commands) {
         if (command.kind !== 'create') continue;
-        for (const { target } of command.jobs) made.set(target, (made.get(target) ?? 0) + 1);
+        for (const { asked } of command.jobs) made.set(asked.target, (made.get(asked.target) ?? 0) + 1);
       }
     }
     const room = HANDED_OVER / made.size;
@@ -293,7 +298,7 @@ export class Flusher {
   }
 
   async #attempt(lane: number, batch: readonly Waiting[]): Promise<readonly Answer[]> {
-    const { store, now, laneKey, outbox } = this.#options;
+    const { store, now, laneKey, newToken } = this.#options;
     const commands = batch.flatMap((waiting) => waiting.commands);
     for (;;) {
       const routing = await this.#options.routing();
@@ -301,9 +306,10 @@ export class Flusher {
         now: now(),
         laneKey: laneKey(lane),
         routing,
-        outbox,
+        audience: await this.#options.audience(),
         parking: this.#parking,
         shared: store.dialect === 'postgres',
+        newToken,
         handsOver: batch.some(({ handedOver }) => handedOver),
       };
       let decided: Flushed | null = null;
@@ -313,27 +319,28 @@ export class Flusher {
         this.#options.onEffects(effects);
         return answers;
       } catch (error) {
-        this.#noteUnknown(error, commands, decided);
+        this.#rememberUnknown(error, commands, decided);
         if (!(error instanceof StaleRouting)) throw error;
         this.#options.forgetRouting();
       }
     }
   }
 
-  #noteUnknown(error: unknown, commands: readonly Command[], decided: Flushed | null): void {
+  #rememberUnknown(error: unknown, commands: readonly Command[], decided: Flushed | null): void {
     if (decided === null || !(error instanceof SpineError) || error.code !== 'outcome_unknown') return;
     this.#options.onUnknown(commands, decided.answers);
   }
 
-  async #transact<T>(lane: number, work: (tx: Tx, ledger: Ledger) => Promise<T>): Promise<T> {
-    const { store, now, laneKey, outbox } = this.#options;
-    const ledger = new Ledger(now());
+  async #transact<T>(lane: number, work: (tx: Tx, changeSet: ChangeSet) => Promise<T>): Promise<T> {
+    const { store, now, laneKey } = this.#options;
+    const audience = await this.#options.audience();
+    const changeSet = new ChangeSet(now());
     const value = await store.transaction(lane, async (tx) => {
-      const made = await work(tx, ledger);
-      await ledger.save(tx, laneKey(lane), outbox);
+      const made = await work(tx, changeSet);
+      await changeSet.save(tx, laneKey(lane), audience);
       return made;
     });
-    this.#options.onEffects(ledger.effects);
+    this.#options.onEffects(changeSet.effects);
     return value;
   }
 }

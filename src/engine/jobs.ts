@@ -2,36 +2,35 @@
 
 import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
+import type { ListFilter } from '../domain/job-filter.ts';
 import type { Job } from '../domain/job.ts';
 import { mayTouch, serves } from '../domain/lease.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { decide } from '../domain/decide.ts';
 import { withinParents } from './children.ts';
-import type { ListFilter } from '../store/store.ts';
 import { accepted, type Core } from './core.ts';
-import { Drafting } from './drafting.ts';
+import { JobDrafts } from './job-drafts.ts';
 import type { JobFilter, Jobs } from './engine.ts';
 
 export function jobsOf(core: Core): Jobs {
   const { store } = core;
-  const drafting = new Drafting(core);
+  const jobDrafts = new JobDrafts(core);
 
   const get = async (actor: Actor, id: string): Promise<Job> => {
-    const job = /^\d{1,15}$/.test(id) ? await store.read.jobByNo(Number(id)) : await store.read.jobById(id);
-    if (job === null) throw new SpineError('not_found', { id });
+    const job = /^\d{1,15}$/.test(id)
+      ? (await store.read.jobs.byNo([Number(id)])).at(0)
+      : await store.read.jobs.byId(id);
+    if (!job) throw new SpineError('not_found', { id });
     if (!mayTouch(actor, job)) throw new SpineError('forbidden', { target: job.target });
     return job;
   };
 
-  const stored = async (actor: Actor, filter: JobFilter): Promise<ListFilter> => ({
-    states: filter.states,
+  const stored = async (actor: Actor, { type, ...filter }: JobFilter): Promise<ListFilter> => ({
+    ...filter,
     targets: targetsOf(actor, filter),
-    typeNo: filter.type === undefined ? null : ((await core.types()).get(filter.type)?.no ?? -1),
+    typeNo: type === undefined ? null : ((await core.types()).get(type)?.no ?? -1),
     tag: filter.tag ?? null,
-    retries: filter.retries ?? false,
-    order: filter.order,
     from: filter.from ?? null,
-    limit: filter.limit,
   });
 
   return {
@@ -40,23 +39,24 @@ export function jobsOf(core: Core): Jobs {
       if (core.unfinished + drafts.length > core.settings.maxUnfinishedJobs) {
         throw new SpineError('queue_full', { limit: core.settings.maxUnfinishedJobs, retryAfterS: 5 });
       }
-      const jobs = await drafting.complete(actor, await withinParents(core, actor, drafts));
+      const jobs = await jobDrafts.complete(actor, await withinParents(core, actor, drafts));
       const key = idempotency === undefined ? null : { principal: actor.name, ...idempotency };
       const answer = accepted(await core.flusher.submit({ kind: 'create', actor, jobs, idempotency: key }));
       return { jobs: answer.jobs, replayed: answer.replayed };
     },
-    details: async (jobs) => store.read.details(jobs),
-    smallDetails: async (jobs) => store.read.smallDetails(jobs),
-    sizes: async (jobs) => store.read.sizes(jobs),
+    details: async (jobs) => store.read.details.of(jobs),
+    smallDetails: async (jobs) => store.read.details.ofSmall(jobs),
+    sizes: async (jobs) => store.read.details.sizes(jobs),
     comments: async (actor, id, afterSeq, limit) =>
-      store.read.commentsAfter((await get(actor, id)).no, afterSeq, limit),
-    list: async (actor, filter) => store.read.list(await stored(actor, filter)),
-    search: async (actor, words, filter) => store.read.search(words, await stored(actor, filter)),
+      store.read.comments.after((await get(actor, id)).no, afterSeq, limit),
+    list: async (actor, filter) => store.read.jobs.list(await stored(actor, filter)),
+    search: async (actor, words, filter) => store.read.jobs.search(words, await stored(actor, filter)),
     events: async (actor, id, afterSeq, limit) =>
-      store.read.eventsOf((await get(actor, id)).no, afterSeq, limit),
-    logs: async (actor, id, afterNo, limit) => store.read.logsOf((await get(actor, id)).no, afterNo, limit),
-    feed: async (after, limit) => store.read.feed(after, limit),
-    feedEnd: async () => store.read.feedEnd(),
+      store.read.feed.ofJob((await get(actor, id)).no, afterSeq, limit),
+    logs: async (actor, id, afterNo, limit) =>
+      store.read.logs.after((await get(actor, id)).no, afterNo, limit),
+    feed: async (after, limit) => store.read.feed.after(after, limit),
+    feedEnd: async () => store.read.feed.end(),
     comment: (actor, id, text) => core.perform({ kind: 'comment', actor, id, text }),
     cancel: (actor, id, reason) => cancelFamily(core, actor, id, reason),
     retry: (actor, id) => core.perform({ kind: 'retry', actor, id }),
@@ -74,17 +74,17 @@ function targetsOf(actor: Actor, filter: JobFilter): readonly string[] | null {
 
 /** The job and all unfinished work it created, in one transaction: nothing slips through in between. */
 async function cancelFamily(core: Core, actor: Actor, id: string, reason: string | null) {
-  const answer = await core.flusher.transact(actor, async (tx, ledger) => {
-    const [job] = await tx.lockJobs([id]);
+  const answer = await core.flusher.transact(actor, async (tx, changeSet) => {
+    const [job] = await tx.jobs.lock([id]);
     if (job === undefined) return { ok: false, code: 'not_found', details: { id } } as const;
-    const family = [job.no, ...(await tx.openDescendants(job.no, LIMITS.cascade))];
-    const members = (await tx.lockJobsByNo(family)).map((member) => ledger.load(member));
-    const decision = decide(ledger.load(job), { kind: 'cancel', id, actor, reason }, ledger.now);
-    ledger.apply(decision, actor);
+    const family = [job.no, ...(await tx.children.openBelow(job.no, LIMITS.cascade))];
+    const members = (await tx.jobs.lockByNo(family)).map((member) => changeSet.load(member));
+    const decision = decide(changeSet.load(job), { kind: 'cancel', id, actor, reason }, changeSet.now);
+    changeSet.apply(decision, actor);
     if (decision.answer.ok) {
       for (const member of members.filter(({ no }) => no !== job.no)) {
         const cancel = { kind: 'cancel', id: member.id, actor: seeingAll(actor), reason } as const;
-        ledger.apply(decide(member, cancel, ledger.now), actor);
+        changeSet.apply(decide(member, cancel, changeSet.now), actor);
       }
     }
     return decision.answer;

@@ -10,7 +10,7 @@ import type {
   Complete,
   Fail,
   JobCommand,
-  LeaseOffer,
+  LeaseTerms,
 } from '../domain/command.ts';
 import { type Refusal, SpineError } from '../domain/error.ts';
 import { LIMITS } from '../domain/limits.ts';
@@ -20,7 +20,12 @@ import type { ClaimNextOptions, ClaimOptions, Ending, Leases } from './engine.ts
 export function leasesOf(core: Core): Leases {
   return {
     claim: (actor, id, options = {}) =>
-      core.perform({ kind: 'claim', actor, id, offer: offer(core, options) }),
+      core.perform({
+        kind: 'claim',
+        actor,
+        id,
+        offer: { ...termsOf(options), token: core.ids.leaseToken() },
+      }),
     claimNext: (actor, options) => claimNext(core, actor, options),
     heartbeat: (actor, id, leaseToken, progress) =>
       core.perform({
@@ -37,10 +42,7 @@ export function leasesOf(core: Core): Leases {
     endThenClaim: async (actor, id, leaseToken, how, next) => {
       const end = ending(actor, id, leaseToken, how);
       const typeNos = await typeNosOf(core, next.types);
-      const [ended, claimed] = await core.flusher.submitTogether([
-        end,
-        command(core, actor, next, typeNos, end),
-      ]);
+      const [ended, claimed] = await core.flusher.submitTogether([end, command(actor, next, typeNos, end)]);
       // The flusher answers in the order of the commands.
       return { ended: accepted(ended as Accepted | Refusal), next: (claimed as ClaimNextAnswer).jobs };
     },
@@ -48,7 +50,7 @@ export function leasesOf(core: Core): Leases {
       const commands: Command[] = ends.map(({ id, leaseToken, result }) =>
         ending(actor, id, leaseToken, { verb: 'complete', result }),
       );
-      if (next !== null) commands.push(command(core, actor, next, await typeNosOf(core, next.types), null));
+      if (next !== null) commands.push(command(actor, next, await typeNosOf(core, next.types), null));
       const answers = await core.flusher.submitTogether(commands);
       // The flusher answers in the order of the commands.
       const ended = answers.slice(0, ends.length) as (Accepted | Refusal)[];
@@ -70,7 +72,7 @@ async function claimNext(
   if (options.waitMs === 0) return claimNow(core, actor, options);
   if (core.waiters.size >= LIMITS.waitingClaims) throw new SpineError('overloaded', { retryAfterS: 1 });
   const endsAt = core.now() + options.waitMs;
-  const ticket = core.waiters.enter(options.targets, options.types);
+  const ticket = core.waiters.enter(options);
   let handed: ClaimNextAnswer | null = null;
   try {
     for (;;) {
@@ -86,7 +88,7 @@ async function claimNext(
         return [];
       }
       if (found.length > 0 || leftMs <= 0 || core.stopping || options.signal?.aborted) return found;
-      const claim = command(core, actor, options, await typeNosOf(core, options.types), null);
+      const claim = command(actor, options, await typeNosOf(core, options.types), null);
       handed = await core.waiters.wait(ticket, leftMs, options.signal, claim);
     }
   } finally {
@@ -97,7 +99,7 @@ async function claimNext(
 
 /**
  * Looks before a claimer is told that there is nothing. Rows that others look at are free in a moment; those of a
- * server that hangs may be hidden for longer than anybody should turn in circles.
+ * server that hangs may be hidden for longer than anybody should go in circles.
  */
 const LOOKS = 20;
 
@@ -110,7 +112,7 @@ async function claimNow(
   for (let looks = 1; ; looks++) {
     // Looked up each time: a type may come into being while its claimer waits.
     const typeNos = await typeNosOf(core, options.types);
-    const answer = await core.flusher.submit(command(core, actor, options, typeNos, null));
+    const answer = await core.flusher.submit(command(actor, options, typeNos, null));
     if (answer.jobs.length > 0 || !answer.more || looks === LOOKS) return answer.jobs;
   }
 }
@@ -152,23 +154,21 @@ async function typeNosOf(core: Core, names: readonly string[] | undefined): Prom
 }
 
 function command(
-  core: Core,
   actor: Actor,
   options: Omit<ClaimNextOptions, 'waitMs' | 'signal'>,
   typeNos: readonly number[] | null,
   onlyIf: JobCommand | null,
 ): ClaimNext {
-  const offers = Array.from({ length: options.max }, () => offer(core, options));
-  const { targets, max, lanes = null } = options;
-  return { kind: 'claimNext', actor, targets, typeNos, max, offers, lanes, onlyIf };
+  const { targets, max, gatewaySlots = null } = options;
+  return { kind: 'claimNext', actor, targets, typeNos, max, terms: termsOf(options), gatewaySlots, onlyIf };
 }
 
-function offer(core: Core, options: ClaimOptions): LeaseOffer {
+function termsOf(options: ClaimOptions): LeaseTerms {
   return {
-    token: core.ids.leaseToken(),
     leaseMs: options.leaseMs ?? null,
     policy: options.policy ?? 'own',
     claimId: options.claimId ?? null,
+    capabilities: options.capabilities ?? [],
   };
 }
 

@@ -2,24 +2,24 @@
 
 import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
-import type { PoolUse } from '../store/store.ts';
+import type { PoolUse } from '../domain/pool.ts';
 import { audit } from './audit.ts';
 import type { Core } from './core.ts';
 import type { Pools, RoutingVerbs, Types } from './engine.ts';
 
 export function typesOf(core: Core): Types {
-  const { store, flusher, schemas, turns } = core;
+  const { store, flusher, schemas, longWork } = core;
   return {
-    list: async (afterName, limit) => store.read.typesAfter(afterName, limit),
+    list: async (afterName, limit) => store.read.types.after(afterName, limit),
     known: () => core.typesByNo(),
     get: async (name) => {
-      const type = (await store.read.types()).find((each) => each.name === name);
+      const type = (await store.read.types.all()).find((each) => each.name === name);
       if (type === undefined) throw new SpineError('not_found', { type: name });
       return type;
     },
     save: async (actor, draft) => {
       const schema = draft.paramsSchema ?? null;
-      const problem = schema === null ? null : await turns.take(actor, () => schemas.problemWith(schema));
+      const problem = schema === null ? null : await longWork.run(actor, () => schemas.problemWith(schema));
       if (problem !== null)
         throw new SpineError('bad_request', {
           field: 'paramsSchema',
@@ -32,9 +32,9 @@ export function typesOf(core: Core): Types {
         paramsSchema: schema === null ? null : JSON.stringify(schema),
         onlyIfMissing: false,
       };
-      const saved = await flusher.transact(actor, async (tx, ledger) => {
-        await audit(tx, ledger, actor, 'type.save', draft.name);
-        return tx.saveType(type, ledger.now);
+      const saved = await flusher.transact(actor, async (tx, changeSet) => {
+        await audit(tx, changeSet, actor, 'type.save', draft.name);
+        return tx.types.save(type, changeSet.now);
       });
       core.forgetTypes();
       return saved;
@@ -44,9 +44,9 @@ export function typesOf(core: Core): Types {
 
 export function routingOf(core: Core): RoutingVerbs {
   const set = async (actor: Actor, kind: 'target' | 'type', name: string, paused: boolean): Promise<void> => {
-    await core.flusher.transact(actor, async (tx, ledger) => {
-      await tx.setPaused(kind, name, paused, ledger.now, actor.name);
-      await audit(tx, ledger, actor, `${kind}.${paused ? 'pause' : 'resume'}`, name);
+    await core.flusher.transact(actor, async (tx, changeSet) => {
+      await tx.routing.setPaused(kind, name, paused, changeSet.now, actor.name);
+      await audit(tx, changeSet, actor, `${kind}.${paused ? 'pause' : 'resume'}`, name);
     });
     core.forgetRouting();
     if (!paused) core.waiters.wakeAll();
@@ -54,30 +54,30 @@ export function routingOf(core: Core): RoutingVerbs {
   return {
     pause: (actor, kind, name) => set(actor, kind, name, true),
     resume: (actor, kind, name) => set(actor, kind, name, false),
-    current: async () => core.store.read.routing(),
+    current: async () => core.store.read.routing.current(),
   };
 }
 
 export function poolsOf(core: Core): Pools {
   const { store, flusher } = core;
   const find = async (name: string): Promise<PoolUse | undefined> =>
-    (await store.read.pools()).find((pool) => pool.name === name);
+    (await store.read.pools.all()).find((pool) => pool.name === name);
   return {
-    list: async () => store.read.pools(),
+    list: async () => store.read.pools.all(),
     save: async (actor, pool) => {
-      await flusher.transact(actor, async (tx, ledger) => {
-        await tx.savePool(pool, ledger.now);
+      await flusher.transact(actor, async (tx, changeSet) => {
+        await tx.pools.save(pool, changeSet.now);
         const { capacity, perKey } = pool;
-        await audit(tx, ledger, actor, 'pool.save', pool.name, { capacity, perKey });
+        await audit(tx, changeSet, actor, 'pool.save', pool.name, { capacity, perKey });
         // More room lets waiters in at once.
-        await ledger.requeueWaiters(tx, pool.name, pool.capacity);
+        await changeSet.requeueWaiters(tx, pool.name, pool.capacity);
       });
       return (await find(pool.name)) as PoolUse;
     },
     remove: async (actor, name) => {
-      const end = await flusher.transact(actor, async (tx, ledger) => {
-        const deleted = await tx.deletePool(name);
-        if (deleted === 'deleted') await audit(tx, ledger, actor, 'pool.delete', name);
+      const end = await flusher.transact(actor, async (tx, changeSet) => {
+        const deleted = await tx.pools.remove(name);
+        if (deleted === 'deleted') await audit(tx, changeSet, actor, 'pool.delete', name);
         return deleted;
       });
       core.knownPools.delete(name);

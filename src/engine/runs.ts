@@ -1,8 +1,7 @@
 /** The history of what schedules made, and what workers write down about a run while it is under way. */
 
 import { SpineError } from '../domain/error.ts';
-
-import type { RunRecord } from '../store/types/scheduling.ts';
+import type { RunRecord } from '../domain/run.ts';
 import type { Core } from './core.ts';
 import type { Runs } from './engine.ts';
 
@@ -11,19 +10,19 @@ const PAGE = 1_000;
 export function runsOf(core: Core): Runs {
   const { store } = core;
   return {
-    list: async (filter) => store.read.runs(filter),
+    list: async (filter) => store.read.runs.list(filter),
     get: async (id) => {
-      const [found] = await store.read.runs({ ids: [id], limit: 1 });
+      const [found] = await store.read.runs.list({ ids: [id], limit: 1 });
       if (found === undefined) throw new SpineError('not_found', { id });
       return found;
     },
     stale: (thresholdMs, limit) => staleRuns(core, core.now() - thresholdMs, limit),
-    of: async (jobNo) => store.read.runOf(jobNo),
+    of: async (jobNo) => (await store.read.runs.byNo([jobNo])).at(0) ?? null,
     // Only the holder may write, so that one who lost its lease cannot mislead the next.
     note: async (actor, id, leaseToken, note) =>
       void (await core.perform({ kind: 'note', actor, id, leaseToken, note })),
     cancelRequested: async (nos) => {
-      const jobs = await store.read.jobsByNo(nos);
+      const jobs = await store.read.jobs.byNo(nos);
       return jobs.filter((job) => job.cancelRequested).map((job) => job.id);
     },
   };
@@ -35,7 +34,7 @@ async function staleRuns(core: Core, silentSince: number, limit: number): Promis
   let before: number | undefined;
   do {
     const from = before === undefined ? {} : { before };
-    const page = await core.store.read.runs({ states: ['running'], limit: PAGE, ...from });
+    const page = await core.store.read.runs.list({ states: ['running'], limit: PAGE, ...from });
     stale.push(...page.filter(({ job, run }) => (run.lastHeartbeat ?? job.updatedAt) < silentSince));
     before = page.length < PAGE ? undefined : page.at(-1)?.job.no;
   } while (before !== undefined && stale.length < limit);

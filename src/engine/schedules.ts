@@ -1,49 +1,70 @@
 /** Schedules as people handle them: make, change, switch, cancel, run now. */
 
 import { chainProblem } from '../domain/chain.ts';
-import { ticksBetween } from '../domain/cron.ts';
-import { ruleInWords } from '../domain/cron-words.ts';
 import type { Actor } from '../domain/command.ts';
 import { decide } from '../domain/decide.ts';
 import { SpineError } from '../domain/error.ts';
+import { bareType } from '../domain/job-type.ts';
 import { LIMITS } from '../domain/limits.ts';
+import { unsizedPool } from '../domain/pool.ts';
 import { completeSchedule } from '../domain/schedule-draft.ts';
-import { type Schedule, type ScheduleSpec, timeRule } from '../domain/schedule.ts';
+import type { Schedule, ScheduleSpec } from '../domain/schedule.ts';
+import { clockOf, overBecause, ticksOf } from '../domain/schedule-clock.ts';
+import { scheduleInWords } from '../domain/schedule-words.ts';
 import type { Tx } from '../store/store.ts';
+import { checkDelivery, checkDeliveryAlias } from './aliases.ts';
 import { audit } from './audit.ts';
 import type { Core } from './core.ts';
 import type { CancelledSchedules, Schedules } from './engine.ts';
 import { fire } from './firing.ts';
-import { firstTick, forgetHeldTicks } from './holding.ts';
-import type { Ledger } from './ledger.ts';
+import { firstTick, forgetHeldTicks } from './schedule-backoff.ts';
+import type { ChangeSet } from './change-set.ts';
 
-export function schedulesOf(core: Core): Schedules {
+export function schedulesOf(core: Core): Omit<Schedules, 'put' | 'apply'> {
   const { store } = core;
   return {
     get: (which) => find(core, which),
-    list: async (filter) => store.read.schedules(filter),
-    waiting: async (schedules) => store.read.waitingRuns(schedules.map(({ id }) => id)),
-    edges: async () => store.read.scheduleEdges(),
+    list: async (filter) => store.read.schedules.list(filter),
+    waiting: async (schedules) => store.read.runs.waiting(schedules.map(({ id }) => id)),
+    parentNames: async (schedules) =>
+      store.read.schedules.names([...new Set(schedules.flatMap(({ spec }) => spec.parentId ?? []))]),
+    edges: async () => store.read.chains.edges(),
     create: (actor, draft) => create(core, actor, draft),
     update: (actor, which, patch) => update(core, actor, which, patch),
     enable: (actor, which, enabled) => enable(core, actor, which, enabled),
     remove: (actor, which) => remove(core, actor, which),
     cancel: (actor, which, cascade) => cancel(core, actor, which, cascade),
     run: (actor, which) => runNow(core, actor, which),
-    preview: async (which, count) => {
-      const schedule = await find(core, which);
-      const rule = timeRule(schedule);
-      const until = Number.MAX_SAFE_INTEGER;
-      const ticks = rule === null ? [] : ticksBetween(rule, core.now(), until, count).ticks;
-      return { ticks, words: ruleInWords(rule) };
+    preview: async (which, count) => comingTicks(await find(core, which), core.now(), count),
+    previewDraft: async (draft, count) => {
+      const now = core.now();
+      const { spec } = completed(core, 'name' in draft ? draft : { ...PREVIEWED, ...draft }, null);
+      // Its own delay comes with its id, so its ticks stand without one.
+      const schedule = { id: '', spec: { ...spec, jitterS: 0 }, createdAt: now };
+      return {
+        ticks: comingTicks(schedule, now, count),
+        words: scheduleInWords({ spec, createdAt: now }, null),
+      };
     },
-    missed: async (which, limit) => store.read.missedTicks((await find(core, which)).id, limit),
+    missed: async (which, limit) => store.read.ticks.missed((await find(core, which)).id, limit),
   };
+}
+
+/** What a rule needs besides to be a schedule; only when it fires is asked for. */
+const PREVIEWED = { name: 'preview', session_target: 'queue' };
+
+function comingTicks(
+  schedule: Pick<Schedule, 'id' | 'spec' | 'createdAt'>,
+  now: number,
+  count: number,
+): readonly number[] {
+  const clock = clockOf(schedule);
+  return clock === null ? [] : ticksOf(clock, now, Number.MAX_SAFE_INTEGER, count).ticks;
 }
 
 /** By id, or by the beginning of one. */
 async function find(core: Core, which: string): Promise<Schedule> {
-  const found = /^[0-9a-f-]{4,36}$/.test(which) ? await core.store.read.schedulesByPrefix(which, 2) : [];
+  const found = /^[0-9a-f-]{4,36}$/.test(which) ? await core.store.read.schedules.byPrefix(which, 2) : [];
   const [schedule] = found;
   if (schedule === undefined) throw new SpineError('not_found', { id: which });
   if (found.length > 1 && schedule.id !== which)
@@ -54,7 +75,7 @@ async function find(core: Core, which: string): Promise<Schedule> {
   return schedule;
 }
 
-function completed(
+export function completed(
   core: Core,
   draft: Readonly<Record<string, unknown>>,
   base: ScheduleSpec | null,
@@ -66,7 +87,7 @@ function completed(
 }
 
 async function checkRoom(tx: Tx): Promise<void> {
-  const schedules = await tx.countSchedules();
+  const { count: schedules } = await tx.schedules.mark();
   if (schedules < LIMITS.schedules) return;
   throw new SpineError('bad_request', {
     field: 'name',
@@ -78,8 +99,8 @@ async function checkRoom(tx: Tx): Promise<void> {
 async function checkChain(core: Core, tx: Tx, schedule: { id: string; spec: ScheduleSpec }): Promise<void> {
   const { parentId, name } = schedule.spec;
   if (parentId === null) return;
-  const [parent] = await tx.lockSchedules([parentId]);
-  const edges = await tx.edgesAround(schedule.id, parentId);
+  const [parent] = await tx.schedules.lock([parentId]);
+  const edges = await tx.chains.edgesAround(schedule.id, parentId);
   const fanout = parent?.spec.maxTriggerFanout ?? 0;
   const limits = { depth: core.scheduling.chainDepth, fanout };
   const problem = chainProblem(edges, { id: schedule.id, parentId, name }, limits);
@@ -87,13 +108,8 @@ async function checkChain(core: Core, tx: Tx, schedule: { id: string; spec: Sche
 }
 
 async function ensureNamed(tx: Tx, spec: ScheduleSpec, now: number): Promise<void> {
-  if (spec.resourcePool !== null)
-    await tx.ensurePool({ name: spec.resourcePool, capacity: 1, perKey: 1 }, now);
-  if (spec.type === null) return;
-  await tx.saveType(
-    { name: spec.type, label: spec.type, sop: null, paramsSchema: null, onlyIfMissing: true },
-    now,
-  );
+  if (spec.resourcePool !== null) await tx.pools.ensure(unsizedPool(spec.resourcePool), now);
+  if (spec.type !== null) await tx.types.save(bareType(spec.type), now);
 }
 
 export async function insertSchedule(
@@ -116,20 +132,28 @@ export async function insertSchedule(
     lastRunAt: null,
     lastStatus: null,
     consecutiveErrors: 0,
+    runCount: 0,
   };
   row.nextRunAt = firstTick(row, now);
-  await tx.lockChains();
+  await tx.chains.lock();
   await checkRoom(tx);
+  // A run's child delivers where its parent does, which was judged when that was written.
+  if (spawnedBy === null) await checkDeliveryAlias(tx, spec);
   await checkChain(core, tx, row);
   await ensureNamed(tx, spec, now);
-  return { no: await tx.insertSchedule(row), ...row };
+  return { no: await tx.schedules.insert(row), ...row };
 }
 
 async function create(core: Core, actor: Actor, draft: Readonly<Record<string, unknown>>): Promise<Schedule> {
   const { spec, enabled = true } = completed(core, draft, null);
-  const schedule = await core.flusher.transact(actor, async (tx, ledger) => {
-    const made = await insertSchedule(core, tx, ledger.now, actor.name, { spec, enabled, spawnedBy: null });
-    await audit(tx, ledger, actor, 'schedule.create', made.id, { name: spec.name });
+  await checkDelivery(core, spec);
+  const schedule = await core.flusher.transact(actor, async (tx, changeSet) => {
+    const made = await insertSchedule(core, tx, changeSet.now, actor.name, {
+      spec,
+      enabled,
+      spawnedBy: null,
+    });
+    await audit(tx, changeSet, actor, 'schedule.create', made.id, { name: spec.name });
     return made;
   });
   // Only now others can read the type that it may have brought.
@@ -144,16 +168,16 @@ async function change(
   actor: Actor,
   which: string,
   action: string,
-  work: (schedule: Schedule, tx: Tx, ledger: Ledger) => Promise<Schedule>,
+  work: (schedule: Schedule, tx: Tx, changeSet: ChangeSet) => Promise<Schedule>,
 ): Promise<Schedule> {
   const { id } = await find(core, which);
-  const saved = await core.flusher.transact(actor, async (tx, ledger) => {
-    const [schedule] = await tx.lockSchedules([id]);
+  const saved = await core.flusher.transact(actor, async (tx, changeSet) => {
+    const [schedule] = await tx.schedules.lock([id]);
     if (schedule === undefined) throw new SpineError('not_found', { id });
-    const next = await work(schedule, tx, ledger);
-    const changed: Schedule = { ...next, updatedAt: ledger.now };
-    await tx.saveSchedules([changed]);
-    await audit(tx, ledger, actor, action, id, { name: changed.spec.name });
+    const next = await work(schedule, tx, changeSet);
+    const changed: Schedule = { ...next, updatedAt: changeSet.now };
+    await tx.schedules.save([changed]);
+    await audit(tx, changeSet, actor, action, id, { name: changed.spec.name });
     return changed;
   });
   core.forgetTypes();
@@ -161,29 +185,55 @@ async function change(
   return saved;
 }
 
-function update(
+async function update(
   core: Core,
   actor: Actor,
   which: string,
   patch: Readonly<Record<string, unknown>>,
 ): Promise<Schedule> {
-  return change(core, actor, which, 'schedule.update', async (schedule, tx, ledger) => {
-    const { spec, enabled = schedule.enabled } = completed(core, patch, schedule.spec);
-    const next = { ...schedule, spec, enabled };
-    await tx.lockChains();
-    await checkChain(core, tx, next);
-    await ensureNamed(tx, spec, ledger.now);
-    const rule = JSON.stringify(timeRule(next));
-    const same = enabled === schedule.enabled && rule === JSON.stringify(timeRule(schedule));
-    return same ? next : await restarted(tx, ledger.now, next, schedule);
+  // What asks the network is asked before the transaction.
+  const { spec: present } = await find(core, which);
+  const changed = completed(core, patch, present).spec;
+  if (!deliversAlike(changed, present)) await checkDelivery(core, changed);
+  return change(core, actor, which, 'schedule.update', async (schedule, tx, changeSet) => {
+    await tx.chains.lock();
+    return amended(core, tx, changeSet.now, schedule, completed(core, patch, schedule.spec));
   });
+}
+
+/** The locked schedule with another spec, not saved yet. What Spine switched off at its end goes on when the end moves. */
+export async function amended(
+  core: Core,
+  tx: Tx,
+  now: number,
+  schedule: Schedule,
+  { spec, enabled }: { readonly spec: ScheduleSpec; readonly enabled: boolean | undefined },
+): Promise<Schedule> {
+  const next = { ...schedule, spec };
+  const isRevived = overBecause(schedule, now) !== null && overBecause(next, now) === null;
+  next.enabled = enabled ?? (schedule.enabled || isRevived);
+  if (!deliversAlike(spec, schedule.spec)) await checkDeliveryAlias(tx, spec);
+  await checkChain(core, tx, next);
+  await ensureNamed(tx, spec, now);
+  const clock = JSON.stringify([clockOf(next), spec.maxRuns]);
+  const same =
+    next.enabled === schedule.enabled && clock === JSON.stringify([clockOf(schedule), schedule.spec.maxRuns]);
+  return same ? next : await restarted(tx, now, next, schedule);
+}
+
+/** A place that was good when it was written stays; only a new one is judged. */
+function deliversAlike(one: ScheduleSpec, other: ScheduleSpec): boolean {
+  return one.deliveryChannel === other.deliveryChannel && one.deliveryTo === other.deliveryTo;
 }
 
 function enable(core: Core, actor: Actor, which: string, enabled: boolean): Promise<Schedule> {
   const action = enabled ? 'schedule.enable' : 'schedule.disable';
-  return change(core, actor, which, action, async (schedule, tx, ledger) => {
+  return change(core, actor, which, action, async (schedule, tx, changeSet) => {
     if (schedule.enabled === enabled) return schedule;
-    return restarted(tx, ledger.now, { ...schedule, enabled }, schedule);
+    const over = enabled ? overBecause(schedule, changeSet.now) : null;
+    if (over !== null)
+      throw new SpineError('conflict', { id: schedule.id, problem: `It cannot be enabled: ${over}.` });
+    return restarted(tx, changeSet.now, { ...schedule, enabled }, schedule);
   });
 }
 
@@ -196,15 +246,24 @@ async function restarted(tx: Tx, now: number, next: Schedule, before: Schedule):
 /** Goes with everything below it, at once: children without a parent would never run again. */
 async function remove(core: Core, actor: Actor, which: string): Promise<CancelledSchedules> {
   const { id } = await find(core, which);
-  return core.flusher.transact(actor, async (tx, ledger) => {
-    await tx.lockChains();
-    const schedules = await tx.lockSchedules(await tx.subtreeOf(id));
-    const ids = schedules.map((each) => each.id);
-    const runs = await cancelRuns(tx, ledger, actor, ids, 'its schedule was deleted');
-    await tx.deleteSchedules(ids);
-    await audit(tx, ledger, actor, 'schedule.delete', id, { schedules: ids.length, runs: runs.length });
-    return { schedules: ids, runs };
+  return core.flusher.transact(actor, async (tx, changeSet) => {
+    await tx.chains.lock();
+    return removeFamily(tx, changeSet, actor, id);
   });
+}
+
+export async function removeFamily(
+  tx: Tx,
+  changeSet: ChangeSet,
+  actor: Actor,
+  id: string,
+): Promise<CancelledSchedules> {
+  const schedules = await tx.schedules.lock(await tx.chains.subtree(id));
+  const ids = schedules.map((each) => each.id);
+  const runs = await cancelRuns(tx, changeSet, actor, ids, 'its schedule was deleted');
+  await tx.schedules.remove(ids);
+  await audit(tx, changeSet, actor, 'schedule.delete', id, { schedules: ids.length, runs: runs.length });
+  return { schedules: ids, runs };
 }
 
 /** Switches a schedule off and stops what runs; with `cascade` everything below it too. */
@@ -215,33 +274,36 @@ async function cancel(
   cascade: boolean,
 ): Promise<CancelledSchedules> {
   const { id } = await find(core, which);
-  return core.flusher.transact(actor, async (tx, ledger) => {
-    const schedules = await tx.lockSchedules(cascade ? await tx.subtreeOf(id) : [id]);
+  return core.flusher.transact(actor, async (tx, changeSet) => {
+    const schedules = await tx.schedules.lock(cascade ? await tx.chains.subtree(id) : [id]);
     for (const schedule of schedules) {
       schedule.enabled = false;
       schedule.nextRunAt = null;
-      schedule.updatedAt = ledger.now;
+      schedule.updatedAt = changeSet.now;
     }
-    await tx.saveSchedules(schedules);
+    await tx.schedules.save(schedules);
     const ids = schedules.map((each) => each.id);
-    const runs = await cancelRuns(tx, ledger, actor, ids, 'its schedule was cancelled');
-    await audit(tx, ledger, actor, 'schedule.cancel', id, { schedules: ids.length, runs: runs.length });
+    const runs = await cancelRuns(tx, changeSet, actor, ids, 'its schedule was cancelled');
+    await audit(tx, changeSet, actor, 'schedule.cancel', id, { schedules: ids.length, runs: runs.length });
     return { schedules: ids, runs };
   });
 }
 
 async function cancelRuns(
   tx: Tx,
-  ledger: Ledger,
+  changeSet: ChangeSet,
   actor: Actor,
   scheduleIds: readonly string[],
   reason: string,
 ): Promise<string[]> {
-  const ids = await tx.openRuns(scheduleIds, LIMITS.cascade);
+  const ids = await tx.runs.open(scheduleIds, LIMITS.cascade);
   const everywhere = { ...actor, targets: null };
-  for (const found of ids.length === 0 ? [] : await tx.lockJobs(ids)) {
-    const job = ledger.load(found);
-    ledger.apply(decide(job, { kind: 'cancel', id: job.id, actor: everywhere, reason }, ledger.now), actor);
+  for (const found of ids.length === 0 ? [] : await tx.jobs.lock(ids)) {
+    const job = changeSet.load(found);
+    changeSet.apply(
+      decide(job, { kind: 'cancel', id: job.id, actor: everywhere, reason }, changeSet.now),
+      actor,
+    );
   }
   return ids;
 }
@@ -250,12 +312,12 @@ async function cancelRuns(
 async function runNow(core: Core, actor: Actor, which: string) {
   const { id } = await find(core, which);
   await core.types();
-  return core.flusher.transact(actor, async (tx, ledger) => {
-    const [schedule] = await tx.lockSchedules([id]);
+  return core.flusher.transact(actor, async (tx, changeSet) => {
+    const [schedule] = await tx.schedules.lock([id]);
     if (schedule === undefined) throw new SpineError('not_found', { id });
-    const job = await fire(core, tx, ledger, schedule, { kind: 'manual', dueAt: null });
-    await tx.saveSchedules([schedule]);
-    await audit(tx, ledger, actor, 'schedule.run', id, { run: job.id });
+    const job = await fire(core, tx, changeSet, schedule, { kind: 'manual', dueAt: null });
+    await tx.schedules.save([schedule]);
+    await audit(tx, changeSet, actor, 'schedule.run', id, { run: job.id });
     return job;
   });
 }

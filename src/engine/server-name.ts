@@ -1,13 +1,13 @@
-/** How a server is known to the others: by the place where it stands, and by this very start of it. */
+/** How a server is known to the others: by the site where it runs, and by this very start of it. */
 
-import type { AdoptableRun } from '../store/types/scheduling.ts';
+import type { AdoptableRun } from '../domain/run.ts';
 
-/** What a place's name ends with in a server's, and a server's in a claim's. */
+/** What a site's name ends with in a server's, and a server's in a claim's. */
 const START = '/';
 const CLAIM = '#';
 
-export function serverName(place: string, start: string): string {
-  return `${place}${START}${start}`;
+export function serverName(site: string, start: string): string {
+  return `${site}${START}${start}`;
 }
 
 /** A claim of this server's own workers says whose it is. */
@@ -21,6 +21,6 @@ export function holderOf({ claimId }: Pick<AdoptableRun, 'claimId'>): string | n
   return claimId === null || end === -1 ? null : claimId.slice(0, end);
 }
 
-export function placeOf(server: string): string {
+export function siteOf(server: string): string {
   return server.slice(0, server.lastIndexOf(START));
 }

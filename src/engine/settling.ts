@@ -1,26 +1,26 @@
 /** Reacts to jobs that ended: the lineage goes on with a retry, or those who waited for the end move. */
 
-import { SYSTEM } from '../domain/actor.ts';
-import type { Actor } from '../domain/command.ts';
-import { admit, dependencyMet } from '../domain/admit.ts';
-import { type Job, rootOf, SETTLED, UNSETTLED, UNTOUCHED } from '../domain/job.ts';
+import { loopActor } from '../domain/actor.ts';
+import { admit, ADMITTED, dependencyMet } from '../domain/admit.ts';
+import { type Job, rootOf, SETTLED, UNSETTLED } from '../domain/job.ts';
 import { LIMITS } from '../domain/limits.ts';
+import { nextOfLineage } from '../domain/new-job.ts';
 import { finish } from '../domain/retry.ts';
+import { RUN_ACTIVE, RUN_ENDED } from '../domain/run.ts';
 import type { DeliveryGuarantee, RunPlan, Schedule } from '../domain/schedule.ts';
 import type { Tx } from '../store/store.ts';
-import { RUN_ACTIVE, RUN_ENDED } from '../store/types/scheduling.ts';
 import { afterRun, sweepOneShots } from './after-run.ts';
 import type { Core } from './core.ts';
-import type { Ledger } from './ledger.ts';
+import type { ChangeSet } from './change-set.ts';
 
-const SETTLER: Actor = { ...SYSTEM, name: 'settler' };
+const SETTLER = loopActor('settler');
 
 /** Runs of schedules that are settled together: one commit for all of them. */
 const RUNS_AT_ONCE = 50;
 
 /** Settles jobs that ended. Two servers may try: the second finds them settled. */
 export async function settle(core: Core, nos: readonly number[]): Promise<void> {
-  const ended = await core.store.read.jobsByNo(nos);
+  const ended = await core.store.read.jobs.byNo(nos);
   await core.types();
   const runs = ended.filter((job) => job.scheduleId !== null);
   // The others may have dependents, whose rows two servers would lock in different orders: one at a time.
@@ -44,12 +44,12 @@ async function settleGroup(core: Core, group: readonly Job[]): Promise<void> {
 
 async function settleTogether(core: Core, group: readonly Job[]): Promise<void> {
   const scheduleIds = [...new Set(group.flatMap(({ scheduleId }) => scheduleId ?? []))];
-  await core.flusher.transact(SETTLER, async (tx, ledger) => {
+  await core.flusher.transact(SETTLER, async (tx, changeSet) => {
     // Schedules are locked before their jobs, here and everywhere.
     const relatives =
-      scheduleIds.length === 0 ? [] : await tx.lockSchedules(await tx.relativesOf(scheduleIds));
-    for (const found of await tx.lockJobsByNo(group.map(({ no }) => no)))
-      if (found.settled === UNSETTLED) await settleOne(core, tx, ledger, ledger.load(found), relatives);
+      scheduleIds.length === 0 ? [] : await tx.schedules.lock(await tx.chains.relatives(scheduleIds));
+    for (const found of await tx.jobs.lockByNo(group.map(({ no }) => no)))
+      if (found.settled === UNSETTLED) await settleOne(core, tx, changeSet, changeSet.load(found), relatives);
     if (relatives.length > 0) await sweepOneShots(tx, relatives);
   });
 }
@@ -57,67 +57,61 @@ async function settleTogether(core: Core, group: readonly Job[]): Promise<void> 
 async function settleOne(
   core: Core,
   tx: Tx,
-  ledger: Ledger,
+  changeSet: ChangeSet,
   job: Job,
   relatives: readonly Schedule[],
 ): Promise<void> {
-  const goesOn = job.retryAt !== null && (job.cause !== 'crashed' || (await isReplayed(tx, job)));
-  ledger.amend(
-    { ...job, settled: SETTLED, retryAt: goesOn ? job.retryAt : null },
-    goesOn ? [{ kind: 'job.retried', by: 'system', facts: { runAt: job.retryAt } }] : [],
+  const willRetry = job.retryAt !== null && (job.cause !== 'crashed' || (await isReplayed(tx, job)));
+  changeSet.amend(
+    { ...job, settled: SETTLED, retryAt: willRetry ? job.retryAt : null },
+    willRetry ? [{ kind: 'job.retried', by: SETTLER.name, facts: { runAt: job.retryAt } }] : [],
   );
-  if (goesOn) await goOn(core, tx, ledger, job);
-  else await end(core, tx, ledger, job, relatives);
+  if (willRetry) await createRetry(core, tx, changeSet, job);
+  else await end(core, tx, changeSet, job, relatives);
 }
 
 async function end(
   core: Core,
   tx: Tx,
-  ledger: Ledger,
+  changeSet: ChangeSet,
   job: Job,
   relatives: readonly Schedule[],
 ): Promise<void> {
-  await release(tx, ledger, job);
-  if (job.scheduleId !== null) await afterRun(core, tx, ledger, job, relatives);
+  await release(tx, changeSet, job);
+  if (job.scheduleId !== null) await afterRun(core, tx, changeSet, job, relatives);
 }
 
 /** At most once means never again; and work that brings its server down every time must not do so for ever. */
 async function isReplayed(tx: Tx, job: Job): Promise<boolean> {
   if (job.scheduleId !== null && (await guaranteeOf(tx, job)) !== 'at-least-once') return false;
-  return (await tx.lineageSize(rootOf(job))) - job.retryCount <= LIMITS.replays;
+  return (await tx.jobs.lineageSize(rootOf(job))) - job.retryCount <= LIMITS.replays;
 }
 
 /** As its schedule was when the run was made. */
 async function guaranteeOf(tx: Tx, job: Job): Promise<DeliveryGuarantee> {
-  const { meta } = await tx.inputOf(job.no);
+  const { meta } = await tx.jobs.inputOf(job.no);
   // Only the scheduler gives a job a schedule, and with it this meta; one that a rebuild found may have lost it.
   const plan = JSON.parse(meta ?? 'null') as Partial<RunPlan> | null;
   return plan?.schedule?.deliveryGuarantee ?? 'at-most-once';
 }
 
 /** The next member of the lineage. UNIQUE (retry_of) makes a second one impossible. */
-async function goOn(core: Core, tx: Tx, ledger: Ledger, failed: Job): Promise<void> {
-  const runAt = failed.retryAt ?? ledger.now;
+async function createRetry(core: Core, tx: Tx, changeSet: ChangeSet, failed: Job): Promise<void> {
+  const runAt = failed.retryAt ?? changeSet.now;
   const replay = failed.cause === 'crashed';
-  const { no: _, ...rest } = failed;
-  const next: Omit<Job, 'no'> = {
-    ...rest,
-    ...UNTOUCHED,
-    id: core.ids.jobId(ledger.now),
-    createdAt: ledger.now,
-    updatedAt: ledger.now,
+  const next = nextOfLineage(failed, {
+    id: core.ids.jobId(changeSet.now),
+    createdAt: changeSet.now,
+    updatedAt: changeSet.now,
     uniqueKey: await keyOf(tx, failed),
     retryCount: failed.retryCount + (replay ? 0 : 1),
-    retryOf: failed.no,
-    rootNo: rootOf(failed),
-    state: admit({ waitingFor: 0, runAt, approval: failed.approval }, ledger.now),
+    state: admit({ waitingFor: 0, runAt, approval: failed.approval }, changeSet.now),
     runAt,
-    seq: 1,
-  };
-  const input = await tx.inputOf(failed.no);
-  const [made] = await ledger.insert(tx, [{ job: next, input }], () => ({
+  });
+  const input = await tx.jobs.inputOf(failed.no);
+  const [made] = await changeSet.insert(tx, [{ job: next, input }], () => ({
     kind: 'job.created',
-    by: 'system',
+    by: SETTLER.name,
     facts: {
       target: next.target,
       retryOf: failed.id,
@@ -130,9 +124,9 @@ async function goOn(core: Core, tx: Tx, ledger: Ledger, failed: Job): Promise<vo
 
 /** While a retry is to come, the run still counts as under way for its schedule. */
 async function handOnRun(tx: Tx, failed: Job, next: Job, kind: 'retry' | 'replay'): Promise<void> {
-  const run = await tx.runOf(failed.no);
-  if (run === null) return;
-  await tx.setActivity(failed.no, RUN_ENDED);
+  const [run] = await tx.runs.byNo([failed.no]);
+  if (run === undefined) return;
+  await tx.runs.setActivity(failed.no, RUN_ENDED);
   const { scheduleId, dueAt, triggeredBy } = run;
   const fresh = {
     sessionKey: null,
@@ -141,45 +135,46 @@ async function handOnRun(tx: Tx, failed: Job, next: Job, kind: 'retry' | 'replay
     lastHeartbeat: null,
     contextSummary: null,
   };
-  await tx.insertRuns([
+  await tx.runs.insert([
     { jobNo: next.no, scheduleId, kind, dueAt, triggeredBy, active: RUN_ACTIVE, ...fresh },
   ]);
 }
 
 /** The key goes on with the lineage, unless another job took it while nobody had it. */
 async function keyOf(tx: Tx, { typeNo, uniqueKey }: Job): Promise<string | null> {
-  return uniqueKey !== null && (await tx.findUnique(typeNo, uniqueKey)) === null ? uniqueKey : null;
+  return uniqueKey !== null && (await tx.jobs.findUnique(typeNo, uniqueKey)) === null ? uniqueKey : null;
 }
 
 /** Dependents whose last dependency this was are admitted; those who hoped for another end are skipped. */
-async function release(tx: Tx, ledger: Ledger, ended: Job): Promise<void> {
+async function release(tx: Tx, changeSet: ChangeSet, ended: Job): Promise<void> {
   const root = rootOf(ended);
-  const dependents = await tx.dependentsOf(root);
+  const dependents = await tx.dependencies.waiting(root);
   if (dependents.length === 0) return;
   const wanted = new Map(dependents.map(({ jobNo, on }) => [jobNo, on]));
-  for (const found of await tx.lockJobsByNo([...wanted.keys()])) {
-    const job = ledger.load(found);
-    const next: Job = { ...job, waitingFor: Math.max(0, job.waitingFor - 1), updatedAt: ledger.now };
+  for (const found of await tx.jobs.lockByNo([...wanted.keys()])) {
+    const job = changeSet.load(found);
+    const next: Job = { ...job, waitingFor: Math.max(0, job.waitingFor - 1), updatedAt: changeSet.now };
     if (job.state !== 'blocked') {
       // It ended meanwhile; if somebody reopens it, this dependency is no longer waited for.
-      ledger.amend({ ...next, updatedAt: job.updatedAt });
+      changeSet.amend({ ...next, updatedAt: job.updatedAt });
       continue;
     }
     if (!dependencyMet(wanted.get(job.no) ?? 'complete', ended.state)) {
       next.reason = 'a dependency ended otherwise';
-      finish(next, 'skipped', ledger.now);
-      ledger.amend(next, [
-        { kind: 'job.skipped', by: 'system', facts: { dependency: ended.id, ended: ended.state } },
+      finish(next, 'skipped', changeSet.now);
+      changeSet.amend(next, [
+        { kind: 'job.skipped', by: SETTLER.name, facts: { dependency: ended.id, ended: ended.state } },
       ]);
       continue;
     }
-    next.state = admit(next, ledger.now);
-    ledger.amend(
+    const state = admit(next, changeSet.now);
+    next.state = state;
+    changeSet.amend(
       next,
-      next.state === 'blocked'
+      state === 'blocked'
         ? []
-        : [{ kind: 'job.queued', by: 'system', facts: { dependency: ended.id, state: next.state } }],
+        : [{ kind: ADMITTED[state], by: SETTLER.name, facts: { dependency: ended.id, state } }],
     );
   }
-  await tx.settleDependencies(root);
+  await tx.dependencies.settle(root);
 }

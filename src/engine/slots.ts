@@ -8,17 +8,17 @@ import type { Tx } from '../store/store.ts';
 /** The first pool that has no room for this job, or null when all have. */
 export async function fullPool(tx: Tx, job: Job): Promise<string | null> {
   for (const pool of slotPools(job)) {
-    if (isKeyPool(pool)) await tx.ensureKeySlots(pool, job.pool);
-    if ((await tx.freeSlots(pool, 1)).length === 0) return pool;
+    if (isKeyPool(pool)) await tx.pools.ensureKeySlots(pool, job.pool);
+    if ((await tx.pools.freeSlots(pool, 1)).length === 0) return pool;
   }
   return null;
 }
 
 export async function takeSlotsFor(tx: Tx, job: Job): Promise<void> {
   for (const pool of slotPools(job)) {
-    const [idx] = await tx.freeSlots(pool, 1);
+    const [idx] = await tx.pools.freeSlots(pool, 1);
     if (idx === undefined) throw new Error(`pool ${pool} lost its free slot within one transaction`);
-    await tx.takeSlots([{ pool, idx, jobNo: job.no }]);
+    await tx.pools.takeSlots([{ pool, idx, jobNo: job.no }]);
   }
 }
 

@@ -1,26 +1,28 @@
 /** Turns spawn messages into schedules that run once, never with more rights than whoever asked. */
 
-import { SYSTEM } from '../domain/actor.ts';
+import { loopActor } from '../domain/actor.ts';
 import { SpineError } from '../domain/error.ts';
 import { LIMITS } from '../domain/limits.ts';
+import type { Message } from '../domain/message.ts';
 import { completeSchedule } from '../domain/schedule-draft.ts';
 import type { Schedule, ScheduleSpec } from '../domain/schedule.ts';
 import { spawnedSpec } from '../domain/spawn.ts';
 import type { Tx } from '../store/store.ts';
-import type { Message } from '../store/types/scheduling.ts';
 import type { Core } from './core.ts';
 import { fire } from './firing.ts';
-import type { Ledger } from './ledger.ts';
+import type { ChangeSet } from './change-set.ts';
 import { insertSchedule } from './schedules.ts';
+
+const SPAWNER = loopActor('spawner');
 
 /** Each message in a transaction of its own: one that cannot be done must not hold up the others. */
 export async function spawnNext(core: Core): Promise<boolean> {
   await core.types();
-  const found = await core.flusher.transact(SYSTEM, async (tx, ledger) => {
-    const [message] = await tx.pendingSpawns(1);
+  const found = await core.flusher.transact(SPAWNER, async (tx, changeSet) => {
+    const [message] = await tx.messages.pendingSpawns(1);
     if (message === undefined) return false;
-    const problem = await spawn(core, tx, ledger, message);
-    await tx.endMessage(message.no, problem === null ? 'delivered' : 'failed', problem, ledger.now);
+    const problem = await spawn(core, tx, changeSet, message);
+    await tx.messages.end(message.no, problem === null ? 'delivered' : 'failed', problem, changeSet.now);
     return true;
   });
   // Only now others can read the type that the child may have brought.
@@ -29,20 +31,20 @@ export async function spawnNext(core: Core): Promise<boolean> {
 }
 
 /** What stands against it, in words; null when the child was made. */
-async function spawn(core: Core, tx: Tx, ledger: Ledger, message: Message): Promise<string | null> {
+async function spawn(core: Core, tx: Tx, changeSet: ChangeSet, message: Message): Promise<string | null> {
   const body = parsed(message.body);
   if (body === null) return 'body must be a JSON object with at least name and payload_message';
-  const [parent] = message.scheduleId === null ? [] : await tx.lockSchedules([message.scheduleId]);
+  const [parent] = message.scheduleId === null ? [] : await tx.schedules.lock([message.scheduleId]);
   if (message.scheduleId !== null && parent === undefined) return 'the schedule that asked is gone';
   const problem = (await askerProblem(tx, message)) ?? (parent ? await roomProblem(tx, parent) : null);
   if (problem !== null) return problem;
-  const judged = specOf(core, body, parent, ledger.now);
+  const judged = specOf(core, body, parent, changeSet.now);
   if (typeof judged === 'string') return judged;
   try {
     const made = { spec: judged, enabled: true, spawnedBy: message.id };
-    const child = await insertSchedule(core, tx, ledger.now, message.sender, made);
-    await fire(core, tx, ledger, child, { kind: 'spawn', dueAt: null });
-    await tx.saveSchedules([child]);
+    const child = await insertSchedule(core, tx, changeSet.now, message.sender, made);
+    await fire(core, tx, changeSet, child, { kind: 'spawn', dueAt: null });
+    await tx.schedules.save([child]);
     return null;
   } catch (error) {
     if (error instanceof SpineError && error.code === 'bad_request') return String(error.details['problem']);
@@ -79,8 +81,8 @@ function specOf(
 
 /** A run must not use up the schedules that everybody shares, neither by itself nor through what it asked for. */
 async function roomProblem(tx: Tx, parent: Schedule): Promise<string | null> {
-  await tx.lockChains();
-  const { above, inChain } = await tx.spawnedAround(parent.id);
+  await tx.chains.lock();
+  const { above, inChain } = await tx.chains.spawnedAround(parent.id);
   if (above >= LIMITS.spawnDepth)
     return `runs that were asked for may ask for others ${LIMITS.spawnDepth} levels deep, no deeper`;
   if (inChain < LIMITS.spawnedPerChain) return null;
@@ -90,7 +92,7 @@ async function roomProblem(tx: Tx, parent: Schedule): Promise<string | null> {
 /** Whoever cancelled a run does not want what it asked for just before. */
 async function askerProblem(tx: Tx, { jobNo }: Message): Promise<string | null> {
   if (jobNo === null) return null;
-  const [asker] = await tx.lockJobsByNo([jobNo]);
+  const [asker] = await tx.jobs.lockByNo([jobNo]);
   if (asker === undefined) return 'the run that asked is gone';
   return asker.cancelRequested || asker.state === 'cancelled' ? 'the run that asked was cancelled' : null;
 }

@@ -2,13 +2,14 @@
 
 import type { Actor } from '../domain/command.ts';
 import { serves } from '../domain/lease.ts';
-import type { Store, StoredToken } from '../store/store.ts';
+import type { Token } from '../domain/token.ts';
+import type { Store } from '../store/store.ts';
 
 interface Known {
   /** By their hash. */
-  readonly living: ReadonlyMap<string, StoredToken>;
+  readonly living: ReadonlyMap<string, Token>;
   /** Those that were revoked, too. */
-  readonly byName: ReadonlyMap<string, readonly StoredToken[]>;
+  readonly byName: ReadonlyMap<string, readonly Token[]>;
 }
 
 export class TokenCache {
@@ -22,7 +23,7 @@ export class TokenCache {
     this.#store = store;
   }
 
-  async list(): Promise<StoredToken[]> {
+  async list(): Promise<Token[]> {
     return [...(await this.#load()).living.values()];
   }
 
@@ -45,7 +46,7 @@ export class TokenCache {
 
   /** Looks whether tokens were changed, here or by another server. */
   async refresh(): Promise<void> {
-    const revision = await this.#store.read.tokenRevision();
+    const revision = await this.#store.read.tokens.revision();
     if (revision === this.#revision) return;
     this.#revision = revision;
     this.#known = null;
@@ -55,9 +56,9 @@ export class TokenCache {
 
   /** Made once for the whole installation, by whoever asks first. */
   async secret(name: string, make: () => string): Promise<string> {
-    const known = this.#secrets.get(name) ?? (await this.#store.read.meta(name));
-    if (known === null) await this.#store.transaction(0, async (tx) => tx.keepMeta(name, make()));
-    const secret = known ?? (await this.#store.read.meta(name)) ?? '';
+    const known = this.#secrets.get(name) ?? (await this.#store.read.meta.get(name));
+    if (known === null) await this.#store.transaction(0, async (tx) => tx.meta.keep(name, make()));
+    const secret = known ?? (await this.#store.read.meta.get(name)) ?? '';
     this.#secrets.set(name, secret);
     return secret;
   }
@@ -68,14 +69,14 @@ export class TokenCache {
   }
 
   #load(): Promise<Known> {
-    this.#known ??= Promise.resolve(this.#store.read.tokens()).then(known);
+    this.#known ??= Promise.resolve(this.#store.read.tokens.all()).then(known);
     // A failed look is not remembered.
     this.#known.catch(() => (this.#known = null));
     return this.#known;
   }
 }
 
-function known(tokens: readonly StoredToken[]): Known {
+function known(tokens: readonly Token[]): Known {
   const living = tokens.filter((token) => token.revokedAt === null);
   return {
     living: new Map(living.map((token) => [token.hash, token])),

@@ -3,7 +3,7 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
-import type { StoredToken } from '../store/store.ts';
+import type { Token } from '../domain/token.ts';
 import { audit } from './audit.ts';
 import type { Core } from './core.ts';
 import type { Tokens } from './engine.ts';
@@ -23,7 +23,7 @@ export function tokensOf(core: Core): Tokens {
     add: async (actor, draft) => {
       // Two lease tokens' worth of randomness.
       const token = `spn_${newSecret(core)}`;
-      const stored: StoredToken = {
+      const stored: Token = {
         ...draft,
         id: core.ids.jobId(core.now()),
         hash: hashOf(token),
@@ -33,10 +33,10 @@ export function tokensOf(core: Core): Tokens {
       };
       await refuseTaken(core, draft.name);
       const facts = { role: draft.role, targets: draft.targets };
-      await core.flusher.transact(actor, async (tx, ledger) => {
-        await tx.addToken(stored);
-        await tx.addAudit({
-          at: ledger.now,
+      await core.flusher.transact(actor, async (tx, changeSet) => {
+        await tx.tokens.add(stored);
+        await tx.audit.add({
+          at: changeSet.now,
           by: actor.name,
           action: 'token.add',
           subject: draft.name,
@@ -46,11 +46,11 @@ export function tokensOf(core: Core): Tokens {
       await core.tokens.refresh();
       return { token, stored };
     },
-    list: async () => core.store.read.tokens(),
+    list: async () => core.store.read.tokens.all(),
     revoke: async (actor, which) => {
-      const found = await core.flusher.transact(actor, async (tx, ledger) => {
-        const revoked = await tx.revokeToken(which, ledger.now, actor.name);
-        if (revoked) await audit(tx, ledger, actor, 'token.revoke', which);
+      const found = await core.flusher.transact(actor, async (tx, changeSet) => {
+        const revoked = await tx.tokens.revoke(which, changeSet.now, actor.name);
+        if (revoked) await audit(tx, changeSet, actor, 'token.revoke', which);
         return revoked;
       });
       if (!found) throw new SpineError('not_found', { token: which });
@@ -68,14 +68,14 @@ export function tokensOf(core: Core): Tokens {
 }
 
 async function refuseTaken(core: Core, name: string): Promise<void> {
-  const tokens = await core.store.read.tokens();
+  const tokens = await core.store.read.tokens.all();
   if (tokens.some((token) => token.name === name && token.revokedAt === null)) {
     throw new SpineError('conflict', { name, why: 'a token of that name exists' });
   }
 }
 
 async function runBehind(core: Core, jobId: string, leaseToken: string): Promise<Actor | null> {
-  const job = await core.store.read.jobById(jobId);
+  const job = await core.store.read.jobs.byId(jobId);
   if (job?.state !== 'running' || job.leaseToken === null || job.claimedBy === null) return null;
   if (!isSame(job.leaseToken, leaseToken)) return null;
   // What a worker handed on ends with the worker's own right.
@@ -95,9 +95,9 @@ async function turnBehind(
   token: string,
 ): Promise<Actor | null> {
   if (!isSame(token, await turnToken(core, jobId, dispatchedAt))) return null;
-  const job = await core.store.read.jobById(jobId);
+  const job = await core.store.read.jobs.byId(jobId);
   if (job?.state !== 'running' || job.leaseToken === null || job.claimedBy === null) return null;
-  const run = await core.store.read.runOf(job.no);
+  const [run] = await core.store.read.runs.byNo([job.no]);
   if (run?.dispatchedAt !== dispatchedAt) return null;
   const { claimedBy: name, target, leaseToken } = job;
   return { name, role: 'run', targets: [target], onlyJob: jobId, leaseToken, shown: true };

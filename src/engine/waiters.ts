@@ -2,6 +2,7 @@
 
 import type { ClaimNext, ClaimNextAnswer } from '../domain/command.ts';
 import type { Clock } from '../domain/ports.ts';
+import type { ClaimNextOptions } from './engine.ts';
 
 /** A waiting claim that a flush decides along with the jobs it makes. */
 export interface HandedOver {
@@ -12,7 +13,7 @@ export interface HandedOver {
 
 interface Ticket {
   readonly targets: readonly string[];
-  /** Which types it takes. Those who take the same stand in one line: a hint goes to the first of every line. */
+  /** Which jobs it takes. Those who take the same stand in one line: a hint goes to the first of every line. */
   readonly line: string;
   /** Work may have come since the last look. */
   woken: boolean;
@@ -35,8 +36,12 @@ export class Waiters {
   }
 
   /** Stand in line before looking for work, so that nothing that comes in between is missed. */
-  enter(targets: readonly string[], types?: readonly string[]): Ticket {
-    const line = types === undefined ? '' : JSON.stringify(types.toSorted());
+  enter({
+    targets,
+    types,
+    capabilities,
+  }: Pick<ClaimNextOptions, 'targets' | 'types' | 'capabilities'>): Ticket {
+    const line = JSON.stringify([types?.toSorted(), capabilities?.toSorted()]);
     const ticket: Ticket = { targets, line, woken: false, wake: null, handOver: null };
     this.#size++;
     for (const target of targets) {

@@ -17,15 +17,3 @@ export async function replaceFile(
   }
   await rename(temp, file);
 }
-
-/** A new name in a folder is durable only when the folder is. */
-export async function syncFolder(dir: string): Promise<void> {
-  // Windows cannot open a folder, and needs no such sync.
-  if (process.platform === 'win32') return;
-  const handle = await open(dir, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}

@@ -32,15 +32,11 @@ export async function appendEvents(
 }
 
 /** Writes the whole history anew from the database. */
-export async function rewriteEvents(
-  file: string,
-  read: Pick<Reads, 'eventsOf'>,
-  jobNo: number,
-): Promise<number> {
+export async function rewriteEvents(file: string, read: Pick<Reads, 'feed'>, jobNo: number): Promise<number> {
   let seq = 0;
   await replaceFile(file, async (handle) => {
     for (;;) {
-      const page = await read.eventsOf(jobNo, seq, PAGE_EVENTS);
+      const page = await read.feed.ofJob(jobNo, seq, PAGE_EVENTS);
       await handle.appendFile(page.map(eventLine).join(''));
       seq = page.at(-1)?.seq ?? seq;
       if (page.length < PAGE_EVENTS) return;

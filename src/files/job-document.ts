@@ -1,66 +1,55 @@
-/** A job as its file shows it: v0's fields always, native ones when they are set, never a lease token. */
+/** A job as its file shows it: what the table of fields shows, and what lies beside its row; never a lease token. */
 
 import type { JobEvent } from '../domain/event.ts';
+import { isoTime, isTimeFact } from '../domain/iso-time.ts';
+import { JOB_FIELDS } from '../domain/job-fields.ts';
+import type { JobType } from '../domain/job-type.ts';
 import type { Job, JobDetails } from '../domain/job.ts';
-import { WORDS } from '../domain/words.ts';
-import type { JobType } from '../store/store.ts';
+import { SPINE_STATUS_OF } from '../domain/statuses.ts';
 import type { Relations } from './job-relations.ts';
 
 /** One field a line, so that a diff of two copies reads well. Stored JSON is pasted in as it is. */
 export function jobDocument(job: Job, details: JobDetails, relations: Relations): string {
-  const stored = Object.entries(storedJson(job, details)).filter(([, text]) => text !== null);
-  const plain = Object.entries(plainFields(job, details, relations)).filter(
-    ([, value]) => value !== undefined,
+  const beside = Object.entries(besideRow(job, details, relations)).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, JSON.stringify(value)]],
   );
-  const fields = [...plain.map(([name, value]) => [name, JSON.stringify(value)]), ...stored];
+  const stored = Object.entries(storedJson(details)).filter(([, text]) => text !== null);
+  const fields = [...rowFields(job), ...beside, ...stored];
   return `{\n${fields.map(([name, text]) => `  ${JSON.stringify(name)}: ${text}`).join(',\n')}\n}\n`;
 }
 
-function plainFields(
+/** An approval is told with all that is known of it. */
+const SHOWN = JOB_FIELDS.filter(({ name, shown }) => shown !== undefined && name !== 'approval');
+
+function rowFields(job: Job): (readonly [name: string, text: string])[] {
+  return SHOWN.flatMap(({ name, is, shown, default: usual }) => {
+    const value = job[name];
+    if (value === usual && shown !== 'always') return [];
+    if (typeof value === 'number' && is === 'time') return [[name, JSON.stringify(isoTime(value))]];
+    const isJson = is === 'json' || is === 'texts';
+    return [[name, typeof value === 'string' && isJson ? value : JSON.stringify(value)]];
+  });
+}
+
+function besideRow(
   job: Job,
   { input, comments, typeName, retryOfId, parentId }: JobDetails,
   { after, run, approval }: Relations,
 ) {
   return {
-    id: job.id,
-    no: job.no,
-    target: job.target,
-    status: WORDS[job.state].spine,
-    state: job.state,
-    createdAt: iso(job.createdAt),
-    updatedAt: iso(job.updatedAt),
-    createdBy: job.createdBy,
-    claimedBy: job.claimedBy,
-    leaseUntil: isoOr(null, job.leaseUntil),
-    attempts: job.attempts,
-    maxAttempts: job.maxAttempts,
+    status: SPINE_STATUS_OF[job.state],
     type: typeName ?? undefined,
     title: input.title ?? undefined,
     description: input.description ?? undefined,
     tags: input.tags.length > 0 ? input.tags : undefined,
-    priority: job.priority,
-    runAt: iso(job.runAt),
-    finishedAt: isoOr(undefined, job.finishedAt),
-    leaseMs: job.leaseMs,
-    leasePolicy: job.leasePolicy === 'own' ? undefined : job.leasePolicy,
-    timeoutMs: job.timeoutMs ?? undefined,
-    timeoutAt: isoOr(undefined, job.timeoutAt),
     retry: { mode: job.retryMode, max: job.retryMax, backoffMs: job.backoffMs, count: job.retryCount },
     retryOf: retryOfId ?? undefined,
-    retryAt: isoOr(undefined, job.retryAt),
     parentId: parentId ?? undefined,
-    scheduleId: job.scheduleId ?? undefined,
     run: runFields(run),
     approval: approvalFields(approval),
     after: after.length > 0 ? after : undefined,
-    uniqueKey: job.uniqueKey ?? undefined,
-    pool: job.pool ?? undefined,
-    concurrencyKey: job.concurrencyKey ?? undefined,
-    blockedOn: job.blockedOn ?? undefined,
-    cancelRequested: job.cancelRequested || undefined,
     releaseReason: job.reason ?? undefined,
-    cause: job.cause ?? undefined,
-    comments: comments.map(({ at, by, text }) => ({ t: iso(at), by, text })),
+    comments: comments.map(({ at, by, text }) => ({ t: isoTime(at), by, text })),
   };
 }
 
@@ -86,13 +75,12 @@ function approvalFields(approval: Relations['approval']): object | undefined {
 }
 
 /** v0 shows a job without a spec as an empty text, and one without meta as an empty object. */
-function storedJson(job: Job, { input, result, error }: JobDetails): Record<string, string | null> {
+function storedJson({ input, result, error }: JobDetails): Record<string, string | null> {
   return {
     spec: input.spec ?? '""',
     meta: input.meta ?? '{}',
     params: input.params,
     budget: input.budget,
-    progress: job.progress,
     result: result ?? 'null',
     error: error ?? 'null',
   };
@@ -100,7 +88,7 @@ function storedJson(job: Job, { input, result, error }: JobDetails): Record<stri
 
 /** One line of events/<id>.jsonl. Facts that bear one of the line's own names are kept under `facts`. */
 export function eventLine({ seq, at, kind, by, facts }: JobEvent): string {
-  const own = { t: iso(at), seq, type: kind, by };
+  const own = { t: isoTime(at), seq, type: kind, by };
   const free: Record<string, unknown> = {};
   const clashing: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(facts ?? {}))
@@ -109,18 +97,13 @@ export function eventLine({ seq, at, kind, by, facts }: JobEvent): string {
 }
 
 export function typeDocument(type: JobType): string {
-  return `${JSON.stringify({ ...type, createdAt: iso(type.createdAt), updatedAt: iso(type.updatedAt) }, null, 2)}\n`;
+  return `${JSON.stringify({ ...type, createdAt: isoTime(type.createdAt), updatedAt: isoTime(type.updatedAt) }, null, 2)}\n`;
 }
 
-/** Facts carry their times as numbers, under names that end in At or Until. */
 function shown(name: string, value: unknown): unknown {
-  return typeof value === 'number' && /(At|Until)$/.test(name) ? iso(value) : value;
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString();
+  return isTimeFact(name, value) ? isoTime(value) : value;
 }
 
 function isoOr<T>(none: T, ms: number | null): string | T {
-  return ms === null ? none : iso(ms);
+  return ms === null ? none : isoTime(ms);
 }

@@ -2,14 +2,11 @@
 
 import type { Job, JobDetails, Outcome } from '../domain/job.ts';
 import type { Reads } from '../store/store.ts';
-import type { EventLine, GateFacts, RunOrigin } from './journal-line.ts';
+import type { EventLine, ApprovalFacts, RunOrigin } from './journal-line.ts';
 import type { Origin } from './journal-print.ts';
 import type { Seen } from './journal-rows.ts';
 
-export type BesideReads = Pick<
-  Reads,
-  'details' | 'outcomes' | 'dependenciesOf' | 'runsByNo' | 'approvalsByNo'
->;
+export type BesideReads = Pick<Reads, 'details' | 'dependencies' | 'runs' | 'approvals'>;
 
 export interface Beside {
   /** Of those whose whole row was read. */
@@ -37,29 +34,29 @@ export async function besideRows(read: BesideReads, news: readonly Seen[]): Prom
     if (job !== null && isNew) starting.push(job);
   }
   return {
-    details: whole.length === 0 ? NO_DETAILS : await read.details(whole),
-    outcomes: brief.length === 0 ? NO_OUTCOMES : await read.outcomes(brief),
+    details: whole.length === 0 ? NO_DETAILS : await read.details.of(whole),
+    outcomes: brief.length === 0 ? NO_OUTCOMES : await read.details.outcomes(brief),
     origins: starting.length === 0 ? NO_ORIGINS : await originsOf(read, starting),
   };
 }
 
 async function originsOf(read: BesideReads, starting: readonly Job[]): Promise<Origins> {
   const nosOf = (jobs: readonly Job[]): number[] => jobs.map(({ no }) => no);
-  const after = Map.groupBy(await read.dependenciesOf(nosOf(starting)), (row) => row.jobNo);
+  const after = Map.groupBy(await read.dependencies.of(nosOf(starting)), (row) => row.jobNo);
   const runs = new Map<number, RunOrigin>();
   const ofSchedules = nosOf(starting.filter((job) => job.scheduleId !== null));
   if (ofSchedules.length > 0)
-    for (const { jobNo, scheduleId, kind, dueAt, triggeredBy } of await read.runsByNo(ofSchedules))
+    for (const { jobNo, scheduleId, kind, dueAt, triggeredBy } of await read.runs.byNo(ofSchedules))
       runs.set(jobNo, { scheduleId, kind, dueAt, triggeredBy });
-  const gates = new Map<number, GateFacts>();
-  const gated = nosOf(starting.filter((job) => job.approval !== 'none'));
-  if (gated.length > 0)
-    for (const { jobNo, timeoutMs, auto, hash } of await read.approvalsByNo(gated))
-      gates.set(jobNo, { timeoutMs, auto, hash });
+  const approvals = new Map<number, ApprovalFacts>();
+  const needApproval = nosOf(starting.filter((job) => job.approval !== 'none'));
+  if (needApproval.length > 0)
+    for (const { jobNo, timeoutMs, auto, hash } of await read.approvals.byNo(needApproval))
+      approvals.set(jobNo, { timeoutMs, auto, hash });
   return (no) => {
     const parents = after.get(no)?.map(({ parentNo, on }) => ({ parentNo, on }));
     const run = runs.get(no);
-    const gate = gates.get(no);
-    return { ...(parents && { after: parents }), ...(run && { run }), ...(gate && { gate }) };
+    const approval = approvals.get(no);
+    return { ...(parents && { after: parents }), ...(run && { run }), ...(approval && { approval }) };
   };
 }

@@ -1,15 +1,16 @@
 /** Writes what is still alive into one new file that takes the place of all older ones. */
 
 import { type FileHandle, open, rm } from 'node:fs/promises';
+import type { FeedPlace } from '../domain/event.ts';
 import type { Job } from '../domain/job.ts';
-import type { FeedPlace, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { journalTexts } from './journal-entry.ts';
 import { printLine } from './journal-line.ts';
 import { Sealer } from './journal-seal.ts';
 import { putBase, segmentFile } from './journal-segments.ts';
 import type { Settlements } from './journal-settled.ts';
 import { scheduleLine, settingLines } from './journal-settings.ts';
-import { isAfter, type Mark, START } from './place.ts';
+import { isAfter, type Mark, START } from './feed-mark.ts';
 
 /** Events of one step: a few milliseconds. */
 const STEP_EVENTS = 256;
@@ -56,7 +57,7 @@ export class Compaction {
       }
       const since = this.#end.at - SETTLING_MS;
       const shown = (job: Job): Job => this.#settlements.shown(job, since);
-      const found = await read.feed(this.#place, STEP_EVENTS);
+      const found = await read.feed.after(this.#place, STEP_EVENTS);
       const events = found.filter((event) => !isAfter(event, this.#end));
       for await (const text of journalTexts(read, events, null, shown)) await this.#write(text);
       const last = events.at(-1);
@@ -91,7 +92,7 @@ export class Compaction {
   }
 
   async #writeSchedules(afterNo: number): Promise<number | null> {
-    const page = await this.#store.read.schedules({ afterNo, limit: STEP_SCHEDULES });
+    const page = await this.#store.read.schedules.list({ afterNo, limit: STEP_SCHEDULES });
     await this.#write(page.map(scheduleLine).join(''));
     return page.length < STEP_SCHEDULES ? null : (page.at(-1)?.no ?? null);
   }

@@ -4,9 +4,10 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import { CHANGING, type ChangingJob, type FixedJob } from '../domain/job-changes.ts';
+import type { FeedEntry } from '../domain/event.ts';
+import { CHANGING, type FixedJob } from '../domain/job-fields.ts';
 import type { Job, JobDetails } from '../domain/job.ts';
-import type { FeedEntry, Reads } from '../store/store.ts';
+import type { Reads } from '../store/store.ts';
 import type { EventLine } from './journal-line.ts';
 import { readJournal } from './journal-read.ts';
 
@@ -14,21 +15,8 @@ import { readJournal } from './journal-read.ts';
 const BATCH = 200;
 const SHOWN = 10;
 
-/** These change without an event: the journal may have older ones. */
-const SILENT: ReadonlySet<keyof ChangingJob> = new Set([
-  'settled',
-  'watched',
-  'retryAt',
-  'updatedAt',
-  'leaseUntil',
-  'leaseSpanMs',
-  'tokenUsed',
-  'timeoutAt',
-  'progress',
-  'cancelRequested',
-  'waitingFor',
-  'blockedOn',
-]);
+/** What changes without an event the journal may have as it was before. */
+const TOLD = CHANGING.filter(({ silent }) => !silent);
 
 export interface Comparison {
   /** Places of the journal that cannot be read, changed, or are missing. */
@@ -39,7 +27,7 @@ export interface Comparison {
   readonly events: number;
 }
 
-type CompareReads = Pick<Reads, 'jobsByNo' | 'details' | 'entries'>;
+type CompareReads = Pick<Reads, 'jobs' | 'details' | 'feed'>;
 
 export async function compareWithJournal(dir: string, read: CompareReads): Promise<Comparison> {
   const compared = new Compared(read);
@@ -73,8 +61,8 @@ class Compared {
 
   async look(lines: readonly EventLine[]): Promise<void> {
     const nos = [...new Set(lines.map(({ event }) => event.jobNo))];
-    const jobs = new Map((await this.#read.jobsByNo(nos)).map((job) => [job.no, job]));
-    const details = await this.#read.details([...jobs.values()]);
+    const jobs = new Map((await this.#read.jobs.byNo(nos)).map((job) => [job.no, job]));
+    const details = await this.#read.details.of([...jobs.values()]);
     const entries = await this.#entriesOf(lines);
     for (const line of lines) {
       const { jobNo } = line.event;
@@ -95,7 +83,7 @@ class Compared {
     if (first === undefined || last === undefined) return entries;
     let after = { pos: first.pos, ordinal: first.ordinal - 1 };
     for (;;) {
-      const page = await this.#read.entries(after, BATCH);
+      const page = await this.#read.feed.entries(after, BATCH);
       for (const entry of page) entries.set(keyOf(entry), entry);
       const end = page.at(-1);
       if (end === undefined || page.length < BATCH || end.pos > last.pos) return entries;
@@ -128,8 +116,8 @@ function difference(
   // A newer row has a line of its own, which may still be to come.
   if (row === undefined || row.seq < job.seq) return null;
   if (row.seq > job.seq) return 'its last events are missing';
-  const field = CHANGING.find((name) => !SILENT.has(name) && row[name] !== job[name]);
-  if (field !== undefined) return `${field} is another`;
+  const field = TOLD.find(({ name }) => row[name] !== job[name]);
+  if (field !== undefined) return `${field.name} is another`;
   const { result, error } = details;
   return outcome && (outcome.result !== result || outcome.error !== error) ? 'its outcome is another' : null;
 }

@@ -1,7 +1,8 @@
 /** Turns committed events into journal lines that hold all that changed with them. */
 
+import type { FeedEntry } from '../domain/event.ts';
 import type { Job, Outcome } from '../domain/job.ts';
-import type { FeedEntry, PrintedRow } from '../store/store.ts';
+import type { PrintedRow } from '../store/store.ts';
 import type { RowsAhead } from './journal-ahead.ts';
 import { type Beside, type BesideReads, besideRows } from './journal-beside.ts';
 import { EventPrinter, type Told } from './journal-print.ts';

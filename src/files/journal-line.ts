@@ -1,12 +1,17 @@
 /** The lines of the journal. Each stands alone; together they bring back every job. */
 
+import type { Approval } from '../domain/approval.ts';
 import type { DependencyOn } from '../domain/command.ts';
-import type { JobEvent } from '../domain/event.ts';
+import type { FeedPlace, JobEvent } from '../domain/event.ts';
+import type { JobType } from '../domain/job-type.ts';
 import type { JobComment, JobInput, Outcome } from '../domain/job.ts';
-import { CHANGING, type ChangingJob, type FixedJob } from '../domain/job-changes.ts';
+import { CHANGING, type ChangingJob, FIXED, type FixedJob } from '../domain/job-fields.ts';
+import { readValue } from '../domain/job-values.ts';
+import type { Pool } from '../domain/pool.ts';
+import type { Routing } from '../domain/routing.ts';
+import type { Run } from '../domain/run.ts';
+import { generatedFunction } from '../domain/generated-function.ts';
 import type { Schedule } from '../domain/schedule.ts';
-import type { FeedPlace, JobType, Pool, Routing } from '../store/store.ts';
-import type { ApprovalRow, Run } from '../store/types/scheduling.ts';
 
 export interface EventLine extends FeedPlace {
   readonly event: JobEvent;
@@ -19,18 +24,21 @@ export interface EventLine extends FeedPlace {
   readonly outcome?: Outcome;
   /** How a schedule came to make it; written with its first event. */
   readonly run?: RunOrigin;
-  readonly gate?: GateFacts;
+  readonly approval?: ApprovalFacts;
   /** The comments from number `from` (counted from 0) on. */
   readonly comments?: { readonly from: number; readonly list: readonly JobComment[] };
 }
 
 export type RunOrigin = Pick<Run, 'scheduleId' | 'kind' | 'dueAt' | 'triggeredBy'>;
-export type GateFacts = Pick<ApprovalRow, 'timeoutMs' | 'auto' | 'hash'>;
+export type ApprovalFacts = Pick<Approval, 'timeoutMs' | 'auto' | 'hash'>;
 /** A schedule without what follows from its clock and its runs. */
 export type ScheduleFacts = Pick<
   Schedule,
   'no' | 'id' | 'spec' | 'enabled' | 'createdAt' | 'createdBy' | 'spawnedBy'
->;
+> & {
+  /** Of those that may run only so often. */
+  readonly runCount?: number;
+};
 
 export type JournalLine =
   | { readonly spine: 1; readonly identity: string }
@@ -67,27 +75,28 @@ export function parseLine(text: string): JournalLine | null {
   if ('schedule' in line && !isSchedule(line.schedule)) return null;
   if (!('pos' in line)) return NAMES.some((name) => name in line) ? line : null;
   if (typeof line.event !== 'object') return null;
-  const { row, job, fixed, ...rest } = line;
+  const { row, fixed, ...rest } = line;
   return {
     ...rest,
-    ...(job && { job: { ...OLD_DEFAULTS, ...job } }),
     ...(row && { job: fromRow(row) }),
     ...(fixed && { fixed: { ...FIXED_DEFAULTS, ...fixed } }),
   };
 }
 
-/** Older journals have `job` with names instead of `row`, and without what is null or false. */
-interface StoredLine extends EventLine {
+/** The changing fields stand there in the order of the table, without their names. */
+interface StoredLine extends Omit<EventLine, 'job'> {
   readonly row?: readonly unknown[];
 }
 
-const FLAGS: ReadonlySet<string> = new Set<keyof ChangingJob>(['tokenUsed', 'cancelRequested', 'watched']);
-
-function fromRow(row: readonly unknown[]): ChangingJob {
-  const fields = CHANGING.map((field, at) => [field, FLAGS.has(field) ? row[at] === 1 : row[at]]);
-  // It was printed from such a row.
-  return Object.fromEntries(fields) as ChangingJob;
-}
+/** A journal of an older version lacks the last ones. */
+const fromRow = generatedFunction(
+  ['row'],
+  `({ ${CHANGING.map((field, at) => {
+    const value = readValue(field, `row[${at}]`);
+    const { name, default: missing = null } = field;
+    return `${name}: row.length > ${at} ? ${value} : ${JSON.stringify(missing)}`;
+  }).join(', ')} })`,
+) as (row: readonly unknown[]) => ChangingJob;
 
 const NAMES = [
   'spine',
@@ -105,35 +114,7 @@ function isSchedule(facts: Partial<ScheduleFacts> | null): boolean {
   return typeof facts?.no === 'number' && typeof facts.id === 'string' && typeof facts.spec === 'object';
 }
 
-const OLD_DEFAULTS = {
-  leaseToken: null,
-  leaseUntil: null,
-  claimedBy: null,
-  claimId: null,
-  tokenUsed: false,
-  timeoutAt: null,
-  endedToken: null,
-  endedVerb: null,
-  endedState: null,
-  finishedAt: null,
-  reason: null,
-  progress: null,
-  cancelRequested: false,
-  blockedOn: null,
-  watched: false,
-  retryAt: null,
-  leaseSpanMs: null,
-  approval: 'none',
-  cause: null,
-} as const;
-/** What is null for most jobs is not printed. */
-const FIXED_DEFAULTS = {
-  timeoutMs: null,
-  retryOf: null,
-  rootNo: null,
-  parentNo: null,
-  scheduleId: null,
-  uniqueKey: null,
-  pool: null,
-  concurrencyKey: null,
-} as const;
+/** What is not printed, or was not known yet when the line was written. */
+const FIXED_DEFAULTS = Object.fromEntries(
+  FIXED.flatMap((field) => (field.default === undefined ? [] : [[field.name, field.default]])),
+);

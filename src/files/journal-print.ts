@@ -1,15 +1,17 @@
 /** Prints the lines of events. Put together by hand, since it is done twice for every job. */
 
+import type { FeedEntry } from '../domain/event.ts';
 import type { Outcome } from '../domain/job.ts';
-import { CHANGING, type ChangingJob, type FixedJob } from '../domain/job-changes.ts';
-import type { FeedEntry } from '../store/store.ts';
+import { CHANGING, type ChangingJob, FIXED, type FixedJob } from '../domain/job-fields.ts';
+import { storedValues } from '../domain/job-values.ts';
+import { generatedFunction } from '../domain/generated-function.ts';
 import { EVENT_START, type EventLine } from './journal-line.ts';
 
 /** What the line of an event tells of its job; `row` is printed already. */
 export interface Told extends Pick<EventLine, 'fixed' | 'input' | 'outcome' | 'comments' | Origin> {
   readonly row: string;
 }
-export type Origin = 'after' | 'run' | 'gate';
+export type Origin = 'after' | 'run' | 'approval';
 
 export class EventPrinter {
   #last: FeedEntry | null = null;
@@ -33,14 +35,14 @@ export class EventPrinter {
   }
 }
 
-function besideRow({ fixed, input, after, outcome, run, gate, comments }: Told): string {
+function besideRow({ fixed, input, after, outcome, run, approval, comments }: Told): string {
   let text = '';
   if (fixed !== undefined) text += `,"fixed":${JSON.stringify(thinFixed(fixed))}`;
   if (input !== undefined) text += `,"input":${JSON.stringify(input)}`;
   if (after !== undefined) text += `,"after":${JSON.stringify(after)}`;
   if (outcome !== undefined) text += `,"outcome":${printOutcome(outcome)}`;
   if (run !== undefined) text += `,"run":${JSON.stringify(run)}`;
-  if (gate !== undefined) text += `,"gate":${JSON.stringify(gate)}`;
+  if (approval !== undefined) text += `,"approval":${JSON.stringify(approval)}`;
   if (comments !== undefined) text += `,"comments":${JSON.stringify(comments)}`;
   return text;
 }
@@ -49,32 +51,15 @@ function printOutcome({ result, error }: Outcome): string {
   return `{"result":${result === null ? 'null' : JSON.stringify(result)},"error":${error === null ? 'null' : JSON.stringify(error)}}`;
 }
 
+const values = storedValues(CHANGING);
+
 /** As the database prints it. */
 export function printRow(job: ChangingJob): string {
-  const values = CHANGING.map((field) => job[field]);
-  return JSON.stringify(values.map((value) => (typeof value === 'boolean' ? Number(value) : value)));
+  return JSON.stringify(values(job));
 }
 
 /** Most of what may be null is null for most jobs; leaving it out shortens the journal. */
-function thinFixed(job: FixedJob): object {
-  return {
-    id: job.id,
-    typeNo: job.typeNo,
-    target: job.target,
-    createdAt: job.createdAt,
-    createdBy: job.createdBy,
-    leaseMs: job.leaseMs,
-    timeoutMs: job.timeoutMs ?? undefined,
-    retryMode: job.retryMode,
-    retryMax: job.retryMax,
-    backoffMs: job.backoffMs,
-    retryCount: job.retryCount,
-    retryOf: job.retryOf ?? undefined,
-    rootNo: job.rootNo ?? undefined,
-    parentNo: job.parentNo ?? undefined,
-    scheduleId: job.scheduleId ?? undefined,
-    uniqueKey: job.uniqueKey ?? undefined,
-    pool: job.pool ?? undefined,
-    concurrencyKey: job.concurrencyKey ?? undefined,
-  } satisfies Record<keyof FixedJob, unknown>;
-}
+const thinFixed = generatedFunction(
+  ['job'],
+  `({ ${FIXED.map(({ name, default: value }) => `${name}: job.${name}${value === null ? ' ?? undefined' : ''}`).join(', ')} })`,
+) as (job: FixedJob) => object;

@@ -1,8 +1,8 @@
 /** What the events of a pass say about their jobs, and the rows that the journal is to have of them. */
 
-import type { EventKind } from '../domain/event.ts';
+import type { EventKind, FeedEntry } from '../domain/event.ts';
 import type { Job } from '../domain/job.ts';
-import type { FeedEntry, PrintedRow, Reads } from '../store/store.ts';
+import type { PrintedRow, Reads } from '../store/store.ts';
 import type { RowsAhead } from './journal-ahead.ts';
 import { printRow } from './journal-print.ts';
 
@@ -41,6 +41,7 @@ const QUIET: ReadonlySet<EventKind> = new Set([
   'job.heartbeat',
   'job.queued',
   'job.blocked',
+  'job.scheduled',
   'job.snoozed',
   'job.comment',
   'job.cancel_requested',
@@ -81,7 +82,7 @@ export function hasNews({ isNew, ended, comments, lastSeq, row }: Seen): boolean
   return row !== null && (isNew || ended || comments > 0 || row.seq > lastSeq);
 }
 
-export type RowReads = Pick<Reads, 'jobsByNo' | 'printedRows'>;
+export type RowReads = Pick<Reads, 'jobs'>;
 
 /** Those that are `ahead` have theirs already; without `ahead` only jobs that start in the pass get one. */
 export async function findRows(
@@ -107,11 +108,11 @@ export async function findRows(
     if (job === null || job.scheduleId === null) ahead?.add(row.no, row.seq, of.lastSeq);
   };
   if (brief.length > 0) {
-    const rows = await read.printedRows(brief);
+    const rows = await read.jobs.printed(brief);
     for (const row of rows) put(row, null);
     if (rows.length < brief.length) for (const no of brief) if (jobs.get(no)?.row === null) whole.push(no);
   }
   if (whole.length > 0)
-    for (const job of await read.jobsByNo(whole))
+    for (const job of await read.jobs.byNo(whole))
       put({ no: job.no, seq: job.seq, text: printRow(shown(job)) }, job);
 }

@@ -5,10 +5,10 @@
 
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat, truncate } from 'node:fs/promises';
 import path from 'node:path';
-import { syncFolder } from './atomic.ts';
+import { syncFolder } from '../disk/folder.ts';
 import { EVENT_START, type JournalLine, parseLine, printLine } from './journal-line.ts';
 import { Sealer, scanLines } from './journal-seal.ts';
-import type { Mark } from './place.ts';
+import type { Mark } from './feed-mark.ts';
 
 interface Segment {
   readonly number: number;

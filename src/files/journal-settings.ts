@@ -1,8 +1,9 @@
 /** Types, pools, pauses and schedules have no events: they are looked at now and then, and written when they changed. */
 
+import type { FeedEntry } from '../domain/event.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Schedule } from '../domain/schedule.ts';
-import type { FeedEntry, Reads } from '../store/store.ts';
+import type { Reads } from '../store/store.ts';
 import { printLine } from './journal-line.ts';
 import type { ScheduleStep } from './schedule-rounds.ts';
 
@@ -44,8 +45,10 @@ export class Settings {
 }
 
 /** What a rebuild cannot find out from elsewhere; the rest follows from the clock and the runs. */
-export function scheduleLine({ no, id, spec, enabled, createdAt, createdBy, spawnedBy }: Schedule): string {
-  return printLine({ schedule: { no, id, spec, enabled, createdAt, createdBy, spawnedBy } });
+export function scheduleLine(schedule: Schedule): string {
+  const { no, id, spec, enabled, createdAt, createdBy, spawnedBy, runCount } = schedule;
+  const counted = spec.maxRuns === null ? {} : { runCount };
+  return printLine({ schedule: { no, id, spec, enabled, createdAt, createdBy, spawnedBy, ...counted } });
 }
 
 /** The lines of one look at the schedules. */
@@ -58,12 +61,12 @@ export function scheduleLines({ changed, gone, all }: ScheduleStep): string {
 }
 
 export async function settingLines(read: SettingReads): Promise<Map<string, string>> {
-  const pools = (await read.pools()).map(({ name, capacity, perKey }) => ({ name, capacity, perKey }));
-  const lines = (await read.types()).map((type): [string, string] => [
+  const pools = (await read.pools.all()).map(({ name, capacity, perKey }) => ({ name, capacity, perKey }));
+  const lines = (await read.types.all()).map((type): [string, string] => [
     `type ${type.no}`,
     printLine({ type }),
   ]);
   lines.push(['pools', printLine({ pools })]);
-  lines.push(['pauses', printLine({ pauses: (await read.routing()).pauses })]);
+  lines.push(['pauses', printLine({ pauses: (await read.routing.current()).pauses })]);
   return new Map(lines);
 }

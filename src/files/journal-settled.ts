@@ -13,7 +13,7 @@ const KEPT = 20_000;
 /** Runs whose end an earlier process may have left without its line. */
 const FROM_BEFORE = 500;
 
-type SettledReads = Pick<Reads, 'jobsByNo' | 'endedRuns'>;
+type SettledReads = Pick<Reads, 'jobs' | 'runs'>;
 
 export class Settlements {
   readonly #read: SettledReads;
@@ -35,16 +35,16 @@ export class Settlements {
 
   /** Those that have settled by now. To be asked before the feed is read: then it holds what they brought. */
   async look(): Promise<number[]> {
-    if (!this.#started) for (const no of await this.#read.endedRuns(FROM_BEFORE)) this.#add(no);
+    if (!this.#started) for (const no of await this.#read.runs.ended(FROM_BEFORE)) this.#add(no);
     this.#started = true;
     const nos = [...this.#open].slice(0, LOOK_JOBS);
     if (nos.length === 0) return [];
-    const jobs = new Map((await this.#read.jobsByNo(nos)).map((job) => [job.no, job]));
+    const jobs = new Map((await this.#read.jobs.byNo(nos)).map((job) => [job.no, job]));
     return nos.filter((no) => {
       const job = jobs.get(no);
       if (job?.settled === SETTLED && job.retryAt === null && job.state !== 'skipped') return true;
       this.#open.delete(no);
-      // To the end of the line, so that all have their turn.
+      // To the end of the line, so that all are looked at.
       if (job?.settled === UNSETTLED) this.#open.add(no);
       return false;
     });

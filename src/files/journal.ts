@@ -1,9 +1,10 @@
 /** The append-only journal: what `spine rebuild` makes a database from. */
 
+import type { FeedEntry, FeedPlace } from '../domain/event.ts';
 import type { Job } from '../domain/job.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Schedule } from '../domain/schedule.ts';
-import type { FeedEntry, FeedPlace, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { RowsAhead } from './journal-ahead.ts';
 import { Compaction } from './journal-compact.ts';
 import { journalTexts } from './journal-entry.ts';
@@ -11,8 +12,8 @@ import { printLine } from './journal-line.ts';
 import { type JournalEnd, mendEnd, readEnd, Segments } from './journal-segments.ts';
 import { Settlements } from './journal-settled.ts';
 import { scheduleLine, scheduleLines, Settings } from './journal-settings.ts';
-import { compareJournal } from './outset.ts';
-import { type Mark, markOf, type Pass, placeOf } from './place.ts';
+import { compareJournal } from './startup-check.ts';
+import { type Mark, markOf, type Pass, placeOf } from './feed-mark.ts';
 import { ScheduleRounds } from './schedule-rounds.ts';
 
 export interface JournalOptions {
@@ -129,7 +130,7 @@ class FeedJournal implements Journal {
   async #writeEvents(): Promise<number> {
     const { read } = this.#options.store;
     const settled = await this.#settlements.look();
-    const events = await read.entries(this.watermark(), PASS_EVENTS);
+    const events = await read.feed.entries(this.watermark(), PASS_EVENTS);
     const pruned = [...this.#pruned];
     const step = await this.#schedules.next();
     const settings = (await this.#settings.changes(events)) + (step === null ? '' : scheduleLines(step));

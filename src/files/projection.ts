@@ -2,15 +2,18 @@
 
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
+import type { FeedEvent, FeedPlace } from '../domain/event.ts';
+import type { JobType } from '../domain/job-type.ts';
 import type { Job } from '../domain/job.ts';
 import type { Clock } from '../domain/ports.ts';
-import type { FeedEvent, FeedPlace, JobType, Store } from '../store/store.ts';
-import { replaceFile, syncFolder } from './atomic.ts';
+import type { Store } from '../store/store.ts';
+import { syncFolder } from '../disk/folder.ts';
+import { replaceFile } from './atomic.ts';
 import { appendEvents, rewriteEvents } from './event-file.ts';
 import { fileNameOf } from './file-name.ts';
 import { jobDocument, typeDocument } from './job-document.ts';
 import { relationsOf } from './job-relations.ts';
-import { isAfter, markOf, type Pass, placeOf } from './place.ts';
+import { isAfter, markOf, type Pass, placeOf } from './feed-mark.ts';
 import { ScheduleFiles } from './schedule-files.ts';
 import { openWatermark, readWatermark, type Watermark, writeWatermark } from './watermark.ts';
 
@@ -72,7 +75,7 @@ class FileProjection implements Projection {
   #watermark: Watermark;
   #typesAt = Number.NEGATIVE_INFINITY;
   #caughtUp = false;
-  #turn: Promise<unknown> = Promise.resolve();
+  #lastPass: Promise<unknown> = Promise.resolve();
 
   constructor(options: ProjectionOptions, watermark: Watermark) {
     this.#options = options;
@@ -116,15 +119,15 @@ class FileProjection implements Projection {
   }
 
   #alone<T>(work: () => Promise<T>): Promise<T> {
-    const mine = this.#turn.then(work);
-    this.#turn = mine.catch(() => undefined);
+    const mine = this.#lastPass.then(work);
+    this.#lastPass = mine.catch(() => undefined);
     return mine;
   }
 
   async #pass(): Promise<Pass> {
     const { store, dir, clock, jobsPerPass = JOBS_PER_PASS, busy = () => 0 } = this.#options;
     const startedAt = clock.now();
-    const found = await store.read.feed(this.watermark(), PASS_EVENTS);
+    const found = await store.read.feed.after(this.watermark(), PASS_EVENTS);
     const events = upToJobs(found, jobsPerPass);
     const written = await this.#writeJobs(events);
     const settings = (await this.#writeTypes()) + (await this.#schedules.write());
@@ -159,7 +162,7 @@ class FileProjection implements Projection {
         );
       }
       const some = byJob.slice(i, i + AT_ONCE);
-      const jobs = new Map((await store.read.jobsByNo(some.map(([no]) => no))).map((job) => [job.no, job]));
+      const jobs = new Map((await store.read.jobs.byNo(some.map(([no]) => no))).map((job) => [job.no, job]));
       await this.#writeSome(
         some.flatMap(([no, its]): Batch[] => {
           const job = jobs.get(no);
@@ -173,7 +176,7 @@ class FileProjection implements Projection {
   async #writeSome(batches: readonly Batch[]): Promise<void> {
     const { read } = this.#options.store;
     const jobs = batches.map(({ job }) => job);
-    const details = await read.details(jobs);
+    const details = await read.details.of(jobs);
     const relations = await relationsOf(read, jobs);
     const ends = await Promise.allSettled(
       batches.map(async ({ job, events }) => {
@@ -207,7 +210,7 @@ class FileProjection implements Projection {
     if (clock.now() - this.#typesAt < LOOK_AT_TYPES_EVERY_MS) return 0;
     this.#typesAt = clock.now();
     let written = 0;
-    for (const type of await store.read.types()) written += (await this.#writeType(type)) ? 1 : 0;
+    for (const type of await store.read.types.all()) written += (await this.#writeType(type)) ? 1 : 0;
     if (written > 0) await syncFolder(path.join(dir, 'types'));
     return written;
   }

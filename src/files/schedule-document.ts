@@ -1,8 +1,9 @@
 /** A schedule as its file shows it: the names of the scheduler's door, and its number. */
 
-import { ruleInWords } from '../domain/cron-words.ts';
-import { type Schedule, timeRule } from '../domain/schedule.ts';
+import { isoTime } from '../domain/iso-time.ts';
+import type { Schedule } from '../domain/schedule.ts';
 import { toSnake } from '../domain/schedule-draft.ts';
+import { scheduleInWords } from '../domain/schedule-words.ts';
 
 export function scheduleDocument(schedule: Schedule, queuedCount: number): string {
   const { id, no, enabled, spec } = schedule;
@@ -11,11 +12,12 @@ export function scheduleDocument(schedule: Schedule, queuedCount: number): strin
     no,
     enabled,
     ...toSnake(spec),
-    rule: ruleInWords(timeRule(schedule)),
+    rule: scheduleInWords(schedule, null),
     next_run_at: isoOrNull(schedule.nextRunAt),
     last_run_at: isoOrNull(schedule.lastRunAt),
     last_status: schedule.lastStatus,
     consecutive_errors: schedule.consecutiveErrors,
+    run_count: schedule.runCount,
     queued_count: queuedCount,
     created_at: isoOrNull(schedule.createdAt),
     created_by: schedule.createdBy,
@@ -26,5 +28,5 @@ export function scheduleDocument(schedule: Schedule, queuedCount: number): strin
 }
 
 function isoOrNull(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
+  return ms === null ? null : isoTime(ms);
 }

@@ -5,7 +5,8 @@ import path from 'node:path';
 import type { Clock } from '../domain/ports.ts';
 import type { Schedule } from '../domain/schedule.ts';
 import type { Reads } from '../store/store.ts';
-import { replaceFile, syncFolder } from './atomic.ts';
+import { syncFolder } from '../disk/folder.ts';
+import { replaceFile } from './atomic.ts';
 import { fileNameOf } from './file-name.ts';
 import { scheduleDocument } from './schedule-document.ts';
 import { ScheduleRounds } from './schedule-rounds.ts';
@@ -13,7 +14,7 @@ import { ScheduleRounds } from './schedule-rounds.ts';
 /** At most so many files are written in one pass. */
 const PASS_SCHEDULES = 100;
 
-type ScheduleReads = Pick<Reads, 'schedules' | 'scheduleStamps' | 'scheduleMark' | 'waitingRuns'>;
+type ScheduleReads = Pick<Reads, 'schedules' | 'runs'>;
 
 export class ScheduleFiles {
   readonly #folder: string;
@@ -58,7 +59,7 @@ export class ScheduleFiles {
 
   async #print(schedules: readonly Schedule[]): Promise<string[]> {
     if (schedules.length === 0) return [];
-    const waiting = await this.#read.waitingRuns(schedules.map(({ id }) => id));
+    const waiting = await this.#read.runs.waiting(schedules.map(({ id }) => id));
     return schedules.map((schedule) => scheduleDocument(schedule, waiting.get(schedule.id) ?? 0));
   }
 

@@ -5,12 +5,11 @@
 
 import { createHash } from 'node:crypto';
 import type { Clock } from '../domain/ports.ts';
-import type { Schedule } from '../domain/schedule.ts';
+import type { Schedule, ScheduleMark, ScheduleStamp } from '../domain/schedule.ts';
 import type { Reads } from '../store/store.ts';
-import type { ScheduleMark, ScheduleStamp } from '../store/types/scheduling.ts';
 
 export interface ScheduleRoundsOptions {
-  readonly read: Pick<Reads, 'schedules' | 'scheduleStamps' | 'scheduleMark'>;
+  readonly read: Pick<Reads, 'schedules'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly pageSize: number;
   /** One text for each schedule; a new text is a change. */
@@ -70,7 +69,7 @@ export class ScheduleRounds {
     const now = clock.now();
     if (this.#fromNo === null) {
       if (now - this.#startedAt < LOOK_EVERY_MS) return null;
-      const mark = await read.scheduleMark();
+      const mark = await read.schedules.mark();
       const changed = this.#hasChanged(mark);
       this.#mark = mark;
       if (!changed) {
@@ -82,7 +81,7 @@ export class ScheduleRounds {
       this.#fromNo = 0;
       this.#seen = new Set();
     }
-    const page = await read.scheduleStamps({ afterNo: this.#fromNo, limit: pageSize });
+    const page = await read.schedules.stamps({ afterNo: this.#fromNo, limit: pageSize });
     const suspects = page.filter((stamp) => this.#mayHaveChanged(stamp));
     const stamps = new Map(suspects.map(({ id, stamp }) => [id, stamp]));
     const schedules = await this.#readSome(page, suspects);
@@ -138,8 +137,10 @@ export class ScheduleRounds {
     const ids = new Set(wanted.map(({ id }) => id));
     const found: Schedule[] = [];
     if (first !== undefined && wanted.length >= MANY * page.length)
-      found.push(...(await read.schedules({ afterNo: from(first.no), limit: page.length })));
-    else for (const { no } of wanted) found.push(...(await read.schedules({ afterNo: from(no), limit: 1 })));
+      found.push(...(await read.schedules.list({ afterNo: from(first.no), limit: page.length })));
+    else
+      for (const { no } of wanted)
+        found.push(...(await read.schedules.list({ afterNo: from(no), limit: 1 })));
     return found.filter(({ id }) => ids.has(id));
   }
 }

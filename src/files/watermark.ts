@@ -2,9 +2,10 @@
 
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { FeedPlace, Store } from '../store/store.ts';
+import type { FeedPlace } from '../domain/event.ts';
+import type { Store } from '../store/store.ts';
 import { replaceFile } from './atomic.ts';
-import { continues, type Mark } from './place.ts';
+import { continues, type Mark } from './feed-mark.ts';
 
 export interface Watermark {
   readonly mark: Mark | null;

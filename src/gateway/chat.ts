@@ -1,11 +1,11 @@
 /** Turns over POST /v1/chat/completions: any gateway has it, and a broken connection stops the turn. */
 
 import { type HttpAnswer, turnRefused } from './classify.ts';
-import { at, credentials, type Door } from './door.ts';
+import { at, credentials, type Access } from './access.ts';
 import { GatewayError } from './errors.ts';
 import { call } from './http.ts';
 import { type Fields, fields, items, numberOf, parsed, textOf } from './json.ts';
-import { modelOverride, sessionName } from './keys.ts';
+import { modelOverride, sessionName } from './session-names.ts';
 import type { SessionRef, Turn, TurnResult, Usage } from './types.ts';
 import { usage } from './usage.ts';
 
@@ -15,7 +15,7 @@ export interface Chat {
   abort(session: SessionRef): 'aborted' | 'idle';
 }
 
-export function openChat(door: Door): Chat {
+export function openChat(access: Access): Chat {
   const underWay = new Map<string, Set<AbortController>>();
   return {
     run: async (turn, signal, accepted) => {
@@ -24,7 +24,7 @@ export function openChat(door: Door): Chat {
       const stops = underWay.get(name) ?? new Set();
       underWay.set(name, stops.add(stop));
       try {
-        const answer = await post(door, turn, AbortSignal.any([signal, stop.signal]));
+        const answer = await post(access, turn, AbortSignal.any([signal, stop.signal]));
         if (answer.status !== 200) throw turnRefused(answer);
         accepted();
         return resultOf(answer);
@@ -41,13 +41,13 @@ export function openChat(door: Door): Chat {
   };
 }
 
-function post(door: Door, turn: Turn, signal: AbortSignal): Promise<HttpAnswer> {
+function post(access: Access, turn: Turn, signal: AbortSignal): Promise<HttpAnswer> {
   const override = modelOverride(turn);
   return call({
-    url: at(door, '/v1/chat/completions'),
+    url: at(access, '/v1/chat/completions'),
     method: 'POST',
     headers: {
-      ...credentials(door),
+      ...credentials(access),
       'x-openclaw-agent-id': turn.agentId,
       'x-openclaw-session-key': turn.sessionKey,
       ...(override === null ? {} : { 'x-openclaw-model': override }),

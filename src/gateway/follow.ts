@@ -1,12 +1,12 @@
 /** Waiting for a turn that somebody else started: we before a crash, or the gateway after its own. */
 
 import { turnFailed } from './classify.ts';
-import type { Door } from './door.ts';
+import type { Access } from './access.ts';
 import { GatewayError } from './errors.ts';
 import { lastAnswer, usageOf } from './history.ts';
 import type { Fields } from './json.ts';
-import { sessionName } from './keys.ts';
-import { pause } from './pause.ts';
+import { sessionName } from './session-names.ts';
+import { sleep } from './sleep.ts';
 import type { Sessions, Sight } from './sessions.ts';
 import type { TurnRef, TurnResult } from './types.ts';
 
@@ -19,13 +19,13 @@ export interface Followed {
 }
 
 export async function follow(
-  door: Door,
+  access: Access,
   followed: Followed,
   turn: TurnRef,
   signal: AbortSignal,
   closed: AbortSignal,
 ): Promise<TurnResult> {
-  const { clock, limits } = door;
+  const { clock, limits } = access;
   let unseenSince: number | null = null;
   while (!signal.aborted) {
     // The turn goes on; whoever opens the gateway again can follow it.
@@ -38,7 +38,7 @@ export async function follow(
     if (unseenSince !== null && clock.now() - unseenSince >= limits.resumeMs) {
       throw lost(`no sign of the turn for ${limits.resumeMs} ms`);
     }
-    await pause(clock, limits.pollMs, AbortSignal.any([signal, closed]));
+    await sleep(clock, limits.pollMs, AbortSignal.any([signal, closed]));
   }
   await followed.abort(turn);
   throw new GatewayError('aborted', 'the turn was stopped', { accepted: true });

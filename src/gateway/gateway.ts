@@ -2,10 +2,10 @@
 
 import { rememberedAuthority } from './authority.ts';
 import { openChat } from './chat.ts';
-import { type Door, doorOf } from './door.ts';
+import { type Access, accessOf } from './access.ts';
 import { afterAcceptance, GatewayError } from './errors.ts';
 import { type Followed, follow } from './follow.ts';
-import { checkSession } from './keys.ts';
+import { checkSession } from './session-names.ts';
 import { readiness } from './readiness.ts';
 import { listedSessions, type Sessions, type Sight, socketSessions } from './sessions.ts';
 import { GatewaySocket } from './socket.ts';
@@ -27,14 +27,14 @@ export type {
 } from './types.ts';
 
 export function openGateway(options: GatewayOptions): Gateway {
-  const door = doorOf(options);
-  const socket = new GatewaySocket(door);
+  const access = accessOf(options);
+  const socket = new GatewaySocket(access);
   const live = socketSessions(socket);
-  const listed = listedSessions(door);
-  const turns = openSocketTurns(door, socket, live);
-  const chat = openChat(door);
-  const choice = rememberedTransport(door, socket);
-  const authority = rememberedAuthority(door);
+  const listed = listedSessions(access);
+  const turns = openSocketTurns(access, socket, live);
+  const chat = openChat(access);
+  const choice = rememberedTransport(access, socket);
+  const authority = rememberedAuthority(access);
   const closing = new AbortController();
 
   const sessions = async (): Promise<Sessions> => ((await choice.get()) === 'websocket' ? live : listed);
@@ -59,7 +59,7 @@ export function openGateway(options: GatewayOptions): Gateway {
   return {
     name: options.name,
     readiness: async () => {
-      const open = await readiness(door);
+      const open = await readiness(access);
       return open.ready ? await authority() : open;
     },
     transport: () => choice.get(),
@@ -78,13 +78,13 @@ export function openGateway(options: GatewayOptions): Gateway {
     follow: (turn, signal) =>
       choice.guard(async () => {
         try {
-          return await follow(door, followed, turn, signal, closing.signal);
+          return await follow(access, followed, turn, signal, closing.signal);
         } catch (error) {
           throw afterAcceptance(error);
         }
       }),
     abort: (session) => choice.guard(() => abort(session)),
-    wake: (text, agentId) => wake(door, text, agentId),
+    wake: (text, agentId) => wake(access, text, agentId),
     close: () => {
       closing.abort();
       return socket.close();
@@ -102,13 +102,13 @@ interface TransportChoice {
   guard<T>(task: () => Promise<T>): Promise<T>;
 }
 
-function rememberedTransport(door: Door, socket: GatewaySocket): TransportChoice {
+function rememberedTransport(access: Access, socket: GatewaySocket): TransportChoice {
   let chosen: { readonly transport: Transport; readonly until: number } | null = null;
   return {
     get: async () => {
-      if (chosen !== null && door.clock.now() < chosen.until) return chosen.transport;
-      const transport = socket.runsTurnsNow ? 'websocket' : await chooseTransport(door, socket);
-      chosen = { transport, until: door.clock.now() + door.limits.rememberMs };
+      if (chosen !== null && access.clock.now() < chosen.until) return chosen.transport;
+      const transport = socket.runsTurnsNow ? 'websocket' : await chooseTransport(access, socket);
+      chosen = { transport, until: access.clock.now() + access.limits.rememberMs };
       return transport;
     },
     guard: async (task) => {
@@ -126,18 +126,18 @@ function rememberedTransport(door: Door, socket: GatewaySocket): TransportChoice
  * Readiness comes first: a gateway that is starting takes no WebSocket yet, and must not pass for one that has none.
  * It is asked again after a failure, because the gateway may just have gone.
  */
-async function chooseTransport(door: Door, socket: GatewaySocket): Promise<Transport> {
-  await requireReady(door);
+async function chooseTransport(access: Access, socket: GatewaySocket): Promise<Transport> {
+  await requireReady(access);
   try {
     return (await socket.runsTurns()) ? 'websocket' : 'chat';
   } catch {
-    await requireReady(door);
+    await requireReady(access);
     return 'chat';
   }
 }
 
-async function requireReady(door: Door): Promise<void> {
-  const { ready, why } = await readiness(door);
+async function requireReady(access: Access): Promise<void> {
+  const { ready, why } = await readiness(access);
   if (ready) return;
   const kind = why?.includes('draining') === true ? 'draining' : 'down';
   throw new GatewayError(kind, `the gateway is not ready: ${why}`);

@@ -1,6 +1,6 @@
 /** Opening a WebSocket to a gateway: it challenges, we say who we are, it says what it offers. */
 
-import { at, type Door } from './door.ts';
+import { at, type Access } from './access.ts';
 import { GatewayError } from './errors.ts';
 import { Connection } from './connection.ts';
 import { type Fields, fields, items, numberOf } from './json.ts';
@@ -16,13 +16,13 @@ export interface Opened {
 }
 
 /** Fails with `down` when there is no WebSocket to be had, with `unauthorized` or `refused` when the gateway does not want us. */
-export async function connect(door: Door, onClose: () => void): Promise<Opened> {
-  const { clock, limits } = door;
+export async function connect(access: Access, onClose: () => void): Promise<Opened> {
+  const { clock, limits } = access;
   const challenged = Promise.withResolvers<void>();
-  const noteEvent = (event: Fields): void => {
+  const onEvent = (event: Fields): void => {
     if (event['event'] === 'connect.challenge') challenged.resolve();
   };
-  const connection = new Connection(new WebSocket(address(door)), clock, noteEvent, (why) => {
+  const connection = new Connection(new WebSocket(address(access)), clock, onEvent, (why) => {
     challenged.reject(new GatewayError('down', `no WebSocket to the gateway: ${why}`));
     onClose();
   });
@@ -31,7 +31,7 @@ export async function connect(door: Door, onClose: () => void): Promise<Opened> 
   );
   try {
     await challenged.promise;
-    return greeted(connection, await connection.request('connect', introduction(door), limits.connectMs));
+    return greeted(connection, await connection.request('connect', introduction(access), limits.connectMs));
   } catch (error) {
     connection.close('the greeting failed');
     throw error instanceof GatewayError && error.kind === 'lost'
@@ -42,14 +42,14 @@ export async function connect(door: Door, onClose: () => void): Promise<Opened> 
   }
 }
 
-function address(door: Door): URL {
-  const url = at(door, '');
+function address(access: Access): URL {
+  const url = at(access, '');
   url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
   return url;
 }
 
 /** A backend client on the gateway's own machine needs no key pair, only the token. */
-function introduction({ token }: Door): Fields {
+function introduction({ token }: Access): Fields {
   return {
     minProtocol: PROTOCOL,
     maxProtocol: PROTOCOL,

@@ -1,21 +1,25 @@
 import type { HttpAnswer } from './classify.ts';
-import { at, type Door } from './door.ts';
+import { at, type Access } from './access.ts';
 import { callWithin } from './http.ts';
 import { fields, items, parsed } from './json.ts';
 import type { Readiness } from './types.ts';
 
 /** /readyz says whether the gateway takes work; /health stays well while it drains. Gateways before /readyz have only /health. */
-export async function readiness(door: Door): Promise<Readiness> {
+export async function readiness(access: Access): Promise<Readiness> {
   try {
-    const answer = await ask(door, '/readyz');
-    return verdict(answer.status === 404 ? await ask(door, '/health') : answer);
+    const answer = await ask(access, '/readyz');
+    return verdict(answer.status === 404 ? await ask(access, '/health') : answer);
   } catch (error) {
     return { ready: false, why: error instanceof Error ? error.message : String(error) };
   }
 }
 
-function ask(door: Door, path: string): Promise<HttpAnswer> {
-  return callWithin(door.limits.readinessMs, door.clock, { url: at(door, path), method: 'GET', headers: {} });
+function ask(access: Access, path: string): Promise<HttpAnswer> {
+  return callWithin(access.limits.readinessMs, access.clock, {
+    url: at(access, path),
+    method: 'GET',
+    headers: {},
+  });
 }
 
 function verdict({ status, body }: HttpAnswer): Readiness {

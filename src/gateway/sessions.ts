@@ -1,10 +1,10 @@
 /** What a gateway shows of its sessions: over the WebSocket the live list and the task ledger, over HTTP the stored rows. */
 
 import { requestRefused } from './classify.ts';
-import { at, credentials, type Door } from './door.ts';
+import { at, credentials, type Access } from './access.ts';
 import { callWithin } from './http.ts';
 import { type Fields, fields, items, numberOf, parsed, textOf } from './json.ts';
-import { sessionName } from './keys.ts';
+import { sessionName } from './session-names.ts';
 import type { GatewaySocket } from './socket.ts';
 import type { Activity, TurnRef } from './types.ts';
 
@@ -58,20 +58,20 @@ export function socketSessions(socket: GatewaySocket): Sessions {
   };
 }
 
-export function listedSessions(door: Door): Sessions {
+export function listedSessions(access: Access): Sessions {
   return {
     look: async (turn) => {
       const key = sessionName(turn);
-      const ageMs = Math.max(0, door.clock.now() - turn.startedAt);
+      const ageMs = Math.max(0, access.clock.now() - turn.startedAt);
       const minutes = Math.ceil(ageMs / 60_000) + ACTIVE_SLACK_MINUTES;
       const args = { activeMinutes: minutes, limit: LISTED_MAX, messageLimit: 0, search: key };
-      const rows = sessionsIn(await invoke(door, 'sessions_list', args));
+      const rows = sessionsIn(await invoke(access, 'sessions_list', args));
       const row = rows.find((row) => [row['key'], row['sessionKey']].includes(key));
       return row === undefined ? sight('absent') : stored(row);
     },
     messages: async (turn) => {
       const args = { sessionKey: sessionName(turn), limit: MESSAGES_MAX };
-      const result = fields(await invoke(door, 'sessions_history', args));
+      const result = fields(await invoke(access, 'sessions_history', args));
       return items(fields(result['details'])['messages'] ?? result['messages']);
     },
   };
@@ -137,11 +137,11 @@ function sessionsIn(answer: unknown): readonly Fields[] {
 }
 
 /** The tool's result; the whole answer where the gateway does not wrap it. */
-async function invoke(door: Door, tool: string, args: Fields): Promise<unknown> {
-  const answer = await callWithin(door.limits.requestMs, door.clock, {
-    url: at(door, '/tools/invoke'),
+async function invoke(access: Access, tool: string, args: Fields): Promise<unknown> {
+  const answer = await callWithin(access.limits.requestMs, access.clock, {
+    url: at(access, '/tools/invoke'),
     method: 'POST',
-    headers: credentials(door),
+    headers: credentials(access),
     body: JSON.stringify({ tool, args, sessionKey: 'main' }),
   });
   if (answer.status !== 200) throw requestRefused(answer);

@@ -2,12 +2,12 @@
 
 import { frameRefused, turnFailed } from './classify.ts';
 import type { Answer } from './connection.ts';
-import type { Door } from './door.ts';
+import type { Access } from './access.ts';
 import { afterAcceptance, GatewayError } from './errors.ts';
 import { lastAnswer, usageIn, usageOf } from './history.ts';
 import { type Fields, fields, items, numberOf, textOf } from './json.ts';
-import { modelOverride, sessionName } from './keys.ts';
-import { pause } from './pause.ts';
+import { modelOverride, sessionName } from './session-names.ts';
+import { sleep } from './sleep.ts';
 import type { Sessions } from './sessions.ts';
 import type { GatewaySocket } from './socket.ts';
 import type { SessionRef, Turn, TurnRef, TurnResult, Usage } from './types.ts';
@@ -24,8 +24,8 @@ export interface SocketTurns {
   abort(session: SessionRef, runKey?: string): Promise<'aborted' | 'idle'>;
 }
 
-export function openSocketTurns(door: Door, socket: GatewaySocket, sessions: Sessions): SocketTurns {
-  const { clock, limits } = door;
+export function openSocketTurns(access: Access, socket: GatewaySocket, sessions: Sessions): SocketTurns {
+  const { clock, limits } = access;
 
   async function run(turn: Turn, signal: AbortSignal, accepted: () => void): Promise<TurnResult> {
     const startedAt = clock.now();
@@ -52,10 +52,10 @@ export function openSocketTurns(door: Door, socket: GatewaySocket, sessions: Ses
     for (;;) {
       const end = await wait(turn.runKey, limits.waitMs);
       if (over.aborted) throw new GatewayError('aborted', 'the turn is over');
-      if (end === 'draining') await pause(clock, DRAINING_PAUSE_MS, over);
+      if (end === 'draining') await sleep(clock, DRAINING_PAUSE_MS, over);
       else if (end !== null) {
         if (end['status'] !== 'ok') throw turnFailed(end, await usageUpTo(turn));
-        await pause(clock, LAST_ANSWER_MS, over);
+        await sleep(clock, LAST_ANSWER_MS, over);
         const told = lastAnswer(await sessions.messages(turn), turn);
         return { text: told?.text ?? '', usage: told?.usage ?? null, sessionKey: sessionName(turn) };
       }

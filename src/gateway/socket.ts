@@ -2,24 +2,24 @@
 
 import type { Exchange } from './connection.ts';
 import { contentOf } from './connection.ts';
-import type { Door } from './door.ts';
+import type { Access } from './access.ts';
 import { GatewayError } from './errors.ts';
 import { connect, type Opened } from './handshake.ts';
 import type { Fields } from './json.ts';
-import { pause } from './pause.ts';
+import { sleep } from './sleep.ts';
 
 const BACKOFF_FIRST_MS = 250;
 const BACKOFF_MAX_MS = 5_000;
 
 export class GatewaySocket {
-  readonly #door: Door;
+  readonly #access: Access;
   #opening: Promise<Opened> | null = null;
   #runsTurnsNow = false;
   #failures = 0;
   #closed = false;
 
-  constructor(door: Door) {
-    this.#door = door;
+  constructor(access: Access) {
+    this.#access = access;
   }
 
   /** Whether the gateway lets us run turns over the WebSocket. */
@@ -38,7 +38,7 @@ export class GatewaySocket {
 
   async exchange(method: string, params: Fields, extraMs = 0): Promise<Exchange> {
     const { connection } = await this.#open();
-    return connection.exchange(method, params, this.#door.limits.requestMs + extraMs);
+    return connection.exchange(method, params, this.#access.limits.requestMs + extraMs);
   }
 
   async close(): Promise<void> {
@@ -69,8 +69,8 @@ export class GatewaySocket {
 
   async #dial(gone: () => void): Promise<Opened> {
     try {
-      if (this.#failures > 0) await pause(this.#door.clock, backoffMs(this.#failures));
-      const opened = await connect(this.#door, gone);
+      if (this.#failures > 0) await sleep(this.#access.clock, backoffMs(this.#failures));
+      const opened = await connect(this.#access, gone);
       this.#failures = 0;
       this.#runsTurnsNow = opened.runsTurns;
       return opened;

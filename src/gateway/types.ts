@@ -90,6 +90,8 @@ export interface GatewayOptions {
   readonly hookToken: string | null;
   /** The OpenClaw command, usually `openclaw`. */
   readonly cli: string;
+  /** What that command finds in its environment. */
+  readonly cliEnv: Readonly<Record<string, string>>;
   readonly clock: Clock;
   readonly limits?: Partial<GatewayLimits>;
 }

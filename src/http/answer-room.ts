@@ -1,9 +1,10 @@
 /**
  * Room for large answers. Each is counted from before it is read until it is sent, so that many at once, or callers that
- * do not read what they asked for, cannot fill the memory. Further ones wait for their turn, in the order of asking.
+ * do not read what they asked for, cannot fill the memory. Further ones wait, in the order of asking.
  */
 
 import type { ServerResponse } from 'node:http';
+import { principalOf } from '../domain/actor.ts';
 import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
 import { LIMITS } from '../domain/limits.ts';
@@ -52,17 +53,17 @@ export class AnswerRoom {
     const wanted = bytes > LIMITS.smallBytes ? Math.min(bytes, this.#total) : 0;
     const known = this.#places.get(reply.raw);
     if (known !== undefined) return known.grow(wanted);
-    const place = new Place(this, actor.name);
+    const place = new Place(this, principalOf(actor));
     this.#places.set(reply.raw, place);
     if (wanted === 0 || place.tryGrow(wanted)) this.#leaveWith(reply.raw, place);
-    else await this.#turn(asking, wanted, done, () => this.#leaveWith(reply.raw, place.grow(wanted)));
+    else await this.#waitForRoom(asking, wanted, done, () => this.#leaveWith(reply.raw, place.grow(wanted)));
     return place;
   }
 
   /** Resolves when there is room for one more; takes none. Most callers need not wait. */
   opened(asking: Asking): Promise<void> | null {
-    if (this.#fits(asking.actor.name, LIMITS.smallBytes)) return null;
-    return this.#turn(asking, LIMITS.smallBytes, false, () => undefined);
+    if (this.#fits(principalOf(asking.actor), LIMITS.smallBytes)) return null;
+    return this.#waitForRoom(asking, LIMITS.smallBytes, false, () => undefined);
   }
 
   /** The reply's end gives its room to others; whoever does not take its answer keeps them from theirs. */
@@ -75,7 +76,7 @@ export class AnswerRoom {
     });
   }
 
-  #turn({ actor, reply }: Asking, bytes: number, done: boolean, enter: () => void): Promise<void> {
+  #waitForRoom({ actor, reply }: Asking, bytes: number, done: boolean, enter: () => void): Promise<void> {
     return new Promise((resolve, reject) => {
       const stop = (): void => {
         timeOut();
@@ -87,7 +88,7 @@ export class AnswerRoom {
         reject(new SpineError('overloaded', { retryAfterS: 1 }));
       };
       const waiting: Waiting = {
-        principal: actor.name,
+        principal: principalOf(actor),
         bytes,
         enter: () => {
           stop();

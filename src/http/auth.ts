@@ -1,8 +1,10 @@
 /** Who is calling: bearer tokens and the actors behind them. */
 
 import { hash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import type { Actor } from '../domain/command.ts';
-import type { Engine } from '../engine/engine.ts';
+import { type ErrorCode, SpineError } from '../domain/error.ts';
+import type { Parts } from './parts.ts';
 
 export interface Credential {
   readonly token: string;
@@ -40,26 +42,52 @@ export function authenticator(credentials: readonly Credential[]): Authenticate 
   };
 }
 
+/** Who calls at a door of one server. */
+export interface Callers {
+  /** Whoever is known at once; null for all who have to be looked up. */
+  known(request: IncomingMessage): Actor | null;
+  lookUp(request: IncomingMessage): Promise<Actor | null>;
+  /** What somebody is told who may not call a route; `actor` is null when nobody knows who it is. */
+  refusal(request: IncomingMessage, actor: Actor | null): SpineError;
+}
+
+/** A way to know callers. */
+export interface Auth {
+  /** Its name in the description; doors that know their callers in the same way share it. */
+  readonly name: string;
+  /** As OpenAPI describes it. */
+  readonly scheme: Readonly<Record<string, unknown>>;
+  /** What `WWW-Authenticate` says to whoever is not known. */
+  readonly challenge: string;
+  /** What its refusals can be. */
+  readonly codes: readonly ErrorCode[];
+  readonly open: (parts: Parts) => Callers;
+}
+
 /** Both kinds of tokens. The environment's are known at once; the others have to be looked up. */
-export interface Gate {
-  known: Authenticate;
-  lookUp(authorization: string | undefined): Promise<Actor | null>;
-}
+export const bearerTokens: Auth = {
+  name: 'token',
+  scheme: { type: 'http', scheme: 'bearer' },
+  challenge: 'Bearer',
+  codes: ['unauthorized'],
+  open: ({ credentials, engine }) => {
+    const authenticate = authenticator(credentials);
+    return {
+      known: ({ headers }) => authenticate(headers.authorization),
+      lookUp: async ({ headers }) => {
+        const token = bearerOf(headers.authorization);
+        return token === null ? null : await engine.tokens.actorBehind(token);
+      },
+      // As in v0, a role that the route does not allow is told the same as no token at all.
+      refusal: () => new SpineError('unauthorized'),
+    };
+  },
+};
 
-export function gateOf(credentials: readonly Credential[], tokens: Engine['tokens']): Gate {
-  return {
-    known: authenticator(credentials),
-    lookUp: async (authorization) => {
-      const token = bearerOf(authorization);
-      return token === null ? null : await tokens.actorBehind(token);
-    },
-  };
-}
-
-/** Whether the caller may go on as the actor that it was. The environment's tokens last as long as the server. */
-export async function isStill(actor: Actor, gate: Gate, authorization: string | undefined): Promise<boolean> {
-  if (gate.known(authorization) !== null) return true;
-  const now = await gate.lookUp(authorization);
+/** Whether the caller may go on as the actor that it was. Whoever is known at once stays so as long as the server. */
+export async function isStill(actor: Actor, callers: Callers, request: IncomingMessage): Promise<boolean> {
+  if (callers.known(request) !== null) return true;
+  const now = await callers.lookUp(request);
   return now?.role === actor.role && String(now.targets) === String(actor.targets);
 }
 

@@ -4,7 +4,7 @@ import { isUtf8 } from 'node:buffer';
 import { SpineError } from '../domain/error.ts';
 import { LIMITS } from '../domain/limits.ts';
 
-/** Each step of reading a megabyte takes up to 50 ms, so that others get a turn between those of a larger body. */
+/** Each step of reading a megabyte takes up to 50 ms, so that others are served between those of a larger body. */
 export const LARGE_BYTES = 131_072;
 
 /** An empty body reads as an empty object; a route that needs fields names the missing one. */

@@ -7,9 +7,9 @@ import type { Clock } from '../domain/ports.ts';
 
 /**
  * How a call counts. `lease` calls keep or end a lease and are never refused for what else their caller does; `job`
- * calls make or take work; `note` calls leave something behind; `read` calls look; a `stream` stays open.
+ * calls make or take work; `write` calls leave something behind; `read` calls look; a `stream` stays open.
  */
-export type Load = 'lease' | 'job' | 'note' | 'read' | 'stream';
+export type Load = 'lease' | 'job' | 'write' | 'read' | 'stream';
 
 export interface Limit {
   /** 0 is no limit. */
@@ -29,10 +29,10 @@ export interface CallLimitSettings {
 
 /** Which calls a rate is for: workers make and take jobs as fast as they can. */
 const RATED: Readonly<Record<LimitedRole, readonly Load[]>> = {
-  head: ['note', 'read', 'stream'],
-  worker: ['note', 'stream'],
-  viewer: ['note', 'read', 'stream'],
-  run: ['job', 'note', 'read', 'stream'],
+  head: ['write', 'read', 'stream'],
+  worker: ['write', 'stream'],
+  viewer: ['write', 'read', 'stream'],
+  run: ['job', 'write', 'read', 'stream'],
 };
 
 /** After a pause a caller may send as many at once as in so many seconds. */

@@ -1,13 +1,11 @@
-/** Every refusal as an HTTP answer: v0's `error` code, joined by words that help. */
+/** Refusals on their way out: what may be told of one, and the native shape, v0's `error` code joined by words that help. */
 
+import type { TSchema } from 'typebox';
 import { type ErrorCode, ERRORS, SpineError } from '../domain/error.ts';
+import type { State } from '../domain/job.ts';
+import type { StatusOf } from '../domain/statuses.ts';
 import { withIsoTimes } from './times.ts';
-
-export interface ErrorAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Readonly<Record<string, unknown>>;
-}
+import { Type } from './typebox.ts';
 
 /** What the framework throws by itself, in our words. */
 const FRAMEWORK_CODES: Readonly<Record<string, ErrorCode>> = {
@@ -19,8 +17,6 @@ const FRAMEWORK_CODES: Readonly<Record<string, ErrorCode>> = {
   FST_FILES_LIMIT: 'too_large',
   FST_FIELDS_LIMIT: 'too_large',
 };
-
-const RETRY_AFTER_S = 1;
 
 /** Anything that is no refusal of ours and no fault of the caller reads as `internal`, without its text. */
 export function asSpineError(error: unknown): SpineError {
@@ -34,24 +30,53 @@ export function asSpineError(error: unknown): SpineError {
   return new SpineError('internal', {}, { cause: error });
 }
 
-export function errorAnswer(error: SpineError, requestId: string): ErrorAnswer {
-  const { status, retryable, hint } = ERRORS[error.code];
-  // What broke inside is for the log; the caller gets the id to find it there.
-  const isOurs = error.code === 'internal';
-  const { problem, retryAfterS, ...rest } = error.details;
-  const message = isOurs ? ERRORS.internal.message : typeof problem === 'string' ? problem : error.message;
-  const details = isOurs ? { requestId } : withIsoTimes(rest);
-  return {
-    status,
-    headers: headersFor(status, retryAfterS),
-    body: { error: error.code, message, retryable, hint, ...details },
-  };
+/** What a caller may know of a refusal. */
+export interface Told {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly retryable: boolean;
+  readonly hint: string;
+  /** Its facts: times as epoch milliseconds, a job's state by its own name. */
+  readonly details: Readonly<Record<string, unknown>>;
 }
 
-function headersFor(status: number, retryAfterS: unknown): Record<string, string> {
-  if (status === 401) return { 'www-authenticate': 'Bearer' };
-  if (status === 429 || status === 503 || status === 507) {
-    return { 'retry-after': String(typeof retryAfterS === 'number' ? retryAfterS : RETRY_AFTER_S) };
-  }
-  return {};
+/** What broke inside is for the log; the caller gets the id to find it there. */
+export function toldOf({ code, message, details }: SpineError, requestId: string): Told {
+  const { retryable, hint, message: usual } = ERRORS[code];
+  if (code === 'internal') return { code, message: usual, retryable, hint, details: { requestId } };
+  const { problem, retryAfterS: _, ...rest } = details;
+  return { code, message: typeof problem === 'string' ? problem : message, retryable, hint, details: rest };
 }
+
+/** How a door says no. The status of a code is the same at all of them. */
+export interface ErrorShape {
+  /** Begins the names of its refusals in the description, where two shapes must not meet under one name. */
+  readonly name: string;
+  readonly body: (told: Told, statusOf: StatusOf) => Readonly<Record<string, unknown>>;
+  /** The body that one of these codes has. */
+  readonly schema: (codes: readonly ErrorCode[]) => TSchema;
+}
+
+/** v0 tells the status of the job with these. */
+const WITH_STATUS: readonly ErrorCode[] = ['terminal_status', 'not_running', 'lease_lost'];
+
+export const Refusal = Type.Object(
+  { error: Type.String(), message: Type.String(), retryable: Type.Boolean(), hint: Type.String() },
+  { additionalProperties: true },
+);
+
+export const nativeErrors: ErrorShape = {
+  name: '',
+  body: ({ code, message, retryable, hint, details }, statusOf) => ({
+    error: code,
+    message,
+    retryable,
+    hint,
+    ...(WITH_STATUS.includes(code) && { status: statusOf[details['state'] as State] }),
+    ...withIsoTimes(details),
+  }),
+  schema: (codes) => {
+    const named = { type: 'object', properties: { error: { enum: codes } }, additionalProperties: true };
+    return Type.Unsafe({ allOf: [Refusal, named] });
+  },
+};

@@ -1,12 +1,9 @@
-/** The API described in OpenAPI 3.1, made from the very rows that serve it. */
+/** The API described in OpenAPI 3.1, made from the very routes that serve it. */
 
 import type { TSchema } from 'typebox';
 import { type ErrorCode, ERRORS } from '../domain/error.ts';
-import { codesByStatus, NAMED_ANSWERS, Refusal } from './answers.ts';
+import type { Door } from './door.ts';
 import type { Described } from './routes.ts';
-import { NAMED_SCHEDULER_ANSWERS } from './scheduler-answers.ts';
-import { NewSchedule, ScheduleChange } from './scheduler-schemas.ts';
-import { NewJob } from './schemas.ts';
 
 type Json = Record<string, unknown>;
 
@@ -22,25 +19,27 @@ const EVERYWHERE: readonly ErrorCode[] = [
   'shutting_down',
 ];
 const WITH_BODY: readonly ErrorCode[] = ['bad_json', 'too_large', 'too_slow'];
-const WITH_TOKEN: readonly ErrorCode[] = ['unauthorized', 'rate_limited'];
 const WRITING: readonly ErrorCode[] = ['disk_full', 'outcome_unknown'];
 
-const NAMED = new Map<object, string>(
-  Object.entries({
-    ...NAMED_ANSWERS,
-    NewJob,
-    ...NAMED_SCHEDULER_ANSWERS,
-    NewSchedule,
-    ScheduleChange,
-  }).map(([name, schema]) => [schema, name]),
-);
+/** What an operation is described with: its door, the names of shapes, and the refusals so far, by name. */
+interface Context {
+  readonly door: Door;
+  readonly names: Names;
+  readonly responses: Record<string, Json>;
+}
 
-export function describeApi(routes: readonly Described[], version: string): Json {
+type Names = ReadonlyMap<object, string>;
+
+export function describeApi(doors: readonly Door[], version: string): Json {
   const paths: Record<string, Json> = {};
   const responses: Record<string, Json> = {};
-  for (const route of routes) {
-    const path = route.path.replace(/:(\w+)/g, '{$1}');
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, responses) };
+  const names = namesIn(doors);
+  for (const door of doors) {
+    for (const route of door.routes) {
+      const path = route.path.replace(/:(\w+)/g, '{$1}');
+      const described = operation(route, { door, names, responses });
+      paths[path] = { ...paths[path], [route.method.toLowerCase()]: described };
+    }
   }
   return {
     openapi: '3.1.0',
@@ -53,8 +52,8 @@ export function describeApi(routes: readonly Described[], version: string): Json
     servers: [{ url: '/' }],
     paths,
     components: {
-      securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
-      schemas: Object.fromEntries([...NAMED].map(([schema, name]) => [name, plain(schema, true)])),
+      securitySchemes: Object.fromEntries(doors.map(({ auth }) => [auth.name, auth.scheme])),
+      schemas: Object.fromEntries([...names].map(([schema, name]) => [name, plain(schema, names, true)])),
       responses: Object.fromEntries(
         Object.entries(responses).toSorted(([one], [other]) => (one < other ? -1 : 1)),
       ),
@@ -62,29 +61,36 @@ export function describeApi(routes: readonly Described[], version: string): Json
   };
 }
 
-function operation(route: Described, responses: Record<string, Json>): Json {
+function namesIn(doors: readonly Door[]): Names {
+  return new Map(
+    doors.flatMap(({ schemas }) => Object.entries(schemas).map(([name, schema]) => [schema, name])),
+  );
+}
+
+function operation(route: Described, context: Context): Json {
   const { name, about, who, status = 200, answer, media = 'application/json', cached } = route;
-  const body = bodyOf(route);
+  const { door, names } = context;
+  const body = bodyOf(route, names);
   return {
     operationId: name,
     summary: about,
     // An empty list says that no token is needed.
-    security: who === 'anyone' ? [] : [{ token: [] }],
+    security: who === 'anyone' ? [] : [{ [door.auth.name]: [] }],
     ...(who !== 'anyone' && { 'x-roles': who }),
-    ...parametersOf(route),
+    ...parametersOf(route, names),
     ...(body && { requestBody: body }),
     responses: {
       [status]: {
         description: 'Done.',
-        content: { [media.split(';')[0] ?? media]: { schema: plain(answer) } },
+        content: { [media.split(';')[0] ?? media]: { schema: plain(answer, names) } },
       },
       ...(cached && { 304: { description: 'You have it already.' } }),
-      ...refusalsOf(route, responses),
+      ...refusalsOf(route, context),
     },
   };
 }
 
-function bodyOf({ method, body, upload }: Described): Json | null {
+function bodyOf({ method, body, bodyShown, upload }: Described, names: Names): Json | null {
   if (upload) {
     const schema = {
       type: 'object',
@@ -94,26 +100,27 @@ function bodyOf({ method, body, upload }: Described): Json | null {
     return { required: true, content: { 'multipart/form-data': { schema } } };
   }
   if (method === 'GET' || method === 'DELETE' || body === undefined) return null;
-  const required = ((body as { required?: string[] }).required ?? []).length > 0;
-  return { required, content: { 'application/json': { schema: plain(body) } } };
+  const shown = bodyShown ?? body;
+  const required = ((shown as { required?: string[] }).required ?? []).length > 0;
+  return { required, content: { 'application/json': { schema: plain(shown, names) } } };
 }
 
-function parametersOf({ path, params, query, headers }: Described): { parameters?: Json[] } {
-  const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
+function parametersOf({ path, params, query, headers }: Described, names: Names): { parameters?: Json[] } {
+  const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
   const parameters: Json[] = [
-    ...names.map((name) => ({
+    ...inPath.map((name) => ({
       name,
       in: 'path',
       required: true,
-      schema: plain(params?.properties[name] ?? { type: 'string' }),
+      schema: plain(params?.properties[name] ?? { type: 'string' }, names),
     })),
-    ...fieldsOf(query, 'query'),
-    ...fieldsOf(headers, 'header'),
+    ...fieldsOf(query, 'query', names),
+    ...fieldsOf(headers, 'header', names),
   ];
   return parameters.length === 0 ? {} : { parameters };
 }
 
-function fieldsOf(schema: TSchema | undefined, place: string): Json[] {
+function fieldsOf(schema: TSchema | undefined, place: string, names: Names): Json[] {
   if (schema === undefined) return [];
   // Queries and headers are always written as objects.
   const { properties, required = [] } = schema as { properties: Json; required?: string[] };
@@ -121,31 +128,36 @@ function fieldsOf(schema: TSchema | undefined, place: string): Json[] {
     name,
     in: place,
     required: required.includes(name),
-    schema: plain(field),
+    schema: plain(field, names),
   }));
 }
 
-function refusalsOf(route: Described, responses: Record<string, Json>): Json {
+function refusalsOf(route: Described, { door, names, responses }: Context): Json {
   const writes = route.method !== 'GET';
   const codes: ErrorCode[] = [
     ...EVERYWHERE,
-    ...(route.who === 'anyone' ? [] : WITH_TOKEN),
+    ...(route.who === 'anyone' ? [] : [...door.auth.codes, 'rate_limited' as const]),
     ...(writes && route.method !== 'DELETE' ? WITH_BODY : []),
     ...(writes ? WRITING : []),
     ...(route.errors ?? []),
   ];
   return Object.fromEntries(
     [...codesByStatus(codes)].map(([status, ofStatus]) => {
-      const name = ofStatus.join('-or-');
-      responses[name] ??= refusal(status, ofStatus);
+      const name = door.errors.name + ofStatus.join('-or-');
+      responses[name] ??= refusal(status, ofStatus, plain(door.errors.schema(ofStatus), names));
       return [String(status), { $ref: `#/components/responses/${name}` }];
     }),
   );
 }
 
-function refusal(status: number, codes: readonly ErrorCode[]): Json {
-  const named = { type: 'object', properties: { error: { enum: codes } }, additionalProperties: true };
-  const schema = { allOf: [plain(Refusal), named] };
+function codesByStatus(codes: readonly ErrorCode[]): Map<number, ErrorCode[]> {
+  const unique = [...new Set(codes)].toSorted();
+  return new Map(
+    [...Map.groupBy(unique, (code) => ERRORS[code].status)].toSorted(([one], [other]) => one - other),
+  );
+}
+
+function refusal(status: number, codes: readonly ErrorCode[], schema: unknown): Json {
   const waits = status === 429 || status === 503 || status === 507;
   return {
     description: codes.map((code) => `${code}: ${ERRORS[code].message}`).join('\n'),
@@ -155,14 +167,16 @@ function refusal(status: number, codes: readonly ErrorCode[]): Json {
 }
 
 /** A copy that is nothing but JSON Schema: named shapes become references, and our own words a description. */
-function plain(schema: unknown, named = false): unknown {
-  if (Array.isArray(schema)) return schema.map((item) => plain(item));
+function plain(schema: unknown, names: Names, named = false): unknown {
+  if (Array.isArray(schema)) return schema.map((item) => plain(item, names));
   if (typeof schema !== 'object' || schema === null) return schema;
-  const name = named ? undefined : NAMED.get(schema);
+  const name = named ? undefined : names.get(schema);
   if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
-  return Object.fromEntries(
-    Object.entries(schema).map(([key, value]) =>
-      key === 'must' ? ['description', value] : [key, plain(value)],
-    ),
-  );
+  const { must, ...rest } = schema as { must?: string; description?: string };
+  const described = must === undefined ? rest : { ...rest, description: sentences(rest.description, must) };
+  return Object.fromEntries(Object.entries(described).map(([key, value]) => [key, plain(value, names)]));
+}
+
+function sentences(...parts: readonly (string | undefined)[]): string {
+  return parts.filter((part) => part !== undefined).join('; ');
 }

@@ -38,7 +38,7 @@ export interface PageReader<T, Cursor> {
  */
 export async function pageOf<T, Cursor>(call: Call, reader: PageReader<T, Cursor>): Promise<Page<T, Cursor>> {
   const { limit, maxBytes = LIMITS.answerBytes, read, cursorOf, bytesOf } = reader;
-  const { room, turns } = call.parts;
+  const { room, longWork } = call.parts;
   const place = await room.take(call, FIRST_BYTES);
   const items: T[] = [];
   let from = reader.start;
@@ -48,8 +48,8 @@ export async function pageOf<T, Cursor>(call: Call, reader: PageReader<T, Cursor
   for (;;) {
     const count = Math.min(step, limit - items.length);
     const start = from;
-    // Only the read itself: whoever waited for room in his turn would keep all others from theirs.
-    const found = await turns.take(call.actor, () => read(start, count));
+    // Only the read itself: whoever waited for room meanwhile would keep all others waiting too.
+    const found = await longWork.run(call.actor, () => read(start, count));
     for (const item of found) {
       bytes += bytesOf(item);
       granted = grownTo(place, granted, bytes, maxBytes);

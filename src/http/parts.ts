@@ -4,17 +4,16 @@ import type { BlobStore } from '../blobs/blobs.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { AnswerRoom } from './answer-room.ts';
-import type { Credential, Gate } from './auth.ts';
+import type { Credential } from './auth.ts';
 import type { EventStreams } from './events/streams.ts';
 import type { CallLimits } from './call-limits.ts';
-import type { Turns } from '../engine/turns.ts';
+import type { LongWork } from '../engine/long-work.ts';
 import type { LoopDelay } from './loop-delay.ts';
 import type { RequestCounts } from './request-counts.ts';
 
 export interface Parts {
   readonly engine: Engine;
   readonly clock: Clock;
-  readonly gate: Gate;
   readonly credentials: readonly Credential[];
   readonly version: string;
   readonly skillMdPath: string;
@@ -28,12 +27,12 @@ export interface Parts {
   /** Every setting in force, with secrets masked. */
   readonly settings: () => readonly ShownSetting[];
   readonly counts: RequestCounts;
-  /** Where large answers take their turn. */
+  /** Where large answers wait for room. */
   readonly room: AnswerRoom;
   readonly streams: EventStreams;
   readonly limits: CallLimits;
   /** For what holds the event loop, or a connection to the database, for a while. */
-  readonly turns: Turns;
+  readonly longWork: LongWork;
   readonly loopDelay: LoopDelay;
   /** The description of all routes, as JSON. */
   readonly description: () => string;

@@ -2,7 +2,7 @@
 
 import type { Socket } from 'node:net';
 import { ERRORS, type ErrorCode, SpineError } from '../domain/error.ts';
-import { errorAnswer } from './errors.ts';
+import { type Door, errorAnswer } from './door.ts';
 
 /** The methods that a path does take; none when there is no such path. */
 export function methodsOf(routes: readonly { method: string; path: string }[]): (url: string) => string[] {
@@ -24,16 +24,18 @@ const BROKEN: Readonly<Record<string, { code: ErrorCode; message: string }>> = {
 const NO_HTTP = { code: 'bad_request', message: 'The request could not be read as HTTP.' } as const;
 
 /** Node has no request to answer when it could not read one, so the answer is written by hand. Then the connection ends. */
-export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy();
-    return;
-  }
-  const { code, message } = BROKEN[error.code ?? ''] ?? NO_HTTP;
-  const { body } = errorAnswer(new SpineError(code, {}, { message }), '');
-  const text = JSON.stringify(body);
-  const head = `HTTP/1.1 ${ERRORS[code].status} ${code}\r\nConnection: close\r\nContent-Type: application/json\r\n`;
-  socket.write(`${head}Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
-  // Without waiting for the other side, which may never hang up.
-  socket.destroySoon();
+export function answerBrokenRequest(door: Door): (error: Error & { code?: string }, socket: Socket) => void {
+  return (error, socket) => {
+    if (!socket.writable || error.code === 'ECONNRESET') {
+      socket.destroy();
+      return;
+    }
+    const { code, message } = BROKEN[error.code ?? ''] ?? NO_HTTP;
+    const { body } = errorAnswer(door, new SpineError(code, {}, { message }), '');
+    const text = JSON.stringify(body);
+    const head = `HTTP/1.1 ${ERRORS[code].status} ${code}\r\nConnection: close\r\nContent-Type: application/json\r\n`;
+    socket.write(`${head}Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
+    // Without waiting for the other side, which may never hang up.
+    socket.destroySoon();
+  };
 }

@@ -7,5 +7,5 @@ export async function count(
   tx: Tx,
   deltas: readonly { target: string; state: State; by: number }[],
 ): Promise<void> {
-  if (deltas.length > 0) await tx.addCounts('import', deltas);
+  if (deltas.length > 0) await tx.counters.add('import', deltas);
 }

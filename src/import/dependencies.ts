@@ -25,7 +25,7 @@ export async function linkDependencies(tx: Tx, child: Job, edges: readonly Edge[
   const waits = child.state === 'blocked' && child.blockedOn === null;
   const open = parents.filter(({ last }) => !hasSettled(last));
   const unmet = new Set(!waits ? [] : open.length > 0 ? open : parents);
-  await tx.addDependencies(
+  await tx.dependencies.add(
     parents.map((parent) => ({
       jobNo: child.no,
       parentNo: parent.parentNo,
@@ -38,8 +38,8 @@ export async function linkDependencies(tx: Tx, child: Job, edges: readonly Edge[
 }
 
 async function lastOf(tx: Tx, no: number): Promise<Job | null> {
-  const [parent] = await tx.lockJobsByNo([no]);
-  return parent === undefined ? null : ((await tx.lastOfLineage(no)) ?? parent);
+  const [parent] = await tx.jobs.lockByNo([no]);
+  return parent === undefined ? null : ((await tx.jobs.lastOfLineage(no)) ?? parent);
 }
 
 function hasSettled(last: Job): boolean {
@@ -48,13 +48,13 @@ function hasSettled(last: Job): boolean {
 
 async function watch(tx: Tx, last: Job): Promise<void> {
   const settled = hasSettled(last) ? UNSETTLED : last.settled;
-  await tx.updateJobs([{ before: last, after: { ...last, watched: true, settled } }]);
+  await tx.jobs.update([{ before: last, after: { ...last, watched: true, settled }, kind: 'other' }]);
 }
 
 /** Without anybody to wait for it passes through its time, which the loop for due jobs looks at next. */
 async function waitFor(tx: Tx, child: Job, waitingFor: number): Promise<void> {
   const state = waitingFor > 0 ? 'blocked' : 'scheduled';
-  await tx.updateJobs([{ before: child, after: { ...child, waitingFor, state } }]);
+  await tx.jobs.update([{ before: child, after: { ...child, waitingFor, state }, kind: 'other' }]);
   if (state !== child.state) {
     await count(tx, [
       { target: child.target, state: child.state, by: -1 },

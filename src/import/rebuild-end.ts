@@ -1,13 +1,16 @@
 /** The last steps of a rebuild: what follows from the rows as they ended up. */
 
+import type { JobType } from '../domain/job-type.ts';
 import { type Job, SETTLED, UNSETTLED } from '../domain/job.ts';
-import { isKeyPool, needsSlots, slotPools } from '../domain/pool.ts';
-import type { JobType, Pool, Routing, Store, Tx } from '../store/store.ts';
+import { isKeyPool, needsSlots, type Pool, slotPools } from '../domain/pool.ts';
+import type { Routing } from '../domain/routing.ts';
+import type { ScheduleFacts } from '../files/journal-line.ts';
+import type { Store, Tx } from '../store/store.ts';
 import { count } from './counts.ts';
 import { linkDependencies } from './dependencies.ts';
 import type { JobReplay } from './rebuild-jobs.ts';
-import { finishGates, finishRuns } from './rebuild-runs.ts';
-import { putSchedules, type ScheduleFacts } from './rebuild-schedules.ts';
+import { finishApprovals, finishRuns } from './rebuild-runs.ts';
+import { putSchedules } from './rebuild-schedules.ts';
 
 const BATCH = 500;
 
@@ -29,9 +32,10 @@ export async function finishRebuild(
   now: number,
 ): Promise<number> {
   await store.transaction(0, async (tx) => {
-    for (const type of settings.types.values()) await tx.insertTypeRaw(type);
-    for (const pool of settings.pools) await tx.savePool(pool, now);
-    for (const { kind, name, at, by } of settings.pauses) await tx.setPaused(kind, name, true, at, by);
+    for (const type of settings.types.values()) await tx.types.insertRaw(type);
+    for (const pool of settings.pools) await tx.pools.save(pool, now);
+    for (const { kind, name, at, by } of settings.pauses)
+      await tx.routing.setPaused(kind, name, true, at, by);
   });
   await inBatches([...replay.displaced], (nos) => store.transaction(0, (tx) => endUncertain(tx, nos, now)));
   const cutOff = [...replay.lastCommit].filter((no) => !replay.ahead.has(no));
@@ -41,12 +45,12 @@ export async function finishRebuild(
     store.transaction(0, (tx) => addDependencies(tx, nos, replay)),
   );
   await finishRuns(store, replay.runs, settings.settled);
-  await finishGates(store, replay.gated);
+  await finishApprovals(store, replay.withApproval);
   const schedules = await putSchedules(store, [...settings.schedules.values()], now);
   await giveSlots(store);
   // The files beside the new database are its own: they must not be taken for those of v0.
   await store.transaction(0, async (tx) =>
-    tx.setMeta('v0Import', JSON.stringify({ at: now, rebuilt: true })),
+    tx.meta.set('v0Import', JSON.stringify({ at: now, rebuilt: true })),
   );
   return schedules;
 }
@@ -60,7 +64,7 @@ async function inBatches<T>(
 
 /** The journal ended before the line that would say how these ended. */
 async function endUncertain(tx: Tx, nos: readonly number[], now: number): Promise<void> {
-  for (const before of await tx.lockJobsByNo(nos)) {
+  for (const before of await tx.jobs.lockByNo(nos)) {
     const after: Job = {
       ...before,
       state: 'failed',
@@ -79,7 +83,7 @@ async function endUncertain(tx: Tx, nos: readonly number[], now: number): Promis
 
 /** The row tells of something whose event the journal lacks: one event says so, and the sequence has no gap. */
 async function closeGap(tx: Tx, nos: readonly number[], now: number): Promise<void> {
-  for (const before of await tx.lockJobsByNo(nos)) {
+  for (const before of await tx.jobs.lockByNo(nos)) {
     const settled = (await lostItsRetry(tx, before)) ? UNSETTLED : before.settled;
     await record(tx, before, { ...before, settled }, now);
   }
@@ -87,7 +91,7 @@ async function closeGap(tx: Tx, nos: readonly number[], now: number): Promise<vo
 
 /** The journal was cut off between a job that is retried and its retry, which are of one commit. */
 async function retryAgain(tx: Tx, nos: readonly number[], now: number): Promise<void> {
-  for (const before of await tx.lockJobsByNo(nos))
+  for (const before of await tx.jobs.lockByNo(nos))
     if (await lostItsRetry(tx, before)) await record(tx, before, { ...before, settled: UNSETTLED }, now);
 }
 
@@ -96,19 +100,19 @@ async function lostItsRetry(tx: Tx, job: Job): Promise<boolean> {
 }
 
 async function nextOf(tx: Tx, job: Job): Promise<Job | null> {
-  const last = await tx.lastOfLineage(job.rootNo ?? job.no);
+  const last = await tx.jobs.lastOfLineage(job.rootNo ?? job.no);
   return last === null || last.no === job.no ? null : last;
 }
 
 async function record(tx: Tx, before: Job, after: Job, now: number): Promise<void> {
   const seq = before.seq + 1;
   const facts = { from: 'journal', state: after.state };
-  await tx.updateJobs([{ before, after: { ...after, seq } }]);
-  await tx.appendEvents([{ jobNo: before.no, seq, at: now, kind: 'job.imported', by: 'system', facts }], now);
+  await tx.jobs.update([{ before, after: { ...after, seq }, kind: 'other' }]);
+  await tx.feed.add([{ jobNo: before.no, seq, at: now, kind: 'job.imported', by: 'system', facts }], now);
 }
 
 async function addDependencies(tx: Tx, nos: readonly number[], replay: JobReplay): Promise<void> {
-  for (const child of await tx.lockJobsByNo(nos))
+  for (const child of await tx.jobs.lockByNo(nos))
     await linkDependencies(tx, child, replay.after.get(child.no) ?? []);
 }
 
@@ -116,7 +120,7 @@ async function addDependencies(tx: Tx, nos: readonly number[], replay: JobReplay
 async function giveSlots(store: Store): Promise<void> {
   let from = 0;
   for (;;) {
-    const page = await store.read.list({
+    const page = await store.read.jobs.list({
       states: ['running'],
       targets: null,
       typeNo: null,
@@ -135,8 +139,8 @@ async function giveSlots(store: Store): Promise<void> {
 
 async function takeSlots(tx: Tx, job: Job): Promise<void> {
   for (const pool of slotPools(job)) {
-    if (isKeyPool(pool)) await tx.ensureKeySlots(pool, job.pool);
-    const [idx] = await tx.freeSlots(pool, 1);
-    if (idx !== undefined) await tx.takeSlots([{ pool, idx, jobNo: job.no }]);
+    if (isKeyPool(pool)) await tx.pools.ensureKeySlots(pool, job.pool);
+    const [idx] = await tx.pools.freeSlots(pool, 1);
+    if (idx !== undefined) await tx.pools.takeSlots([{ pool, idx, jobNo: job.no }]);
   }
 }

@@ -1,24 +1,12 @@
 /** Plays journal lines into a new database; the last row that the journal has of a job wins. */
 
-import type { DependencyOn } from '../domain/command.ts';
-import type { JobEvent } from '../domain/event.ts';
+import type { FeedPlace, JobEvent } from '../domain/event.ts';
 import type { Job, JobComment, JobInput, State } from '../domain/job.ts';
-import type { Change, FeedPlace, Store, Tx } from '../store/store.ts';
-import { type ApprovalRow, RUN_ENDED, type Run } from '../store/types/scheduling.ts';
+import { RUN_ENDED } from '../domain/run.ts';
+import type { EventLine } from '../files/journal-line.ts';
+import type { Change, Store, Tx } from '../store/store.ts';
 import { count } from './counts.ts';
-import { gateMoves, moveGates } from './rebuild-gates.ts';
-
-export interface EventLine extends FeedPlace {
-  readonly event: JobEvent;
-  readonly job?: Partial<Job> & Pick<Job, 'seq' | 'comments' | 'state' | 'finishedAt'>;
-  readonly fixed?: Partial<Job>;
-  readonly input?: JobInput;
-  readonly after?: readonly { readonly parentNo: number; readonly on: DependencyOn }[];
-  readonly outcome?: { readonly result: string | null; readonly error: string | null };
-  readonly run?: Pick<Run, 'scheduleId' | 'kind' | 'dueAt' | 'triggeredBy'>;
-  readonly gate?: Pick<ApprovalRow, 'timeoutMs' | 'auto' | 'hash'>;
-  readonly comments?: { readonly from: number; readonly list: readonly JobComment[] };
-}
+import { approvalMoves, moveApprovals } from './rebuild-approvals.ts';
 
 /** A job while a batch is applied to it. In the database its `seq` is always that of its last stored event. */
 interface Work {
@@ -46,9 +34,9 @@ export class JobReplay {
   #lastPos = 0;
   /** Jobs whose uniqueKey another open job has by now: they have ended, and their own line may still come. */
   readonly displaced = new Set<number>();
-  /** Jobs that a schedule made, and jobs with a gate. */
+  /** Jobs that a schedule made, and jobs with an approval. */
   readonly runs = new Set<number>();
-  readonly gated = new Set<number>();
+  readonly withApproval = new Set<number>();
   readonly #store: Store;
 
   constructor(store: Store) {
@@ -61,11 +49,18 @@ export class JobReplay {
 
   prune(ids: readonly string[]): Promise<void> {
     return this.#store.transaction(0, async (tx) => {
-      const jobs = await tx.lockJobs(ids);
+      const jobs = await tx.jobs.lock(ids);
       for (const { no } of jobs)
-        for (const about of [this.after, this.ahead, this.lastCommit, this.displaced, this.runs, this.gated])
+        for (const about of [
+          this.after,
+          this.ahead,
+          this.lastCommit,
+          this.displaced,
+          this.runs,
+          this.withApproval,
+        ])
           about.delete(no);
-      await tx.deleteJobs(jobs.map(({ no }) => no));
+      await tx.jobs.remove(jobs.map(({ no }) => no));
       await count(
         tx,
         jobs.map(({ target, state }) => ({ target, state, by: -1 })),
@@ -76,7 +71,7 @@ export class JobReplay {
   }
 
   async #apply(tx: Tx, lines: readonly EventLine[]): Promise<void> {
-    const known = await tx.lockJobsByNo([...new Set(lines.map(({ event }) => event.jobNo))]);
+    const known = await tx.jobs.lockByNo([...new Set(lines.map(({ event }) => event.jobNo))]);
     const works = new Map<number, Work>(
       known.map((job) => [job.no, { before: job, after: job, input: null, start: null, rowAt: -1 }]),
     );
@@ -90,7 +85,7 @@ export class JobReplay {
       if (work === null) continue;
       if (line.job) work.rowAt = at;
       if (line.event.seq > work.after.seq) {
-        this.#noteCommit(line);
+        this.#rememberCommit(line);
         events.push({ ...line.event, pos: line.pos, ordinal: line.ordinal });
         work.after = { ...work.after, seq: line.event.seq };
       }
@@ -101,14 +96,14 @@ export class JobReplay {
     }
     await this.#write(tx, [...works.values()]);
     await this.#putSideRows(tx, [...works.values()]);
-    await moveGates(tx, gateMoves(events.filter(({ jobNo }) => this.gated.has(jobNo))));
-    await tx.insertFeedRaw(events);
-    await tx.saveOutcomes([...outcomes.values()]);
-    await tx.addComments(comments);
+    await moveApprovals(tx, approvalMoves(events.filter(({ jobNo }) => this.withApproval.has(jobNo))));
+    await tx.feed.insertRaw(events);
+    await tx.jobs.saveOutcomes([...outcomes.values()]);
+    await tx.comments.add(comments);
     this.events += events.length;
   }
 
-  #noteCommit({ pos, event }: EventLine): void {
+  #rememberCommit({ pos, event }: EventLine): void {
     if (pos > this.#lastPos) this.lastCommit.clear();
     this.#lastPos = Math.max(this.#lastPos, pos);
     this.lastCommit.add(event.jobNo);
@@ -151,10 +146,10 @@ export class JobReplay {
       before === null && input ? [{ job: after, input }] : [],
     );
     const changes = works.flatMap(({ before, after }): Change[] =>
-      before === null ? [] : [{ before, after }],
+      before === null ? [] : [{ before, after, kind: 'other' }],
     );
-    if (fresh.length > 0) await tx.insertJobsRaw(fresh);
-    if (changes.length > 0) await tx.updateJobs(changes);
+    if (fresh.length > 0) await tx.jobs.insertRaw(fresh);
+    if (changes.length > 0) await tx.jobs.update(changes);
     this.jobs += fresh.length;
   }
 
@@ -163,13 +158,13 @@ export class JobReplay {
     for (const { after, start } of works) {
       const jobNo = after.no;
       if (start?.run) {
-        await tx.insertRuns([{ jobNo, ...start.run, active: RUN_ENDED, ...NO_NOTES }]);
+        await tx.runs.insert([{ jobNo, ...start.run, active: RUN_ENDED, ...NO_NOTES }]);
         this.runs.add(jobNo);
       }
-      if (start?.gate) {
+      if (start?.approval) {
         const { scheduleId } = after;
-        await tx.insertApproval({ jobNo, scheduleId, status: 'pending', ...start.gate, ...NOT_ASKED });
-        this.gated.add(jobNo);
+        await tx.approvals.insert({ jobNo, scheduleId, status: 'pending', ...start.approval, ...NOT_ASKED });
+        this.withApproval.add(jobNo);
       }
     }
   }
@@ -177,10 +172,12 @@ export class JobReplay {
   /** Two open jobs never had one key: the one the database has here is the older news of the two. */
   async #displace(tx: Tx, job: Job): Promise<void> {
     if (job.uniqueKey === null) return;
-    const holder = await tx.findUnique(job.typeNo, job.uniqueKey);
+    const holder = await tx.jobs.findUnique(job.typeNo, job.uniqueKey);
     if (holder === null || holder === job.id) return;
-    for (const other of await tx.lockJobs([holder])) {
-      await tx.updateJobs([{ before: other, after: { ...other, finishedAt: job.updatedAt } }]);
+    for (const other of await tx.jobs.lock([holder])) {
+      await tx.jobs.update([
+        { before: other, after: { ...other, finishedAt: job.updatedAt }, kind: 'other' },
+      ]);
       this.displaced.add(other.no);
     }
   }

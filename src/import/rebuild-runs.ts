@@ -1,9 +1,9 @@
 /** What schedules' jobs have beside their rows, brought to where the rows ended up. */
 
 import { isFinal, type Job, rootOf, SETTLED, UNSETTLED } from '../domain/job.ts';
+import { type Run, RUN_ACTIVE, RUN_ENDED, RUN_WAITING, type RunActivity } from '../domain/run.ts';
 import { overlapQueue } from '../domain/schedule.ts';
 import type { Store, Tx } from '../store/store.ts';
-import { RUN_ACTIVE, RUN_ENDED, RUN_WAITING, type Run, type RunActivity } from '../store/types/scheduling.ts';
 import { count } from './counts.ts';
 
 const BATCH = 500;
@@ -35,10 +35,10 @@ interface Loaded {
 }
 
 async function loadRuns({ read }: Store, nos: readonly number[]): Promise<Loaded[]> {
-  const runs = new Map((await read.runsByNo(nos)).map((run) => [run.jobNo, run]));
-  const starters = new Set(await read.chainStarters(nos));
+  const runs = new Map((await read.runs.byNo(nos)).map((run) => [run.jobNo, run]));
+  const starters = new Set(await read.runs.chainStarters(nos));
   const loaded: Loaded[] = [];
-  for (const job of await read.jobsByNo(nos)) {
+  for (const job of await read.jobs.byNo(nos)) {
     const run = runs.get(job.no);
     if (run === undefined) continue;
     loaded.push({ job, run, begunAt: await begunAt(read, job), startedChild: starters.has(job.no) });
@@ -50,7 +50,7 @@ async function loadRuns({ read }: Store, nos: readonly number[]): Promise<Loaded
 async function begunAt(read: Store['read'], job: Job): Promise<number | null> {
   if (isFinal(job.state) || job.fence === 0) return null;
   if (job.state === 'running') return job.updatedAt;
-  const events = await read.eventsOf(job.no, Math.max(0, job.seq - LAST_EVENTS), LAST_EVENTS);
+  const events = await read.feed.ofJob(job.no, Math.max(0, job.seq - LAST_EVENTS), LAST_EVENTS);
   return events.findLast(({ kind }) => kind === 'job.claimed')?.at ?? job.updatedAt;
 }
 
@@ -66,7 +66,7 @@ async function finishSome(
       const job = await settleAgain(tx, one, settled);
       const { run } = one;
       const active = activityOf(job);
-      if (active !== RUN_ENDED) await tx.setActivity(job.no, active);
+      if (active !== RUN_ENDED) await tx.runs.setActivity(job.no, active);
       if (active === RUN_WAITING) lines.push(run.scheduleId);
       await noteBegun(tx, one);
       await takeTick(tx, one);
@@ -83,10 +83,10 @@ async function settleAgain(
 ): Promise<Job> {
   if (!isFinal(job.state) || job.settled !== UNSETTLED) return job;
   const ended = startedChild || settled.has(job.no);
-  const wentOn = job.retryAt !== null && ((await tx.lastOfLineage(rootOf(job)))?.no ?? 0) > job.no;
-  if (!ended && !wentOn) return job;
-  const after: Job = { ...job, settled: SETTLED, retryAt: wentOn ? job.retryAt : null };
-  await tx.updateJobs([{ before: job, after }]);
+  const wasRetried = job.retryAt !== null && ((await tx.jobs.lastOfLineage(rootOf(job)))?.no ?? 0) > job.no;
+  if (!ended && !wasRetried) return job;
+  const after: Job = { ...job, settled: SETTLED, retryAt: wasRetried ? job.retryAt : null };
+  await tx.jobs.update([{ before: job, after, kind: 'other' }]);
   return after;
 }
 
@@ -103,45 +103,48 @@ function waitsInLine({ state, blockedOn, scheduleId }: Job): boolean {
 async function noteBegun(tx: Tx, { job, run, begunAt }: Loaded): Promise<void> {
   if (begunAt === null) return;
   const sessionKey = `scheduler:${run.scheduleId}:${job.id}`;
-  await tx.noteRun(job.no, { dispatchedAt: begunAt, sessionKey, transport: 'chat' });
+  await tx.runs.note(job.no, { dispatchedAt: begunAt, sessionKey, transport: 'chat' });
 }
 
 /** A tick that fired does not fire again, even if the clock is put back. */
 async function takeTick(tx: Tx, { job, run: { kind, scheduleId, dueAt } }: Loaded): Promise<void> {
   if (dueAt === null || (kind !== 'cron' && kind !== 'catch_up')) return;
-  if (await tx.takeTick(scheduleId, dueAt, job.createdAt)) await tx.nameTick(scheduleId, dueAt, job.no);
+  if (await tx.ticks.take(scheduleId, dueAt, job.createdAt))
+    await tx.ticks.nameJob(scheduleId, dueAt, job.no);
 }
 
 /** Nobody would ever call the first of a line in which nothing is under way, so it passes through its time. */
 async function moveLine(tx: Tx, scheduleId: string): Promise<void> {
-  const { active } = await tx.overlap(scheduleId);
-  const no = active > 0 ? null : await tx.firstWaiting(scheduleId);
-  const [before] = no === null ? [] : await tx.lockJobsByNo([no]);
+  const { active } = await tx.runs.overlap(scheduleId);
+  const no = active > 0 ? null : await tx.runs.firstWaiting(scheduleId);
+  const [before] = no === null ? [] : await tx.jobs.lockByNo([no]);
   if (before === undefined) return;
-  await tx.updateJobs([{ before, after: { ...before, state: 'scheduled', blockedOn: null } }]);
-  await tx.setActivity(before.no, RUN_ACTIVE);
+  await tx.jobs.update([
+    { before, after: { ...before, state: 'scheduled', blockedOn: null }, kind: 'other' },
+  ]);
+  await tx.runs.setActivity(before.no, RUN_ACTIVE);
   await count(tx, [
     { target: before.target, state: before.state, by: -1 },
     { target: before.target, state: 'scheduled', by: 1 },
   ]);
 }
 
-/** A job that stands at its gate has been asked for; one that ended there needs no answer any more. */
-export async function finishGates(store: Store, gated: ReadonlySet<number>): Promise<void> {
-  const all = [...gated];
+/** A job that awaits approval has been asked for; one that ended meanwhile needs no answer any more. */
+export async function finishApprovals(store: Store, withApproval: ReadonlySet<number>): Promise<void> {
+  const all = [...withApproval];
   for (let i = 0; i < all.length; i += BATCH)
     await store.transaction(0, async (tx) => {
-      for (const job of await tx.lockJobsByNo(all.slice(i, i + BATCH))) await finishGate(tx, job);
+      for (const job of await tx.jobs.lockByNo(all.slice(i, i + BATCH))) await finishApproval(tx, job);
     });
 }
 
-async function finishGate(tx: Tx, job: Job): Promise<void> {
-  const approval = await tx.lockApproval(job.no);
+async function finishApproval(tx: Tx, job: Job): Promise<void> {
+  const approval = await tx.approvals.lock(job.no);
   if (approval === null) return;
   const isAsked = approval.status === 'pending' && approval.requestedAt !== null;
-  if (job.state === 'awaiting_approval' && !isAsked) await tx.requestApproval(job.no, job.updatedAt);
+  if (job.state === 'awaiting_approval' && !isAsked) await tx.approvals.request(job.no, job.updatedAt);
   if (!isFinal(job.state) || approval.status !== 'pending') return;
-  await tx.resolveApproval(job.no, {
+  await tx.approvals.resolve(job.no, {
     status: 'rejected',
     resolvedAt: job.finishedAt,
     resolvedBy: 'operator',

@@ -1,16 +1,12 @@
 /** Schedules as the files tell them; what follows from the clock and from their runs is found out again. */
 
-import { nextAfter } from '../domain/cron.ts';
 import { isFinal, SETTLED } from '../domain/job.ts';
-import { holdBackMs, type Schedule, timeRule } from '../domain/schedule.ts';
-import { type RunStatus, runStatusOf } from '../domain/words.ts';
+import { COUNTED_KINDS, type PastRun } from '../domain/run.ts';
+import { holdBackMs, type Schedule } from '../domain/schedule.ts';
+import { clockOf, isUsedUp, nextTick } from '../domain/schedule-clock.ts';
+import { type RunStatus, runStatusOf } from '../domain/statuses.ts';
+import type { ScheduleFacts } from '../files/journal-line.ts';
 import type { Store } from '../store/store.ts';
-import type { PastRun } from '../store/types/scheduling.ts';
-
-export type ScheduleFacts = Pick<
-  Schedule,
-  'no' | 'id' | 'spec' | 'enabled' | 'createdAt' | 'createdBy' | 'spawnedBy'
->;
 
 const BATCH = 200;
 /** Enough to know how it stands; the waiting after failures stops growing long before. */
@@ -28,8 +24,8 @@ export async function putSchedules(
   for (let i = 0; i < all.length; i += BATCH) {
     const schedules: Schedule[] = [];
     for (const facts of all.slice(i, i + BATCH))
-      schedules.push(restored(facts, await store.read.runHistory(facts.id, LAST_RUNS), now));
-    await store.transaction(0, async (tx) => tx.insertSchedulesRaw(schedules));
+      schedules.push(restored(facts, await store.read.runs.history(facts.id, LAST_RUNS), now));
+    await store.transaction(0, async (tx) => tx.schedules.insertRaw(schedules));
   }
   return all.length;
 }
@@ -41,8 +37,10 @@ function restored(facts: ScheduleFacts, runs: readonly PastRun[], now: number): 
   const sinceOk = lastOk < 0 ? ends : ends.slice(0, lastOk);
   const consecutiveErrors = sinceOk.filter(({ status }) => BAD.includes(status)).length;
   const endedAt = ends[0]?.at ?? createdAt;
-  const enabled =
-    facts.enabled && !isOver(facts, runs, facts.spawnedBy === null ? lastOk >= 0 : ends.length > 0);
+  const counted = runs.filter(({ kind }) => COUNTED_KINDS.includes(kind)).length;
+  const runCount = Math.max(facts.runCount ?? 0, counted);
+  const isDone = facts.spawnedBy === null ? lastOk >= 0 : ends.length > 0;
+  const enabled = facts.enabled && !isOver(facts, runs, isDone) && !isUsedUp({ spec, runCount });
   return {
     no,
     id,
@@ -56,6 +54,7 @@ function restored(facts: ScheduleFacts, runs: readonly PastRun[], now: number): 
     lastRunAt: runs.find(({ kind }) => kind !== 'retry' && kind !== 'replay')?.createdAt ?? null,
     lastStatus: ends[0]?.status ?? null,
     consecutiveErrors,
+    runCount,
   };
 }
 
@@ -79,8 +78,8 @@ function isOver({ spec }: ScheduleFacts, runs: readonly PastRun[], isDone: boole
 
 /** Ticks that nobody was there for are not made up; a single moment that has passed is. */
 function nextRunAt(facts: ScheduleFacts, now: number, heldBackUntil: number): number | null {
-  const rule = timeRule(facts);
-  if (rule === null) return null;
-  const next = rule.kind === 'at' ? rule.at : nextAfter(rule, now);
+  const clock = clockOf(facts);
+  if (clock === null) return null;
+  const next = clock.rule.kind === 'at' ? clock.rule.at : nextTick(clock, now);
   return next === null || heldBackUntil <= now ? next : Math.max(next, heldBackUntil);
 }

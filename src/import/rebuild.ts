@@ -1,27 +1,14 @@
 /** Makes a database from the journal alone, or from the readable files when there is no journal. */
 
-import type { JobType, Pool, Routing, Store } from '../store/store.ts';
+import type { EventLine, JournalLine, ScheduleFacts } from '../files/journal-line.ts';
+import type { Store } from '../store/store.ts';
 import { finishRebuild, type Settings } from './rebuild-end.ts';
-import { type EventLine, JobReplay } from './rebuild-jobs.ts';
+import { JobReplay } from './rebuild-jobs.ts';
 import { finishRuns } from './rebuild-runs.ts';
-import type { ScheduleFacts } from './rebuild-schedules.ts';
 import { importSchedules } from './schedules.ts';
 import { importTypes } from './types.ts';
 import { importV0, type V0Options, type V0Report } from './v0.ts';
 import { importBlobs } from './v0-blobs.ts';
-
-/** What the journal's reader gives; the fields are those of its lines. */
-export type JournalLine =
-  | { readonly spine: 1; readonly identity: string }
-  | EventLine
-  | { readonly type: JobType }
-  | { readonly pools: readonly Pool[] }
-  | { readonly pauses: Routing['pauses'] }
-  | { readonly schedule: ScheduleFacts }
-  | { readonly scheduleGone: string }
-  | { readonly schedules: readonly string[] }
-  | { readonly settled: readonly number[] }
-  | { readonly pruned: readonly string[] };
 
 export interface RebuildOptions {
   /** The journal's lines in their order; null stands for a line that cannot be read. */
@@ -60,7 +47,7 @@ export async function rebuild(options: RebuildOptions): Promise<RebuildReport> {
   };
   const unreadable: string[] = [];
   let batch: EventLine[] = [];
-  const flush = async (): Promise<void> => {
+  const putBatch = async (): Promise<void> => {
     const lines = batch;
     batch = [];
     if (lines.length > 0) await replay.apply(lines);
@@ -71,12 +58,12 @@ export async function rebuild(options: RebuildOptions): Promise<RebuildReport> {
       batch.push(line);
       if (line.job) settings.settled.delete(line.event.jobNo);
     } else if ('pruned' in line) {
-      await flush();
+      await putBatch();
       await replay.prune(line.pruned);
     } else take(settings, line);
-    if (batch.length >= BATCH_LINES) await flush();
+    if (batch.length >= BATCH_LINES) await putBatch();
   }
-  await flush();
+  await putBatch();
   if (replay.events === 0 && settings.schedules.size === 0) return fromFiles(options, unreadable);
   const schedules = await finishRebuild(store, replay, settings, options.now);
   const blobs = await importBlobs(options.dir, store);

@@ -4,8 +4,9 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { ScheduleSpec } from '../domain/schedule.ts';
 import { completeSchedule, SCHEDULE_FIELDS } from '../domain/schedule-draft.ts';
+import type { ScheduleFacts } from '../files/journal-line.ts';
 import type { Store } from '../store/store.ts';
-import { putSchedules, type ScheduleFacts } from './rebuild-schedules.ts';
+import { putSchedules } from './rebuild-schedules.ts';
 import { type Fields, readFields, textOf, timeOf, wholeOf } from './v0-files.ts';
 
 /** After the jobs. Answers how many there are, and the files that are none. */
@@ -37,7 +38,9 @@ function factsOf(fields: Fields): ScheduleFacts | string {
   if (typeof spec === 'string') return spec;
   const enabled = fields['enabled'] !== false;
   const createdBy = textOf(fields['created_by']) ?? 'unknown';
-  return { no, id, spec, enabled, createdAt, createdBy, spawnedBy: textOf(fields['spawned_by']) };
+  const spawnedBy = textOf(fields['spawned_by']);
+  const runCount = wholeOf(fields['run_count']) ?? 0;
+  return { no, id, spec, enabled, createdAt, createdBy, spawnedBy, runCount };
 }
 
 /** Read as the door would read it, because anybody may have changed the file. What was allowed once is allowed here. */

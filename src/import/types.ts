@@ -31,7 +31,7 @@ export async function importTypes(dir: string, store: Store): Promise<string[]> 
       createdAt: timeOf(fields['createdAt']) ?? 0,
       updatedAt: timeOf(fields['updatedAt']) ?? 0,
     };
-    await store.transaction(0, async (tx) => tx.insertTypeRaw(type));
+    await store.transaction(0, async (tx) => tx.types.insertRaw(type));
   }
   return unreadable;
 }

@@ -20,7 +20,7 @@ export async function importBlobs(dir: string, store: Store): Promise<number> {
   }
   let imported = 0;
   for (const [id, name] of names) {
-    if ((await store.read.blob(id)) !== null) continue;
+    if ((await store.read.blobs.byId(id)) !== null) continue;
     imported += (await importBlob(store, folder, id, name)) ? 1 : 0;
   }
   return imported;
@@ -43,7 +43,7 @@ async function importBlob(store: Store, folder: string, id: string, name: string
     createdAt,
     createdBy: 'import',
   };
-  await store.transaction(0, async (tx) => tx.saveBlob(blob));
+  await store.transaction(0, async (tx) => tx.blobs.add(blob));
   return true;
 }
 

@@ -3,7 +3,7 @@
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type JobComment, type State, STATES } from '../domain/job.ts';
-import { type SpineStatus, SPINE_STATUSES, WORDS } from '../domain/words.ts';
+import { type SpineStatus, SPINE_STATUSES, SPINE_STATUS_OF } from '../domain/statuses.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -100,7 +100,7 @@ function stateOf(fields: Fields): State | null {
   const status = SPINE_STATUSES.find((word) => word === fields['status']);
   if (status === undefined) return null;
   const state = STATES.find((word) => word === fields['state']);
-  return state !== undefined && WORDS[state].spine === status ? state : V0_STATES[status];
+  return state !== undefined && SPINE_STATUS_OF[state] === status ? state : V0_STATES[status];
 }
 
 const V0_STATES: Readonly<Record<SpineStatus, State>> = {

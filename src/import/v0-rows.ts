@@ -1,22 +1,15 @@
 /** How a job of the files becomes a row and a history. */
 
 import type { EventKind, JobEvent } from '../domain/event.ts';
-import {
-  type FailureCause,
-  isFinal,
-  type Job,
-  type JobInput,
-  type LeasePolicy,
-  OPEN,
-  SETTLED,
-} from '../domain/job.ts';
+import { type FieldRule, JOB_FIELDS } from '../domain/job-fields.ts';
+import { INPUT_FIELDS } from '../domain/job-input.ts';
+import { bareType } from '../domain/job-type.ts';
+import { isFinal, type Job, type JobInput, OPEN, SETTLED } from '../domain/job.ts';
+import { newJob, type NewJobRow } from '../domain/new-job.ts';
 import type { NewRow, Tx } from '../store/store.ts';
 import type { Edge } from './dependencies.ts';
 import { type Fields, jsonOrNull, textOf, timeOf, type V0Job, wholeOf } from './v0-files.ts';
 import { approvalIn } from './v0-scheduling.ts';
-
-const POLICIES: readonly LeasePolicy[] = ['presence', 'adopt'];
-const CAUSES: readonly FailureCause[] = ['timeout', 'stale', 'crashed'];
 
 export interface Defaults {
   readonly leaseMs: number;
@@ -37,14 +30,15 @@ export async function rowOf(tx: Tx, job: V0Job, seq: number, defaults: Defaults)
   const attempts = wholeOf(fields['attempts']) ?? 0;
   const typeNo = await typeOf(tx, fields, job.createdAt);
   const uniqueKey = await freeKey(tx, typeNo, textOf(fields['uniqueKey']), ended);
-  const row: Omit<Job, 'no'> = {
+  const row = newJob({
+    target: 'left-claw',
+    createdBy: 'head',
+    runAt: job.createdAt,
+    ...defaults,
+    ...toldBy(fields),
     id: job.id,
     typeNo,
-    target: textOf(fields['target']) ?? 'left-claw',
     createdAt: job.createdAt,
-    createdBy: textOf(fields['createdBy']) ?? 'head',
-    leaseMs: wholeOf(fields['leaseMs']) ?? defaults.leaseMs,
-    timeoutMs: wholeOf(fields['timeoutMs']),
     retryMode: retry['mode'] === 'lineage' ? 'lineage' : 'requeue',
     retryMax: wholeOf(retry['max']) ?? 0,
     backoffMs: wholeOf(retry['backoffMs']) ?? 0,
@@ -52,71 +46,76 @@ export async function rowOf(tx: Tx, job: V0Job, seq: number, defaults: Defaults)
     retryOf: family.retryOf?.no ?? null,
     rootNo: family.retryOf === null ? null : (family.retryOf.rootNo ?? family.retryOf.no),
     parentNo: family.parent?.no ?? null,
-    scheduleId: textOf(fields['scheduleId']),
     uniqueKey,
-    pool: textOf(fields['pool']),
-    concurrencyKey: textOf(fields['concurrencyKey']),
     state,
     updatedAt: job.updatedAt,
     attempts,
     fence: Math.max(attempts, job.lines.filter((line) => line.includes('"job.claimed"')).length),
-    leaseToken: null,
     leaseUntil: state === 'running' ? (timeOf(fields['leaseUntil']) ?? job.updatedAt) : null,
-    leasePolicy: POLICIES.find((policy) => policy === fields['leasePolicy']) ?? 'own',
-    leaseSpanMs: null,
-    claimedBy: textOf(fields['claimedBy']),
-    claimId: null,
-    tokenUsed: false,
     timeoutAt: state === 'running' ? timeOf(fields['timeoutAt']) : null,
-    endedToken: null,
-    endedVerb: null,
-    endedState: null,
     settled: ended ? SETTLED : OPEN,
     finishedAt: ended ? (timeOf(fields['finishedAt']) ?? job.updatedAt) : null,
     reason: textOf(fields['releaseReason']) ?? jsonOrNull(fields['releaseReason']),
-    progress: jsonOrNull(fields['progress']),
     seq,
     priority: typeof fields['priority'] === 'number' ? Math.trunc(fields['priority']) : 0,
-    runAt: timeOf(fields['runAt']) ?? job.createdAt,
-    maxAttempts: wholeOf(fields['maxAttempts']) ?? defaults.maxAttempts,
-    cancelRequested: fields['cancelRequested'] === true,
-    blockedOn: textOf(fields['blockedOn']),
+    // Counted once all dependencies are known.
     waitingFor: 0,
-    watched: false,
-    retryAt: timeOf(fields['retryAt']),
     comments: job.comments.length,
     approval: approvalIn(fields),
-    cause: CAUSES.find((cause) => cause === fields['cause']) ?? null,
-  };
-  return { row: { job: row, input: inputOf(fields) }, edges: family.edges };
+  });
+  return { row: { job: row, input: inputIn(fields) }, edges: family.edges };
 }
 
-function inputOf(fields: Fields): JobInput {
-  const tags = Array.isArray(fields['tags'])
-    ? fields['tags'].filter((tag): tag is string => typeof tag === 'string')
-    : [];
-  return {
-    title: textOf(fields['title']),
-    description: textOf(fields['description']),
-    spec: jsonOrNull(fields['spec']),
-    meta: jsonOrNull(fields['meta']),
-    params: jsonOrNull(fields['params']),
-    tags: [...new Set(tags)],
-    budget: jsonOrNull(fields['budget']),
-  };
+/** What the file says of the row under the row's own names, as far as it can be read. */
+function toldBy(fields: Fields): Partial<NewJobRow> {
+  const told = JOB_FIELDS.flatMap(({ name, is, shown }) => {
+    const value = shown === undefined ? null : readAs(is, fields[name]);
+    return value === null ? [] : [[name, value]];
+  });
+  return Object.fromEntries(told) as Partial<NewJobRow>;
+}
+
+function readAs(is: FieldRule['is'], value: unknown): string | number | boolean | null {
+  switch (is) {
+    case 'text':
+      return textOf(value);
+    case 'json':
+      return jsonOrNull(value);
+    case 'texts':
+      return Array.isArray(value) ? JSON.stringify(textsOf(value)) : null;
+    case 'time':
+      return timeOf(value);
+    case 'flag':
+      return value === true;
+    case 'whole':
+      return wholeOf(value);
+    default:
+      return is.find((word) => word === value) ?? null;
+  }
+}
+
+function inputIn(fields: Fields): JobInput {
+  const read = INPUT_FIELDS.map(({ name, is }) => [
+    name,
+    is === 'texts' ? textsOf(fields[name]) : readAs(is, fields[name]),
+  ]);
+  return Object.fromEntries(read) as JobInput;
+}
+
+function textsOf(value: unknown): string[] {
+  if (!Array.isArray(value)) return [];
+  return [...new Set(value.filter((text): text is string => typeof text === 'string'))];
 }
 
 async function typeOf(tx: Tx, fields: Fields, at: number): Promise<number> {
   const name = textOf(fields['type']);
-  if (name === null) return 0;
-  return (await tx.saveType({ name, label: name, sop: null, paramsSchema: null, onlyIfMissing: true }, at))
-    .no;
+  return name === null ? 0 : (await tx.types.save(bareType(name), at)).no;
 }
 
 /** Two open jobs of one type cannot have one key; files that lag may say so. */
 async function freeKey(tx: Tx, typeNo: number, key: string | null, ended: boolean): Promise<string | null> {
   if (key === null || ended) return key;
-  return (await tx.findUnique(typeNo, key)) === null ? key : null;
+  return (await tx.jobs.findUnique(typeNo, key)) === null ? key : null;
 }
 
 interface Family {
@@ -131,7 +130,7 @@ async function familyOf(tx: Tx, { fields }: V0Job): Promise<Family> {
   const parentId = textOf(fields['parentId']);
   const after = Array.isArray(fields['after']) ? (fields['after'] as readonly Fields[]) : [];
   const ids = [retryOf, parentId, ...after.map(({ id }) => textOf(id))].filter((id) => id !== null);
-  const known = new Map(ids.length === 0 ? [] : (await tx.lockJobs(ids)).map((job) => [job.id, job]));
+  const known = new Map(ids.length === 0 ? [] : (await tx.jobs.lock(ids)).map((job) => [job.id, job]));
   const edges = after.flatMap(({ id, on }): Edge[] => {
     const parent = known.get(String(id));
     return parent === undefined
@@ -178,53 +177,23 @@ function parseLine(line: string): Fields | null {
   }
 }
 
-const KNOWN = new Set([
-  'id',
-  'no',
-  'target',
+const BESIDE_ROW = [
   'status',
-  'state',
-  'createdAt',
-  'updatedAt',
-  'createdBy',
-  'claimedBy',
-  'leaseUntil',
-  'attempts',
-  'maxAttempts',
-  'spec',
-  'meta',
   'comments',
   'result',
   'error',
-  'progress',
   'releaseReason',
   'type',
-  'title',
-  'description',
-  'tags',
-  'priority',
-  'runAt',
-  'finishedAt',
-  'leaseMs',
-  'leasePolicy',
-  'timeoutMs',
-  'timeoutAt',
   'retry',
   'retryOf',
-  'retryAt',
   'parentId',
-  'scheduleId',
   'run',
-  'approval',
-  'cause',
   'after',
-  'uniqueKey',
-  'pool',
-  'concurrencyKey',
-  'blockedOn',
-  'cancelRequested',
-  'params',
-  'budget',
+];
+const KNOWN = new Set([
+  ...JOB_FIELDS.flatMap(({ name, shown }) => (shown === undefined ? [] : [name as string])),
+  ...INPUT_FIELDS.map(({ name }) => name),
+  ...BESIDE_ROW,
 ]);
 
 /** Fields that Spine has no place for are kept with the import's event. */

@@ -1,9 +1,9 @@
-/** What a job of the files has beside its row when a schedule made it, or when it has a gate. */
+/** What a job of the files has beside its row when a schedule made it, or when it has an approval. */
 
+import type { ApprovalStatus } from '../domain/approval.ts';
 import type { Job } from '../domain/job.ts';
-import type { RunKind } from '../domain/schedule.ts';
+import { RUN_ENDED, type RunKind } from '../domain/run.ts';
 import type { Tx } from '../store/store.ts';
-import { type ApprovalStatus, RUN_ENDED } from '../store/types/scheduling.ts';
 import { type Fields, textOf, timeOf, wholeOf } from './v0-files.ts';
 
 const KINDS: readonly RunKind[] = ['cron', 'catch_up', 'manual', 'chain', 'spawn', 'retry', 'replay'];
@@ -15,8 +15,8 @@ export async function insertRun(tx: Tx, { no, scheduleId }: Job, fields: Fields)
   const kind = KINDS.find((word) => word === run?.['kind']);
   if (scheduleId === null || run === null || kind === undefined) return false;
   const cause = textOf(run['triggeredBy']);
-  const [triggering] = cause === null ? [] : await tx.lockJobs([cause]);
-  await tx.insertRuns([
+  const [triggering] = cause === null ? [] : await tx.jobs.lock([cause]);
+  await tx.runs.insert([
     {
       jobNo: no,
       scheduleId,
@@ -34,32 +34,32 @@ export async function insertRun(tx: Tx, { no, scheduleId }: Job, fields: Fields)
   return true;
 }
 
-export async function insertGate(tx: Tx, { no, scheduleId }: Job, fields: Fields): Promise<void> {
-  const gate = objectIn(fields, 'approval');
-  const status = STATUSES.find((word) => word === gate?.['status']);
-  const timeoutMs = wholeOf(gate?.['timeoutMs']);
-  if (gate === null || status === undefined || timeoutMs === null) return;
-  const requestedAt = timeOf(gate['requestedAt']);
-  await tx.insertApproval({
+export async function importApproval(tx: Tx, { no, scheduleId }: Job, fields: Fields): Promise<void> {
+  const approval = objectIn(fields, 'approval');
+  const status = STATUSES.find((word) => word === approval?.['status']);
+  const timeoutMs = wholeOf(approval?.['timeoutMs']);
+  if (approval === null || status === undefined || timeoutMs === null) return;
+  const requestedAt = timeOf(approval['requestedAt']);
+  await tx.approvals.insert({
     jobNo: no,
     scheduleId,
     status,
     timeoutMs,
-    auto: gate['auto'] === 'approve' ? 'approve' : 'reject',
-    hash: textOf(gate['hash']) ?? '',
+    auto: approval['auto'] === 'approve' ? 'approve' : 'reject',
+    hash: textOf(approval['hash']) ?? '',
     requestedAt,
     expiresAt: requestedAt === null ? null : requestedAt + timeoutMs,
-    resolvedAt: timeOf(gate['resolvedAt']),
-    resolvedBy: textOf(gate['resolvedBy']),
-    notes: textOf(gate['notes']),
+    resolvedAt: timeOf(approval['resolvedAt']),
+    resolvedBy: textOf(approval['resolvedBy']),
+    notes: textOf(approval['notes']),
   });
 }
 
 /** Whether somebody still has to agree. */
 export function approvalIn(fields: Fields): Job['approval'] {
-  const gate = objectIn(fields, 'approval');
-  if (gate === null) return 'none';
-  return gate['status'] === 'approved' ? 'given' : 'needed';
+  const approval = objectIn(fields, 'approval');
+  if (approval === null) return 'none';
+  return approval['status'] === 'approved' ? 'given' : 'needed';
 }
 
 function objectIn(fields: Fields, name: string): Fields | null {

@@ -7,7 +7,7 @@ import { linkDependencies } from './dependencies.ts';
 import { importBlobs } from './v0-blobs.ts';
 import { type FoundFile, readJobFile, scanJobs, type V0Job } from './v0-files.ts';
 import { type Defaults, eventsOf, rowOf } from './v0-rows.ts';
-import { insertGate, insertRun } from './v0-scheduling.ts';
+import { importApproval, insertRun } from './v0-scheduling.ts';
 
 export interface V0Options {
   /** The data dir, in which jobs/, events/ and blobs/ lie. */
@@ -36,7 +36,7 @@ const DONE = 'v0Import';
 /** At the first start on a data dir. Answers null when it has been done; killed half-way, the next start finishes it. */
 export async function importV0(options: V0Options): Promise<V0Report | null> {
   const { dir, store } = options;
-  if ((await store.read.meta(DONE)) !== null) return null;
+  if ((await store.read.meta.get(DONE)) !== null) return null;
   const { found, unreadable } = await scanJobs(dir);
   let jobs = 0;
   let events = 0;
@@ -48,7 +48,7 @@ export async function importV0(options: V0Options): Promise<V0Report | null> {
   }
   const blobs = await importBlobs(dir, store);
   const report = { jobs, already: found.length - jobs, events, blobs, unreadable };
-  await store.transaction(0, async (tx) => tx.setMeta(DONE, JSON.stringify({ at: options.now, ...report })));
+  await store.transaction(0, async (tx) => tx.meta.set(DONE, JSON.stringify({ at: options.now, ...report })));
   return report;
 }
 
@@ -81,7 +81,7 @@ async function insertBatch(
   batch: readonly V0Job[],
   options: V0Options,
 ): Promise<{ jobs: number; events: number }> {
-  const there = new Set((await tx.lockJobs(batch.map(({ id }) => id))).map(({ id }) => id));
+  const there = new Set((await tx.jobs.lock(batch.map(({ id }) => id))).map(({ id }) => id));
   const events: JobEvent[] = [];
   let jobs = 0;
   for (const job of batch) {
@@ -90,7 +90,7 @@ async function insertBatch(
     events.push(...(await insertJob(tx, job, options)));
     jobs++;
   }
-  if (events.length > 0) await tx.insertEventsRaw(events);
+  if (events.length > 0) await tx.feed.add(events, events.at(-1)?.at ?? options.now);
   return { jobs, events: events.length };
 }
 
@@ -98,14 +98,14 @@ async function insertBatch(
 async function insertJob(tx: Tx, job: V0Job, { now, defaults, onRun }: V0Options): Promise<JobEvent[]> {
   const history = eventsOf(job, now);
   const { row, edges } = await rowOf(tx, job, history.length, defaults);
-  const [jobNo = 0] = await tx.insertJobs([row]);
+  const [jobNo = 0] = await tx.jobs.insert([row]);
   await count(tx, [{ target: row.job.target, state: row.job.state, by: 1 }]);
   if (job.result !== null || job.error !== null)
-    await tx.saveOutcomes([{ jobNo, result: job.result, error: job.error }]);
-  await tx.addComments(job.comments.map((comment, at) => ({ jobNo, seq: at + 1, ...comment })));
+    await tx.jobs.saveOutcomes([{ jobNo, result: job.result, error: job.error }]);
+  await tx.comments.add(job.comments.map((comment, at) => ({ jobNo, seq: at + 1, ...comment })));
   const made = { ...row.job, no: jobNo };
   if (await insertRun(tx, made, job.fields)) onRun?.(jobNo);
-  await insertGate(tx, made, job.fields);
+  await importApproval(tx, made, job.fields);
   await linkDependencies(tx, made, edges);
   return history.map((event) => ({ ...event, jobNo }));
 }

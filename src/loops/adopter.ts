@@ -1,14 +1,17 @@
-/** Takes over runs whose server is gone: it beats no more, or this one stands in its place. */
+/** Takes over runs whose server is gone: it beats no more, or this one runs at its site. */
 
-import { SYSTEM } from '../domain/actor.ts';
+import { loopActor } from '../domain/actor.ts';
+import type { AdoptableRun } from '../domain/run.ts';
 import type { Core } from '../engine/core.ts';
-import { holderOf, placeOf } from '../engine/server-name.ts';
-import type { AdoptableRun } from '../store/types/scheduling.ts';
+import { holderOf, siteOf } from '../engine/server-name.ts';
 import type { Duty, Pass } from './loop.ts';
+
+/** Whoever takes a run from a server that is gone. */
+export const ADOPTER = loopActor('adopter');
 
 /** A server beats every second. One that was not heard for so long is gone, or cut off as if it were. */
 const GONE_MS = 10_000;
-/** Only one server can stand in a place: whoever stood here before needs no patience but for a beat on its way. */
+/** Only one server can run at a site: whoever ran here before needs no patience but for a beat on its way. */
 const REPLACED_MS = 2_500;
 const FORGOTTEN_MS = 86_400_000;
 
@@ -32,15 +35,14 @@ export class Adopter implements Duty {
 
   async runOnce(): Promise<Pass> {
     const { store } = this.#core;
-    const [runs, servers] = await Promise.all([store.read.adoptable(), store.read.servers()]);
+    const [runs, beats] = await Promise.all([store.read.leases.adoptable(), store.read.servers.beats()]);
     const now = this.#core.now();
     if (this.#lookedAt === null || now - this.#lookedAt > GONE_MS / 2) this.#steadySince = now;
     this.#lookedAt = now;
-    const beats = new Map(servers.map(({ name, beatAt }) => [name, beatAt]));
     const orphans = runs.filter((run) => this.#isOrphan(run, beats, now));
     await Promise.all(
       orphans.map(({ id, leaseToken }) =>
-        this.#core.perform({ kind: 'expire', id, leaseToken, actor: SYSTEM, orphaned: true }),
+        this.#core.perform({ kind: 'expire', id, leaseToken, actor: ADOPTER, orphaned: true }),
       ),
     );
     await this.#forgetOnce(now);
@@ -52,7 +54,7 @@ export class Adopter implements Duty {
     const own = this.#core.server;
     if (holder === null || holder === own) return false;
     const silentMs = now - (beats.get(holder) ?? 0);
-    if (placeOf(holder) === placeOf(own)) return silentMs >= REPLACED_MS;
+    if (siteOf(holder) === siteOf(own)) return silentMs >= REPLACED_MS;
     if (run.target === 'shell') return false;
     return silentMs >= GONE_MS && now - this.#steadySince >= GONE_MS;
   }
@@ -60,7 +62,7 @@ export class Adopter implements Duty {
   /** Each start brings a new name. */
   async #forgetOnce(now: number): Promise<void> {
     if (this.#forgot) return;
-    await this.#core.flusher.transact(SYSTEM, async (tx) => tx.forgetServers(now - FORGOTTEN_MS));
+    await this.#core.flusher.transact(ADOPTER, async (tx) => tx.servers.forget(now - FORGOTTEN_MS));
     this.#forgot = true;
   }
 }

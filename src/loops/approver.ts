@@ -1,4 +1,4 @@
-/** Decides approvals that nobody gave in time, as their gates say. */
+/** Decides approvals that nobody gave in time, as their terms say. */
 
 import { timeOutApproval } from '../engine/approvals.ts';
 import type { Core } from '../engine/core.ts';
@@ -11,9 +11,9 @@ export function approver(core: Core, tickMs: number): Duty {
     name: 'approvals',
     everyMs: tickMs,
     runOnce: async () => {
-      const expired = await core.store.read.expiredApprovals(core.now(), BATCH);
+      const expired = await core.store.read.approvals.expired(core.now(), BATCH);
       for (const { jobNo, auto } of expired) await timeOutApproval(core, jobNo, auto);
-      const nextAt = await core.store.read.nextApprovalAt();
+      const nextAt = await core.store.read.approvals.nextAt();
       const nextInMs = nextAt === null ? null : Math.max(0, nextAt - core.now());
       return { done: expired.length, more: expired.length === BATCH, nextInMs };
     },

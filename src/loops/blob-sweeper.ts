@@ -52,7 +52,7 @@ export class BlobSweeper implements Duty {
   }
 
   async #sweep(window: readonly StoredFile[]): Promise<number> {
-    const known = await this.#core.store.read.knownBlobs(window.map(({ id }) => id));
+    const known = await this.#core.store.read.blobs.known(window.map(({ id }) => id));
     const now = this.#core.now();
     let done = 0;
     for (const { id, name, isPart } of window) {

@@ -1,11 +1,12 @@
 /** Small duties that keep the engine's view of the world fresh. */
 
-import { SYSTEM } from '../domain/actor.ts';
+import { loopActor } from '../domain/actor.ts';
 import { isFinal } from '../domain/job.ts';
 import type { Core } from '../engine/core.ts';
 import type { Duty } from './loop.ts';
 
-const FLUSHES_A_PASS = 5_000;
+const SEQUENCER = loopActor('sequencer');
+const COMMITS_A_PASS = 5_000;
 /** How often to number while somebody follows the feed. */
 const WATCHED_MS = 50;
 
@@ -15,24 +16,24 @@ export function gauge(core: Core): Duty {
     name: 'gauge',
     everyMs: 1_000,
     runOnce: async () => {
-      const counts = await core.store.read.counts();
+      const counts = await core.store.read.counters.all();
       core.unfinished = counts.filter(({ state }) => !isFinal(state)).reduce((sum, { n }) => sum + n, 0);
       return { done: 1, more: false };
     },
   };
 }
 
-/** Gives committed flushes their place in the event feed (PostgreSQL only; SQLite's have one at once). */
+/** Gives commits their place in the event feed (PostgreSQL only; SQLite's have one at once). */
 export function sequencer(core: Core): Duty {
   return {
     name: 'sequencer',
     everyMs: 500,
     runOnce: async () => {
-      const done = await core.flusher.transact(SYSTEM, async (tx) => tx.numberFlushes(FLUSHES_A_PASS));
+      const done = await core.flusher.transact(SEQUENCER, async (tx) => tx.feed.number(COMMITS_A_PASS));
       // Another server may have numbered what somebody here waits for, so watchers look after every pass.
       core.feed.announce();
       const nextInMs = core.feed.watched ? WATCHED_MS : null;
-      return { done, more: done === FLUSHES_A_PASS, nextInMs };
+      return { done, more: done === COMMITS_A_PASS, nextInMs };
     },
   };
 }
@@ -55,7 +56,7 @@ export function routingWatch(core: Core): Duty {
     name: 'routing',
     everyMs: 1_000,
     runOnce: async () => {
-      const { revision } = await core.store.read.routing();
+      const { revision } = await core.store.read.routing.current();
       if (revision !== (await core.routing()).revision) core.forgetRouting();
       return { done: 0, more: false };
     },
@@ -87,6 +88,18 @@ export function clockSync(core: Core): Duty {
   };
 }
 
+/** The log of a quiet database would wait for ever to be moved into it; copies of the file alone would lack it. */
+export function checkpointer(core: Core): Duty {
+  return {
+    name: 'checkpoint',
+    everyMs: 3_600_000,
+    runOnce: async () => {
+      await core.store.checkpoint();
+      return { done: 1, more: false };
+    },
+  };
+}
+
 /** Files that nobody writes to for a while may be gone all the same; their loss is noticed within a second. */
 export function dataDirWatch(look: () => Error | null, onGone: (error: Error) => void): Duty {
   return {
@@ -101,14 +114,14 @@ export function dataDirWatch(look: () => Error | null, onGone: (error: Error) =>
 }
 
 /** Gives back what was claimed in commits whose fate nobody knows, once the store can be asked again. */
-export function strayKeeper(core: Core): Duty {
+export function unknownClaimKeeper(core: Core): Duty {
   return {
-    name: 'strays',
+    name: 'unknown-claims',
     everyMs: 1_000,
     runOnce: async () => {
-      if (core.strays.size === 0) return { done: 0, more: false };
-      const done = await core.strays.giveBack((command) => core.perform(command));
-      return { done, more: done > 0 && core.strays.size > 0 };
+      if (core.unknownClaims.size === 0) return { done: 0, more: false };
+      const done = await core.unknownClaims.giveBack((command) => core.perform(command));
+      return { done, more: done > 0 && core.unknownClaims.size > 0 };
     },
   };
 }

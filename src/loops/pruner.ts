@@ -1,17 +1,19 @@
 /** Forgets finished jobs after the retention time, with everything that hangs on them. Never anything unfinished or referred to. */
 
-import { SYSTEM } from '../domain/actor.ts';
+import { loopActor } from '../domain/actor.ts';
 import { FINAL_STATES, isFinal, type Job, SETTLED, type State } from '../domain/job.ts';
 import type { Core } from '../engine/core.ts';
 import type { Duty, Pass } from './loop.ts';
 
+const PRUNER = loopActor('pruner');
+
 const WINDOW = 500;
-const POLL_MS = 60_000;
 /** Who did what is kept longer than what was done. */
 const AUDIT_MS = 365 * 24 * 3_600_000;
 const IDEMPOTENCY_MS = 24 * 3_600_000;
 
 export interface PrunerOptions {
+  readonly everyMs: number;
   /** 0 keeps everything for ever. */
   readonly retentionMs: number;
   /** Called with the ids before their rows go, e.g. to remove their files. */
@@ -20,7 +22,7 @@ export interface PrunerOptions {
 
 export class Pruner implements Duty {
   readonly name = 'pruner';
-  readonly everyMs = POLL_MS;
+  readonly everyMs: number;
   readonly #core: Core;
   readonly #options: PrunerOptions;
   #state = 0;
@@ -28,23 +30,25 @@ export class Pruner implements Duty {
 
   constructor(core: Core, options: PrunerOptions) {
     this.#core = core;
+    this.everyMs = options.everyMs;
     this.#options = options;
   }
 
   async runOnce(): Promise<Pass> {
     const now = this.#core.now();
     const swept = await this.#core.flusher.transact(
-      SYSTEM,
+      PRUNER,
       async (tx) =>
-        (await tx.dropOldIdempotency(now - IDEMPOTENCY_MS, WINDOW)) +
-        (await tx.dropFreeKeySlots(WINDOW)) +
-        (await tx.dropOldAudit(now - AUDIT_MS, WINDOW)) +
+        (await tx.idempotency.dropOld(now - IDEMPOTENCY_MS, WINDOW)) +
+        (await tx.pools.dropFreeKeySlots(WINDOW)) +
+        (await tx.audit.dropOld(now - AUDIT_MS, WINDOW)) +
         (this.#options.retentionMs === 0
           ? 0
-          : (await tx.dropEmptyFlushes(now - this.#options.retentionMs, WINDOW)) +
-            (await tx.dropOldTicks(now - this.#options.retentionMs, WINDOW)) +
-            (await tx.dropOldMessages(now - this.#options.retentionMs, WINDOW)) +
-            (await tx.dropOldOutbox(now - this.#options.retentionMs, WINDOW))),
+          : (await tx.feed.dropEmpty(now - this.#options.retentionMs, WINDOW)) +
+            (await tx.ticks.dropOld(now - this.#options.retentionMs, WINDOW)) +
+            (await tx.messages.dropOld(now - this.#options.retentionMs, WINDOW)) +
+            (await tx.deliveries.dropOld(now - this.#options.retentionMs, WINDOW)) +
+            (await tx.outbox.dropOld(now - this.#options.retentionMs, WINDOW))),
     );
     if (this.#options.retentionMs === 0) return { done: swept, more: swept >= WINDOW };
     const pruned = await this.#pruneWindow(now - this.#options.retentionMs);
@@ -54,7 +58,7 @@ export class Pruner implements Duty {
   /** One window of one final state a pass; the place is kept, so that every job comes up in time. */
   async #pruneWindow(before: number): Promise<Pass> {
     const state = FINAL_STATES[this.#state] as State;
-    const window = await this.#core.store.read.prunable(state, before, this.#afterNo, WINDOW);
+    const window = await this.#core.store.read.jobs.prunable(state, before, this.#afterNo, WINDOW);
     if (window.jobs.length > 0) await this.#remove(window.jobs);
     const lastState = this.#state === FINAL_STATES.length - 1;
     this.#afterNo = window.nextNo ?? 0;
@@ -65,12 +69,12 @@ export class Pruner implements Duty {
   async #remove(jobs: readonly { no: number; id: string }[]): Promise<void> {
     // Files go first: after a crash in between the rows come up again, while orphaned files never would.
     await this.#options.forget(jobs.map((job) => job.id));
-    await this.#core.flusher.transact(SYSTEM, async (tx, ledger) => {
+    await this.#core.flusher.transact(PRUNER, async (tx, changeSet) => {
       // Somebody may have reopened one since it was found.
-      const found = await tx.lockJobsByNo(jobs.map((job) => job.no));
+      const found = await tx.jobs.lockByNo(jobs.map((job) => job.no));
       const rows = found.filter((job) => isFinal(job.state) && job.settled === SETTLED);
-      for (const job of rows) ledger.forget(job);
-      await tx.deleteJobs(rows.map((job: Job) => job.no));
+      for (const job of rows) changeSet.forget(job);
+      await tx.jobs.remove(rows.map((job: Job) => job.no));
     });
   }
 }

@@ -1,11 +1,10 @@
 /** Takes back jobs whose holder was not heard from. */
 
-import { SYSTEM } from '../domain/actor.ts';
-import type { Actor } from '../domain/command.ts';
+import { loopActor } from '../domain/actor.ts';
 import { ALIVE, BEAT_MS, type Core } from '../engine/core.ts';
 import type { Duty, Pass } from './loop.ts';
 
-const REAPER: Actor = { ...SYSTEM, name: 'reaper' };
+const REAPER = loopActor('reaper');
 
 const BATCH = 500;
 /** A silence of two beats means that no server could take heartbeats. */
@@ -45,7 +44,7 @@ export class Reaper implements Duty {
     const now = this.#core.now();
     const waitMs = this.absenceMs(now) || this.#stallMs(now);
     if (waitMs > 0) return { done: 0, more: false, nextInMs: waitMs };
-    const expired = await this.#core.store.read.expiredLeases(now, BATCH);
+    const expired = await this.#core.store.read.leases.expired(now, BATCH);
     // Heartbeats that are here already are decided before any lease is judged.
     if (expired.length > 0) await this.#core.flusher.heard();
     // A database that took so long may have kept others waiting who are not here yet.
@@ -65,9 +64,9 @@ export class Reaper implements Duty {
       everyMs: BEAT_MS,
       runOnce: async () => {
         const now = this.#core.now();
-        const lastBeat = await this.#core.flusher.transact(SYSTEM, async (tx) => {
-          if (this.#core.store.dialect === 'postgres') await tx.beat(this.#core.server, now);
-          return tx.beat(ALIVE, now);
+        const lastBeat = await this.#core.flusher.transact(REAPER, async (tx) => {
+          if (this.#core.store.dialect === 'postgres') await tx.servers.beat(this.#core.server, now);
+          return tx.servers.beat(ALIVE, now);
         });
         const gapMs = lastBeat === null ? 0 : now - lastBeat;
         const hasJustStarted = this.#pulseAt === -Infinity;
@@ -87,7 +86,7 @@ export class Reaper implements Duty {
   async #afterStep(now: number): Promise<void> {
     const stepMs = this.#core.takeStepMs();
     if (stepMs === 0) return;
-    const longestMs = await this.#core.store.read.longestLapsedLeaseMs(now);
+    const longestMs = await this.#core.store.read.leases.longestLapsedMs(now);
     this.#absentUntil = Math.max(this.#absentUntil, now + Math.min(stepMs, longestMs));
   }
 

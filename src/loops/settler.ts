@@ -12,7 +12,7 @@ export function settler(core: Core): Duty {
     name: 'settler',
     everyMs: POLL_MS,
     runOnce: async () => {
-      const ended = await core.store.read.unsettled(BATCH);
+      const ended = await core.store.read.jobs.unsettled(BATCH);
       if (ended.length > 0) await settle(core, ended);
       return { done: ended.length, more: ended.length === BATCH };
     },

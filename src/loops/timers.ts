@@ -1,8 +1,10 @@
 /** Moves what waits for a moment in time: delayed jobs become ready, attempts that ran too long end. */
 
-import { SYSTEM } from '../domain/actor.ts';
+import { loopActor } from '../domain/actor.ts';
 import type { Core } from '../engine/core.ts';
 import type { Duty, Pass } from './loop.ts';
+
+const TIMERS = loopActor('timers');
 
 const BATCH = 500;
 const POLL_MS = 5_000;
@@ -17,15 +19,15 @@ export function timers(core: Core, graceMs: (now: number) => number): Duty {
     everyMs: POLL_MS,
     runOnce: async (): Promise<Pass> => {
       const now = core.now();
-      const due = await core.store.read.due(now, BATCH);
+      const due = await core.store.read.jobs.due(now, BATCH);
       const inGrace = graceMs(now) > 0;
-      const late = inGrace ? [] : await core.store.read.timedOut(now, BATCH);
+      const late = inGrace ? [] : await core.store.read.leases.timedOut(now, BATCH);
       await Promise.all([
-        ...due.map((id) => core.perform({ kind: 'admit', id, actor: SYSTEM })),
-        ...late.map((id) => core.perform({ kind: 'timeout', id, actor: SYSTEM })),
+        ...due.map((id) => core.perform({ kind: 'admit', id, actor: TIMERS })),
+        ...late.map((id) => core.perform({ kind: 'timeout', id, actor: TIMERS })),
       ]);
       const more = due.length === BATCH || late.length === BATCH;
-      const nextAt = more ? null : await core.store.read.nextDueAt();
+      const nextAt = more ? null : await core.store.read.jobs.nextDueAt();
       const soonestMs = inGrace ? GRACE_POLL_MS : 0;
       const nextInMs = nextAt === null ? null : Math.max(soonestMs, nextAt - core.now());
       return { done: due.length + late.length, more, nextInMs };

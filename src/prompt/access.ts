@@ -6,7 +6,7 @@ export interface Access {
   readonly token: string;
 }
 
-export function accessNote(access: Access | null): string | null {
+export function accessSection(access: Access | null): string | null {
   if (access === null) return null;
   const { url, runId, token } = access;
   const call = (path: string, body: object): string =>

@@ -11,7 +11,7 @@ export function idempotencyKey({ schedule, dueAt, trigger }: RunPlan, firstRunId
   return hash('sha256', `${schedule.id}\n${occasion}`, 'hex').slice(0, KEY_CHARS);
 }
 
-export function idempotencyNote(plan: RunPlan, firstRunId: string): string | null {
+export function idempotencySection(plan: RunPlan, firstRunId: string): string | null {
   if (plan.schedule.deliveryGuarantee !== 'at-least-once') return null;
   return `[IDEMPOTENCY KEY: ${idempotencyKey(plan, firstRunId)}]
 This job is delivered at least once: after a crash the same work may come a second time.

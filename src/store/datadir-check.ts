@@ -7,7 +7,7 @@ import { DataDirError, type Names } from './datadir-files.ts';
 /** SQLite checks about 1 GB a second, a cold disk less; a larger file is checked as far as it costs nothing. */
 const FULL_CHECK_BYTES = 128 * 1024 * 1024;
 
-const REMEDY = 'Restore it from a backup (spine backup), or run `spine rebuild`.';
+const REMEDY = 'Restore it from a backup (spine backup restore), or run `spine rebuild`.';
 
 /** Answers the identity found in the database, or null when a new one is to be made. */
 export function checkDatabase(names: Names, known: string | null): string | null {

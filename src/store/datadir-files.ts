@@ -2,12 +2,16 @@
 
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import path from 'node:path';
+import { syncFolderNow } from '../disk/folder.ts';
 
 /** The data dir must not be used as it is; the message is one line that says what to do. */
 export class DataDirError extends Error {
   override readonly name = 'DataDirError';
   readonly exitCode = 78;
 }
+
+/** Somebody else has it. */
+export class DirInUse extends DataDirError {}
 
 /** The files of a data dir that decide whether it may be started. */
 export interface Names {
@@ -18,6 +22,8 @@ export interface Names {
   readonly open: string;
   /** There while a rebuild replaces the database, which takes several steps. */
   readonly rebuilding: string;
+  /** There while a backup is brought back, which takes several steps too. */
+  readonly restoring: string;
 }
 
 export function writePrivately(file: string, text: string): void {
@@ -29,7 +35,7 @@ export function writePrivately(file: string, text: string): void {
     closeSync(fd);
   }
   renameSync(`${file}.tmp`, file);
-  syncFolder(path.dirname(file));
+  syncFolderNow(path.dirname(file));
 }
 
 export function readTextIfThere(file: string): string | null {
@@ -40,16 +46,5 @@ export function readTextIfThere(file: string): string | null {
     throw new DataDirError(`${file} cannot be read. Give it to the user who runs Spine (chown, chmod 600).`, {
       cause: error,
     });
-  }
-}
-
-/** A new name in a folder is durable only when the folder is. */
-export function syncFolder(dir: string): void {
-  if (process.platform === 'win32') return;
-  const fd = openSync(dir, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
   }
 }

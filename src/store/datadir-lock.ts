@@ -2,13 +2,21 @@
 
 import { chmodSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { DataDirError, readTextIfThere, writePrivately } from './datadir-files.ts';
+import { DataDirError, DirInUse, readTextIfThere, writePrivately } from './datadir-files.ts';
 
 // Node closes a database that nobody refers to any more, and its lock would go with it.
 const held = new Set<DatabaseSync>();
 
-export function takeLock(lockFile: string, pidFile: string): { release: () => void } {
-  const database = hold(lockFile, pidFile);
+export interface Lock {
+  readonly release: () => void;
+}
+
+const SERVER = (holder: string): string =>
+  `Another Spine server (process ${holder}) uses this data dir. Stop it first, or set another SPINE_DATA_DIR.`;
+
+/** `taken` says what it means when somebody else has it. */
+export function takeLock(lockFile: string, pidFile: string, taken = SERVER): Lock {
+  const database = hold(lockFile, pidFile, taken);
   chmodSync(lockFile, 0o600);
   writePrivately(pidFile, `${process.pid}\n`);
   held.add(database);
@@ -21,7 +29,7 @@ export function takeLock(lockFile: string, pidFile: string): { release: () => vo
   };
 }
 
-function hold(lockFile: string, pidFile: string): DatabaseSync {
+function hold(lockFile: string, pidFile: string, taken: typeof SERVER): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(lockFile, { timeout: 0 });
@@ -30,21 +38,16 @@ function hold(lockFile: string, pidFile: string): DatabaseSync {
     return database;
   } catch (error) {
     database?.close();
-    throw refusal(lockFile, pidFile, error);
+    throw refusal(lockFile, pidFile, taken, error);
   }
 }
 
 const BUSY = 5;
 const NOT_A_DATABASE = 26;
 
-function refusal(lockFile: string, pidFile: string, error: unknown): Error {
+function refusal(lockFile: string, pidFile: string, taken: typeof SERVER, error: unknown): Error {
   const code = (error as { errcode?: number }).errcode;
-  if (code === BUSY) {
-    const holder = readTextIfThere(pidFile) ?? 'unknown';
-    return new DataDirError(
-      `Another Spine server (process ${holder}) uses this data dir. Stop it first, or set another SPINE_DATA_DIR.`,
-    );
-  }
+  if (code === BUSY) return new DirInUse(taken(readTextIfThere(pidFile) ?? 'unknown'));
   if (code === NOT_A_DATABASE)
     return new DataDirError(`${lockFile} is not Spine's lock file. Delete it and start again.`);
   return new DataDirError(

@@ -14,8 +14,9 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { checkDatabase } from './datadir-check.ts';
-import { DataDirError, type Names, readTextIfThere, syncFolder, writePrivately } from './datadir-files.ts';
-import { takeLock } from './datadir-lock.ts';
+import { syncFolderNow } from '../disk/folder.ts';
+import { DataDirError, type Names, readTextIfThere, writePrivately } from './datadir-files.ts';
+import { type Lock, takeLock } from './datadir-lock.ts';
 import { type Look, rememberFiles } from './datadir-watch.ts';
 
 export { DataDirError } from './datadir-files.ts';
@@ -50,6 +51,9 @@ export function openDataDir(dir: string, options: DataDirOptions): DataDir {
     const known = readTextIfThere(names.id);
     if (existsSync(names.rebuilding)) {
       throw new DataDirError(`A rebuild of ${names.db} did not finish. Run \`spine rebuild\` again.`);
+    }
+    if (existsSync(names.restoring)) {
+      throw new DataDirError(`A restore into ${dir} did not finish. Run \`spine backup restore\` again.`);
     }
     const found = checkDatabase(names, known);
     const identity = found ?? options.random();
@@ -100,9 +104,10 @@ export function openForRebuild(
   }
 }
 
-const DB_SUFFIXES = ['', '-wal', '-shm'] as const;
+export const DB_SUFFIXES = ['', '-wal', '-shm'] as const;
 
-function enter(dir: string): { names: Names; lock: { release: () => void } } {
+/** Makes the data dir private and takes its lock. */
+export function enter(dir: string): { names: Names; lock: Lock } {
   makePrivate(dir);
   const inside = (name: string): string => path.join(dir, name);
   const lock = takeLock(inside('spine.lock'), inside('spine.pid'));
@@ -120,6 +125,7 @@ function enter(dir: string): { names: Names; lock: { release: () => void } } {
     id: inside('spine.id'),
     open: inside('spine.open'),
     rebuilding: inside('spine.rebuilding'),
+    restoring: inside('spine.restoring'),
   };
   return { names, lock };
 }
@@ -168,7 +174,7 @@ function marks(names: Names, identity: string): Pick<DataDir, 'opened' | 'closin
     },
     closing() {
       rmSync(names.open, { force: true });
-      syncFolder(names.dir);
+      syncFolderNow(names.dir);
     },
   };
 }
@@ -180,16 +186,16 @@ function swapIn(names: Names, newFile: string, identity: string): string | null 
   for (const suffix of DB_SUFFIXES) {
     if (aside !== null && existsSync(names.db + suffix)) renameSync(names.db + suffix, aside + suffix);
   }
-  syncFolder(names.dir);
+  syncFolderNow(names.dir);
   renameSync(newFile, names.db);
   writePrivately(names.id, `${identity}\n`);
   rmSync(names.open, { force: true });
   rmSync(names.rebuilding);
-  syncFolder(names.dir);
+  syncFolderNow(names.dir);
   return aside;
 }
 
-function nextFree(prefix: string): string {
+export function nextFree(prefix: string): string {
   for (let n = 1; ; n++) {
     if (!existsSync(`${prefix}${n}`)) return `${prefix}${n}`;
   }

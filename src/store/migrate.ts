@@ -62,7 +62,7 @@ export async function migratePostgres(
   for (;;) {
     await client.query('begin');
     try {
-      // Servers that start together take turns.
+      // Servers that start together go one after another.
       await client.query("select pg_advisory_xact_lock(hashtext('spine.migrate'))");
       await client.query(TABLE);
       const { rows } = await client.query({

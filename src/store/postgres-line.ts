@@ -1,13 +1,13 @@
 /** A lane's connection: pipelined, with plans for batches, and looked after by the watch. */
 
 import { Client } from 'pg';
+import { transactionOver } from './bind.ts';
 import { PostgresConnection, type Queryable, types } from './postgres-connection.ts';
 import { type KnownRow, RememberingTx } from './postgres-memory.ts';
-import { backendOf, destroy, endPolitely, REACHABLE, within } from './postgres-session.ts';
+import { backendOf, destroy, endPolitely, PIPELINED, REACHABLE, within } from './postgres-session.ts';
 import { WAKE_CHANNEL, wakePayload } from './postgres-wake.ts';
 import type { Line, PostgresWatch } from './postgres-watch.ts';
 import type { RowMemory } from './row-memory.ts';
-import { transactionOver } from './sql/tx.ts';
 import type { MaybePromise, Tx } from './store.ts';
 
 type Send = Queryable['query'];
@@ -30,15 +30,12 @@ const SESSION = {
 };
 
 /**
- * A flush's statements find their rows by key. Planned anew for a batch of a thousand keys they would read the whole
+ * A commit's statements find their rows by key. Planned anew for a batch of a thousand keys they would read the whole
  * table instead, so the plan is made once, without looking at the batch, and only from indexes.
  */
 const PLANS = `
 set plan_cache_mode = force_generic_plan; set jit = off;
 set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off`;
-
-/** The driver's types do not know this option yet. */
-const PIPELINED = { pipeline: true } as object;
 
 export async function connectLine(
   url: string,
@@ -112,7 +109,7 @@ function lineOver(
   return line;
 }
 
-/** What is sent in one turn leaves in one piece: the database would wake up for each statement by itself. */
+/** What is sent in one round of the event loop leaves in one piece: the database would wake up for each statement by itself. */
 function gathering(client: Client): Send {
   const { stream } = client.connection;
   let held = false;

@@ -16,7 +16,7 @@ export interface KnownRow {
   readonly writer: Writer;
 }
 
-// The same order as everywhere: two flushes never deadlock.
+// The same order as everywhere: two commits never deadlock.
 const LOCK = 'select no, xmin::text from job where no = any($1::bigint[]) order by no for update';
 /** Locks all, and answers how many of them have this writer: a thousand rows need not be sent for that. */
 const LOCK_OF_ONE = `select count(*) from (
@@ -37,8 +37,7 @@ export class RememberingTx {
     this.#memory = memory;
     this.tx = {
       ...plain,
-      lockJobs: (ids) => this.#lockJobs(ids),
-      updateJobs: (changes) => this.#updateJobs(changes),
+      jobs: { ...plain.jobs, lock: (ids) => this.#lock(ids), update: (changes) => this.#update(changes) },
     };
   }
 
@@ -55,9 +54,9 @@ export class RememberingTx {
   }
 
   /** Known rows are locked without being read; those that somebody wrote since are read under the lock. */
-  async #lockJobs(ids: readonly string[]): Promise<Job[]> {
+  async #lock(ids: readonly string[]): Promise<Job[]> {
     const known = ids.flatMap((id) => this.#memory.take(id) ?? []);
-    if (known.length < ids.length) return this.#plain.lockJobs(ids);
+    if (known.length < ids.length) return this.#plain.jobs.lock(ids);
     const nos = known.map(({ job }) => job.no);
     const writer = known[0]?.writer ?? '';
     // Whoever ends many at once has claimed them at once.
@@ -69,11 +68,11 @@ export class RememberingTx {
     const writers = new Map(rows.map(([no, by]) => [no, by]));
     const changed = nos.filter((no, i) => writers.has(no) && writers.get(no) !== known[i]?.writer);
     const same = known.filter((row) => writers.get(row.job.no) === row.writer).map(({ job }) => job);
-    return changed.length === 0 ? same : [...same, ...(await this.#plain.lockJobsByNo(changed))];
+    return changed.length === 0 ? same : [...same, ...(await this.#plain.jobs.lockByNo(changed))];
   }
 
-  async #updateJobs(changes: readonly Change[]): Promise<void> {
+  async #update(changes: readonly Change[]): Promise<void> {
     this.#written.push(...changes.map(({ after }) => after).filter((job) => job.state === 'running'));
-    await this.#plain.updateJobs(changes);
+    await this.#plain.jobs.update(changes);
   }
 }

@@ -2,11 +2,11 @@
 
 import { type ClientBase, Pool, type PoolClient, type QueryArrayConfig, type QueryArrayResult } from 'pg';
 import type { Clock } from '../domain/ports.ts';
+import { readsOver } from './bind.ts';
 import { PostgresConnection, type Queryable, types } from './postgres-connection.ts';
 import { translate } from './postgres-errors.ts';
 import { backendOf, destroy, REACHABLE, within } from './postgres-session.ts';
 import type { Line, PostgresWatch } from './postgres-watch.ts';
-import { readsOver } from './sql/reads.ts';
 import type { Reader } from './store.ts';
 
 export interface PostgresReader extends Reader {

@@ -10,6 +10,9 @@ export const REACHABLE = {
   keepAliveInitialDelayMillis: 5_000,
 };
 
+/** Several statements may be under way at once. The driver's types do not know this option yet. */
+export const PIPELINED = { pipeline: true } as object;
+
 /** The process of the database that serves a connection. Its number alone may be another's by now. */
 export interface Backend {
   readonly pid: number;

@@ -7,7 +7,15 @@ import { Client, type QueryConfig } from 'pg';
 import { SpineError } from '../domain/error.ts';
 import type { Clock } from '../domain/ports.ts';
 import { hasNoRoom, lost } from './postgres-errors.ts';
-import { type Backend, backendOf, destroy, endPolitely, REACHABLE, within } from './postgres-session.ts';
+import {
+  type Backend,
+  backendOf,
+  destroy,
+  endPolitely,
+  PIPELINED,
+  REACHABLE,
+  within,
+} from './postgres-session.ts';
 import { targetsIn, WAKE_CHANNEL } from './postgres-wake.ts';
 
 /** A connection that the watch looks after. */
@@ -23,6 +31,8 @@ const LOOK_EVERY_MS = 500;
 /** What a look takes on a machine that is busy with other things, and no more. */
 const ANSWER_MS = 1_500;
 const CONNECT_MS = 1_500;
+/** Whoever has heard nothing for so long asks on a new connection too, and takes the first answer. */
+const PATIENCE_MS = 500;
 /** Whoever waits longer than this is asked about. */
 const SILENT_MS = 1_000;
 /** Once may be an answer that is on its way. */
@@ -44,9 +54,13 @@ export class PostgresWatch {
   /** Processes of the database for somebody who is gone: they may hold locks, and each takes the place of a connection. */
   #abandoned: Backend[] = [];
   #connection: Promise<Client> | null = null;
+  /** One that is not open yet, and may never be, is to be let go of too. */
+  readonly #clients = new WeakMap<Promise<Client>, Client>();
   /** Who serves the watch's own connections. */
   readonly #own = new WeakMap<Client, Backend>();
   #wake: ((targets: string[]) => void) | null = null;
+  /** There was a connection before: hints may have been lost since. */
+  #mayHaveMissed = false;
   #trouble: unknown = null;
   #cancel: () => void = () => undefined;
   #closed = false;
@@ -96,17 +110,29 @@ export class PostgresWatch {
     await this.ask({ text: `listen ${WAKE_CHANNEL}` }).catch(() => undefined);
   }
 
-  /** Asks on the watch's own connection, once more on a new one when that is broken. */
+  /** Asks on the watch's own connection, and on a new one when that is broken or slow. */
   async ask(query: QueryConfig): Promise<unknown[][]> {
     const known = this.#connection;
-    if (known !== null) {
-      try {
-        return await this.#answer(known, query, ANSWER_MS);
-      } catch (error) {
-        if (!lost(error)) throw error;
-        this.#cutIdle();
-      }
+    if (known === null) return this.#askAnew(query);
+    const asked = this.#answer(known, query, ANSWER_MS);
+    try {
+      return await within(this.#clock, PATIENCE_MS, asked);
+    } catch (error) {
+      if (!lost(error)) throw error;
     }
+    // A dead one and a slow one look the same: whatever comes of it, it is let go of then.
+    if (this.#connection === known) this.#connection = null;
+    this.#mayHaveMissed = true;
+    asked.then(
+      () => this.#drop(known),
+      () => this.#cutIdle(),
+    );
+    return firstOf(asked, this.#askAnew(query));
+  }
+
+  async #askAnew(query: QueryConfig): Promise<unknown[][]> {
+    // A connection that nobody closes would keep a server that has stopped.
+    if (this.#closed) throw new SpineError('shutting_down');
     this.#connection ??= this.#connect();
     return this.#answer(this.#connection, query, CONNECT_MS);
   }
@@ -194,10 +220,9 @@ export class PostgresWatch {
 
   #drop(connection: Promise<Client>): void {
     if (this.#connection === connection) this.#connection = null;
-    connection.then(
-      (client) => this.#giveUp(client),
-      () => undefined,
-    );
+    this.#mayHaveMissed = true;
+    const client = this.#clients.get(connection);
+    if (client !== undefined) this.#giveUp(client);
   }
 
   #giveUp(client: Client): void {
@@ -212,15 +237,22 @@ export class PostgresWatch {
       connectionString: this.#url,
       application_name: 'spine watch',
       ...REACHABLE,
+      ...PIPELINED,
       connectionTimeoutMillis: CONNECT_MS,
     });
     const open = async (): Promise<Client> => {
       await client.connect();
       this.#own.set(client, await backendOf(client, this.#clock));
-      if (this.#wake !== null) await client.query(`listen ${WAKE_CHANNEL}`);
+      if (this.#wake === null) return client;
+      await client.query(`listen ${WAKE_CHANNEL}`);
+      if (this.#mayHaveMissed) this.#wake([]);
+      this.#mayHaveMissed = false;
       return client;
     };
     const connection = open();
+    // Whoever asks hears of it; one that nobody asks on fails unheard.
+    connection.catch(() => undefined);
+    this.#clients.set(connection, client);
     const gone = (): void => this.#drop(connection);
     client.on('error', gone);
     client.on('end', gone);
@@ -230,4 +262,9 @@ export class PostgresWatch {
     });
     return connection;
   }
+}
+
+/** What answers first; when neither does, why the second did not. */
+async function firstOf<T>(one: Promise<T>, other: Promise<T>): Promise<T> {
+  return await Promise.any([one, other]).catch(() => other);
 }

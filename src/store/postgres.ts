@@ -82,6 +82,9 @@ class PostgresStore implements Store {
     return this.#offsetMs;
   }
 
+  /** PostgreSQL sees to its own log. */
+  async checkpoint(): Promise<void> {}
+
   /**
    * Servers agree on the database's clock. Half of the round trip is how wrong a look can be, so the quickest of a few
    * counts: the first may have had to connect.

@@ -1,4 +1,8 @@
-/** Statements for rows: one for each, or one for many rows that are nearly alike, as those of a batch of jobs mostly are. */
+/**
+ * Statements for rows: one for each, or one for many rows that are nearly alike, as those of a batch of jobs mostly are.
+ * With one for each a job takes 33 % more processor time when it is drained in batches, 13 % more one by one
+ * (`embedded-drain`), side by side on a shared 2-core machine.
+ */
 
 import type { Row, Shape, Value } from './sql/driver.ts';
 

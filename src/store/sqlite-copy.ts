@@ -27,3 +27,29 @@ export async function copyDatabase(from: string, to: string): Promise<number> {
     source.close();
   }
 }
+
+/** Which installation a database belongs to. */
+export function identityOf(file: string): string {
+  const database = new DatabaseSync(file, { readOnly: true });
+  try {
+    const row = database.prepare("select value from meta where name = 'identity'").get();
+    return String(row?.['value']);
+  } finally {
+    database.close();
+  }
+}
+
+/** What SQLite finds wrong with a file that nobody has open, or null. */
+export function damageOf(file: string): string | null {
+  try {
+    const database = new DatabaseSync(file, { readOnly: true });
+    try {
+      const said = String(database.prepare('pragma integrity_check(1)').get()?.['integrity_check']);
+      return said === 'ok' ? null : said;
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

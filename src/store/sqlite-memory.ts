@@ -14,8 +14,7 @@ export class RememberingTx {
     this.#plain = plain;
     this.tx = {
       ...plain,
-      lockJobs: (ids) => this.#lockJobs(ids),
-      updateJobs: (changes) => this.#updateJobs(changes),
+      jobs: { ...plain.jobs, lock: (ids) => this.#lock(ids), update: (changes) => this.#update(changes) },
     };
   }
 
@@ -25,7 +24,7 @@ export class RememberingTx {
     this.#written = [];
   }
 
-  async #lockJobs(ids: readonly string[]): Promise<Job[]> {
+  async #lock(ids: readonly string[]): Promise<Job[]> {
     const known: Job[] = [];
     const unknown: string[] = [];
     for (const id of ids) {
@@ -33,15 +32,15 @@ export class RememberingTx {
       if (job === undefined) unknown.push(id);
       else known.push(job);
     }
-    return unknown.length === 0 ? known : [...known, ...(await this.#plain.lockJobs(unknown))];
+    return unknown.length === 0 ? known : [...known, ...(await this.#plain.jobs.lock(unknown))];
   }
 
-  #updateJobs(changes: readonly Change[]): void | Promise<void> {
+  #update(changes: readonly Change[]): Promise<void> {
     for (const { before, after } of changes) {
       // It may have been read by its number, and be remembered still as it was before.
       if (before.state === 'running') this.#memory.take(after.id);
       if (after.state === 'running') this.#written.push(after);
     }
-    return this.#plain.updateJobs(changes);
+    return this.#plain.jobs.update(changes);
   }
 }

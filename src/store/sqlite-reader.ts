@@ -1,6 +1,6 @@
 /** A connection that only reads, for a thread that must hold up nobody else. */
 
-import { readsOver } from './sql/reads.ts';
+import { readsOver } from './bind.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import type { Reader } from './store.ts';
 

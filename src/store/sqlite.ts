@@ -1,11 +1,10 @@
 /** The embedded store: one file, one writer, durable at every commit. */
 
 import { SpineError } from '../domain/error.ts';
+import { readsOver, transactionOver } from './bind.ts';
 import { type Look, rememberFiles } from './datadir-watch.ts';
 import { migrateSqlite } from './migrate.ts';
-import type { Row, Sql, Value } from './sql/driver.ts';
-import { readsOver } from './sql/reads.ts';
-import { transactionOver } from './sql/tx.ts';
+import { Mutex, waitingSql } from './mutex.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { RememberingTx } from './sqlite-memory.ts';
 import type { Reads, Store, Tx } from './store.ts';
@@ -30,6 +29,9 @@ pragma journal_size_limit = 67108864;
 pragma trusted_schema = off;
 `;
 
+/** Moves the log into the database as far as no reader needs it, and waits for none. */
+const CHECKPOINT = 'pragma wal_checkpoint(passive)';
+
 export function openSqlite(options: SqliteOptions): Store {
   const writer = new SqliteConnection(options.file);
   writer.database.exec(PRAGMAS);
@@ -48,7 +50,7 @@ class SqliteStore implements Store {
   readonly #writer: SqliteConnection;
   readonly #reader: SqliteConnection | null;
   readonly #remembering: RememberingTx;
-  readonly #turn = new Turn();
+  readonly #mutex = new Mutex();
   readonly #deferred: unknown[] = [];
   readonly #options: SqliteOptions;
   /** SQLite goes on writing to a file that was deleted. */
@@ -58,12 +60,12 @@ class SqliteStore implements Store {
     this.#writer = writer;
     this.#options = options;
     this.identity = identity;
-    // A second connection reads only what is committed, also while a flush is under way.
+    // A second connection reads only what is committed, also while a commit is under way.
     const inMemory = options.file === ':memory:';
     this.#reader = inMemory ? null : new SqliteConnection(options.file, { readOnly: true });
     this.#reader?.database.exec('pragma cache_size = -16384; pragma trusted_schema = off;');
     this.#look = rememberFiles(inMemory ? [] : [options.file, `${options.file}-wal`]);
-    this.read = readsOver(this.#reader ?? new TakingTurns(writer, this.#turn));
+    this.read = readsOver(this.#reader ?? waitingSql(writer, this.#mutex));
     const tx = transactionOver(writer, {
       // Waiters live in this very process: there is nobody else to tell.
       notify: () => undefined,
@@ -79,7 +81,7 @@ class SqliteStore implements Store {
   async syncClock(): Promise<void> {}
 
   transaction<T>(_lane: number, work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#turn.take(async () => {
+    return this.#mutex.hold(async () => {
       const database = this.#writer.database;
       try {
         database.exec('begin immediate');
@@ -99,6 +101,16 @@ class SqliteStore implements Store {
     });
   }
 
+  checkpoint(): Promise<void> {
+    return this.#mutex.hold(async () => {
+      try {
+        this.#writer.database.exec(CHECKPOINT);
+      } catch (error) {
+        throw this.#translate(error);
+      }
+    });
+  }
+
   trouble(): string | null {
     return null;
   }
@@ -108,9 +120,15 @@ class SqliteStore implements Store {
   async listen(): Promise<void> {}
 
   async close(): Promise<void> {
-    await this.#turn.take(async () => {
+    await this.#mutex.hold(async () => {
       // No statistics are left for the planner: those of a small database would have it read a large one from end to end.
       this.#reader?.database.close();
+      // Whoever closes last does this by itself, but another process may be reading, a backup perhaps.
+      try {
+        this.#writer.database.exec(CHECKPOINT);
+      } catch {
+        // What cannot be moved stays in the log, where the next start finds it.
+      }
       this.#writer.database.close();
     });
   }
@@ -153,56 +171,4 @@ function sqliteCode(error: unknown): number | null {
   return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
     ? error.errcode
     : null;
-}
-
-/** One after another, in the order of asking. */
-class Turn {
-  #last: Promise<unknown> = Promise.resolve();
-  #busy = 0;
-
-  take<T>(work: () => Promise<T>): Promise<T> {
-    this.#busy++;
-    const mine = this.#busy === 1 ? work() : this.#last.then(work, work);
-    this.#last = mine.then(
-      () => this.#busy--,
-      () => this.#busy--,
-    );
-    return mine;
-  }
-}
-
-/** In memory there is one connection for all: reads wait for the transaction under way. */
-class TakingTurns implements Sql {
-  readonly dialect = 'sqlite';
-  readonly #connection: SqliteConnection;
-  readonly #turn: Turn;
-
-  constructor(connection: SqliteConnection, turn: Turn) {
-    this.#connection = connection;
-    this.#turn = turn;
-  }
-
-  all(text: string, params: readonly Value[]): Promise<Row[]> {
-    return this.#turn.take(async () => this.#connection.all(text, params));
-  }
-
-  run(text: string, params: readonly Value[]): Promise<number> {
-    return this.#turn.take(async () => this.#connection.run(text, params));
-  }
-
-  byKeys(...args: Parameters<SqliteConnection['byKeys']>): Promise<Row[]> {
-    return this.#turn.take(async () => this.#connection.byKeys(...args));
-  }
-
-  insert(...args: Parameters<SqliteConnection['insert']>): Promise<void> {
-    return this.#turn.take(async () => this.#connection.insert(...args));
-  }
-
-  insertNumbered(...args: Parameters<SqliteConnection['insertNumbered']>): Promise<number[]> {
-    return this.#turn.take(async () => this.#connection.insertNumbered(...args));
-  }
-
-  update(...args: Parameters<SqliteConnection['update']>): Promise<void> {
-    return this.#turn.take(async () => this.#connection.update(...args));
-  }
 }

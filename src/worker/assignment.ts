@@ -55,11 +55,11 @@ export function messageOf({ job, plan }: Assignment, sending: Sending): string {
     throw new JobFailure('There is no message to send: spec is neither text nor an object with a message.', {
       requeue: false,
     });
-  return plan === null ? message : promptOf({ plan, message, pending: [], prior: [], ...sending });
+  return plan === null ? message : promptOf({ plan, message, ...sending });
 }
 
 export function summaryOf({ plan }: Assignment): string | null {
-  return plan === null ? null : contextSummary(plan, { messages: 0, priorRuns: 0 });
+  return plan === null ? null : contextSummary(plan);
 }
 
 function plainMessage(spec: unknown): string | null {

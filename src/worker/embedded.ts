@@ -3,7 +3,7 @@
 import type { Platform } from '../client/platform.ts';
 import { Worker, type WorkerClient } from '../client/worker.ts';
 import type { Gateway } from '../gateway/gateway.ts';
-import type { CancelWishes, WorkerLog } from './ports.ts';
+import type { CancelRequests, WorkerLog } from './ports.ts';
 import { Readiness } from './readiness.ts';
 import type { Runner } from './runner.ts';
 
@@ -16,7 +16,7 @@ export interface EmbeddedOptions {
   readonly gateway: Pick<Gateway, 'name' | 'readiness'> | null;
   /** Somebody said where the gateway is. */
   readonly gatewayExpected: boolean;
-  readonly cancelWishes: CancelWishes;
+  readonly cancelRequests: CancelRequests;
   readonly log: WorkerLog;
   readonly tickMs: number;
 }
@@ -107,7 +107,7 @@ export class EmbeddedWorker {
   async #lookForCancels(): Promise<void> {
     const held = this.#worker.held();
     // A look that fails is made up for by the next; the heartbeat hears of it too.
-    const ids = held.length === 0 ? [] : await this.#options.cancelWishes(held).catch(() => []);
+    const ids = held.length === 0 ? [] : await this.#options.cancelRequests(held).catch(() => []);
     for (const id of ids) this.#worker.interrupt(id, 'cancelled');
     if (!this.#stopped) this.#planCancelLook();
   }

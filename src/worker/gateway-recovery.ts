@@ -10,7 +10,7 @@ import {
   type TurnResult,
 } from '../gateway/gateway.ts';
 import type { Assignment } from './assignment.ts';
-import { within } from './bounded.ts';
+import { within } from './time-limit.ts';
 import { crashed } from './gateway-failure.ts';
 import type { WorkerLog } from './ports.ts';
 

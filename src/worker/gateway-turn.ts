@@ -5,7 +5,7 @@ import type { JobContext } from '../client/job-run.ts';
 import type { Platform } from '../client/platform.ts';
 import { type Gateway, GatewayError, type TurnRef, type TurnResult } from '../gateway/gateway.ts';
 import type { Assignment } from './assignment.ts';
-import { rejection, within } from './bounded.ts';
+import { rejection, within } from './time-limit.ts';
 import { crashed } from './gateway-failure.ts';
 import { watch } from './gateway-watch.ts';
 import type { RunNotes } from './ports.ts';

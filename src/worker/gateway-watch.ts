@@ -18,7 +18,7 @@ export interface WatchOptions {
 
 const LOOKS_PER_THRESHOLD = 9;
 const LONGEST_LOOK_MS = 10_000;
-const NOTE_EVERY_MS = 5_000;
+const WRITE_EVERY_MS = 5_000;
 /** Until a turn has started its time does not count, so it is looked at more often. */
 const QUEUED_LOOK_MS = 2_000;
 const UNSEEN_LOOK_MS = 500;
@@ -34,7 +34,7 @@ export async function watch(options: WatchOptions, turn: TurnRef, over: AbortSig
   const everyMs = Math.min(options.checkMs, thresholdMs / LOOKS_PER_THRESHOLD, LONGEST_LOOK_MS);
   let mark: string | null = null;
   let aliveAt = platform.nowMs();
-  let notedAt = aliveAt;
+  let writtenAt = aliveAt;
   let notQueuedSince = aliveAt;
   let started = false;
   while (!over.aborted) {
@@ -50,8 +50,8 @@ export async function watch(options: WatchOptions, turn: TurnRef, over: AbortSig
     if (over.aborted) return;
     if (silent && seen.mark !== null && now - aliveAt >= thresholdMs) throw stale(thresholdMs);
     if (seen.mark !== null) mark = seen.mark;
-    if (isAlive(seen, silent) && now - notedAt >= NOTE_EVERY_MS) {
-      notedAt = now;
+    if (isAlive(seen, silent) && now - writtenAt >= WRITE_EVERY_MS) {
+      writtenAt = now;
       await options.alive();
     }
     // A look at the very moment when the threshold is reached keeps what comes late to one interval.

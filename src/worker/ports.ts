@@ -34,7 +34,7 @@ export interface BeginNote {
 }
 
 /** Which of these jobs somebody wants to stop. */
-export type CancelWishes = (jobs: readonly ClaimedJob[]) => Promise<readonly string[]>;
+export type CancelRequests = (jobs: readonly ClaimedJob[]) => Promise<readonly string[]>;
 
 export interface WorkerLog {
   info(message: string, facts?: Readonly<Record<string, unknown>>): void;

@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Platform } from '../client/platform.ts';
-import { within } from './bounded.ts';
+import { within } from './time-limit.ts';
 import { KeptOutput } from './kept-output.ts';
 import type { Command } from './ports.ts';
 

@@ -6,7 +6,7 @@ import type { Platform } from '../client/platform.ts';
 import type { ClaimedJob } from '../client/types.ts';
 import { contextSummary } from '../prompt/context-summary.ts';
 import { isReplayed, planOf, type RunPlan } from '../prompt/plan.ts';
-import { rejection } from './bounded.ts';
+import { rejection } from './time-limit.ts';
 import { crashed } from './gateway-failure.ts';
 import { type Command, CommandLost, type Commands, type RunNotes, type WorkerLog } from './ports.ts';
 import type { Runner } from './runner.ts';
@@ -85,11 +85,10 @@ export class ShellRunner implements Runner {
   /** The process waits until its group is written down. */
   async #noted(job: ClaimedJob, plan: RunPlan, shell: Command): Promise<void> {
     if (shell.pid === null) return;
-    const injected = { messages: 0, priorRuns: 0 };
     await this.#options.notes.begin(job, {
       sessionKey: `shell:${shell.pid}`,
       transport: 'shell',
-      contextSummary: contextSummary(plan, injected),
+      contextSummary: contextSummary(plan),
     });
   }
 

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
+import { Client } from 'pg';
 import { deepCheck } from '../../src/app/deep-check.ts';
 import { openDiskBlobs } from '../../src/blobs/disk.ts';
 import { loadConfig } from '../../src/config.ts';
@@ -11,6 +12,7 @@ import { openSqlite } from '../../src/store/sqlite.ts';
 import { copyDatabase } from '../../src/store/sqlite-copy.ts';
 import type { Store } from '../../src/store/store.ts';
 import { seeded } from '../../proof/random.ts';
+import { numberAll } from '../conformance/events.ts';
 import { skipWithoutPostgres } from '../support/postgres.ts';
 import { POSTGRES, create } from '../support/engines.ts';
 import { type Bench, everything, HEAD, LEFT, makeWork, openBench } from '../files/fixture.ts';
@@ -59,7 +61,7 @@ async function visible(store: Store): Promise<string> {
       rootNo: 0,
     },
   }));
-  const counts = await store.read.counts();
+  const counts = await store.read.counters.all();
   return JSON.stringify({ all, counts });
 }
 
@@ -141,18 +143,32 @@ test('an artifact whose bytes changed or are gone is named', async () => {
   deepStrictEqual(await failuresOf(bench.dir), ['artifacts']);
 });
 
-test('on PostgreSQL counters are compared, and a missing amcheck is said', {
+test('on PostgreSQL counters and, where there is one, the journal are compared, and a missing amcheck is said', {
   skip: skipWithoutPostgres,
 }, async () => {
   await using bench = openBench();
   await using spine = await POSTGRES.open();
-  await create(spine, { title: 'one' });
-  const config = { ...loadConfig({}, { dataDir: bench.dir }), databaseUrl: spine.place };
-  const look = async (): Promise<string[]> =>
-    (await deepCheck(config)).map(({ check, status }) => `${check} ${status}`);
-  deepStrictEqual(await look(), ['database warn', 'rows pass', 'artifacts pass']);
+  const { id } = await create(spine, { title: 'one' });
+  const look = async (files: 'on' | 'off'): Promise<string[]> => {
+    const env = { SPINE_FILES: files, DATABASE_URL: spine.place };
+    const found = await deepCheck(loadConfig(env, { dataDir: bench.dir }));
+    return found.map(({ check, status }) => `${check} ${status}`);
+  };
+  deepStrictEqual(await look('off'), ['database warn', 'rows pass', 'artifacts pass']);
+  await numberAll(spine);
+  await writeAll({ ...bench, store: spine.store });
+  deepStrictEqual(await look('on'), ['database warn', 'rows pass', 'journal pass', 'artifacts pass']);
+  await asAdmin(spine.place, `update job_input set title = 'ane' where id = '${id}'`);
+  deepStrictEqual(await look('on'), ['database warn', 'rows pass', 'journal fail', 'artifacts pass']);
   await spine.store.transaction(0, async (tx) =>
-    tx.addCounts('9', [{ target: 'any', state: 'dead', by: 1 }]),
+    tx.counters.add('9', [{ target: 'any', state: 'dead', by: 1 }]),
   );
-  deepStrictEqual(await look(), ['database warn', 'rows fail', 'artifacts pass']);
+  deepStrictEqual(await look('off'), ['database warn', 'rows fail', 'artifacts pass']);
 });
+
+async function asAdmin(url: string, text: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query(text);
+  await client.end();
+}

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { delimiter, join } from 'node:path';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { test } from 'node:test';
-import { eventually } from '../scheduler/support.ts';
+import { eventually, openScene } from '../scheduler/support.ts';
 import { startServer } from '../support/server.ts';
 
 /** Every setting that is a secret, and one of another program. */
@@ -29,6 +30,26 @@ function nodes(): string[] {
   );
   return old === undefined ? [process.execPath] : [process.execPath, old];
 }
+
+test('the command of OpenClaw is not given the settings of the server, and keeps its own', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'spine-cli-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const [cli, seen] = [join(folder, 'openclaw'), join(folder, 'seen')];
+  writeFileSync(cli, `#!/bin/sh\nenv > ${seen}\n`, { mode: 0o755 });
+  const { OPENCLAW_HOOK_TOKEN: _, ...secrets } = SECRETS;
+  await using scene = await openScene({
+    token: secrets.OPENCLAW_GATEWAY_TOKEN,
+    env: { ...secrets, OPENCLAW_CLI: cli, OPENCLAW_PROFILE: 'desk' },
+  });
+  const made = await scene.plan({ name: 'wake', session_target: 'main', payload_message: 'good morning' });
+  assert.equal((await scene.ended(await scene.run(made))).status, 'ok');
+  const given = readFileSync(seen, 'utf8');
+  const { head, left } = scene.server.tokens;
+  for (const secret of [head, left, SECRETS.RIGHT_CLAW_TOKENS, SECRETS.SPINE_WEBHOOK_SECRET])
+    assert.ok(!given.includes(secret), given);
+  for (const own of ['OPENCLAW_PROFILE=desk', `OPENCLAW_GATEWAY_TOKEN=${secrets.OPENCLAW_GATEWAY_TOKEN}`])
+    assert.ok(given.split('\n').includes(own), given);
+});
 
 const linuxOnly = process.platform === 'linux' ? false : 'only Linux shows environments in /proc';
 

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { benchesOf, compare, isOurs, type MeasureSide, SECOND_LOOK } from '../../bench/against.ts';
 import type { Bench } from '../../bench/bench.ts';
 import { allBenches } from '../../bench/benches/all.ts';
-import { printedComparison, rowsOf, type Turn } from '../../bench/comparison.ts';
+import { printedComparison, rowsOf, type Round } from '../../bench/comparison.ts';
 import { optionsOf, refuseBuilt } from '../../bench/options.ts';
 import type { Measured } from '../../bench/phase.ts';
 
@@ -25,18 +25,18 @@ const bench: Bench = {
 };
 
 const measured = (rates: Record<string, number>): Measured => ({ rates, problem: null });
-const turn = (here: number, there: number): Turn => ({
+const round = (here: number, there: number): Round => ({
   here: measured({ drain: here }),
   there: measured({ drain: there }),
 });
 
-/** Measures what the script says, turn by turn; the last turn goes on for ever. */
-function scripted(turns: readonly Turn[]): { measure: MeasureSide; order: string[] } {
+/** Measures what the script says, round by round; the last round goes on for ever. */
+function scripted(rounds: readonly Round[]): { measure: MeasureSide; order: string[] } {
   const order: string[] = [];
   const count = { here: 0, there: 0 };
   const measure: MeasureSide = async (_bench, entrant, side) => {
     order.push(`${entrant.name} ${side}`);
-    const next = turns[Math.min(count[side]++, turns.length - 1)];
+    const next = rounds[Math.min(count[side]++, rounds.length - 1)];
     return next?.[side] ?? { rates: {}, problem: 'no script' };
   };
   return { measure, order };
@@ -75,30 +75,30 @@ test('a checkout without its packages is refused', (t) => {
   throws(() => optionsOf(['--against', folder]), /npm ci/);
 });
 
-test('the ratio of a row is the median of those of its turns, whatever the machine does between them', () => {
-  const [row] = rowsOf('Spine', undefined, [turn(100, 100), turn(10, 20), turn(99, 100)]);
+test('the ratio of a row is the median of those of its rounds, whatever the machine does between them', () => {
+  const [row] = rowsOf('Spine', undefined, [round(100, 100), round(10, 20), round(99, 100)]);
   strictEqual(row?.ratio, 0.99);
   strictEqual(row.below, false);
-  deepStrictEqual([row.low, row.high, row.turns], [0.5, 1, 3]);
-  strictEqual(rowsOf('Spine', undefined, [turn(94, 100)])[0]?.below, true);
-  strictEqual(rowsOf('Spine', undefined, [turn(95, 100)])[0]?.below, false);
+  deepStrictEqual([row.low, row.high, row.rounds], [0.5, 1, 3]);
+  strictEqual(rowsOf('Spine', undefined, [round(94, 100)])[0]?.below, true);
+  strictEqual(rowsOf('Spine', undefined, [round(95, 100)])[0]?.below, false);
 });
 
 test('of times and sizes less is better, and a difference too small to matter is none', () => {
-  strictEqual(rowsOf('latency', 'ms', [turn(20, 10)])[0]?.ratio, 0.5);
-  strictEqual(rowsOf('latency', 'ms', [turn(20, 10)])[0]?.below, true);
-  strictEqual(rowsOf('latency', 'ms', [turn(10, 20)])[0]?.below, false);
-  strictEqual(rowsOf('latency', 'ms', [turn(1.05, 1)])[0]?.below, false);
-  strictEqual(rowsOf('memory', 'MB', [turn(4, 1)])[0]?.below, false);
+  strictEqual(rowsOf('latency', 'ms', [round(20, 10)])[0]?.ratio, 0.5);
+  strictEqual(rowsOf('latency', 'ms', [round(20, 10)])[0]?.below, true);
+  strictEqual(rowsOf('latency', 'ms', [round(10, 20)])[0]?.below, false);
+  strictEqual(rowsOf('latency', 'ms', [round(1.05, 1)])[0]?.below, false);
+  strictEqual(rowsOf('memory', 'MB', [round(4, 1)])[0]?.below, false);
 });
 
 test('a row that the other side did not measure counts as below', () => {
-  const turns = [{ here: measured({ drain: 1 }), there: measured({}) }];
-  strictEqual(rowsOf('Spine', undefined, turns)[0]?.below, true);
+  const rounds = [{ here: measured({ drain: 1 }), there: measured({}) }];
+  strictEqual(rowsOf('Spine', undefined, rounds)[0]?.below, true);
 });
 
-test('both checkouts take turns, each first in every other turn, and the peers have none', async () => {
-  const { measure, order } = scripted([turn(100, 100)]);
+test('both checkouts alternate, each first in every other round, and the peers have none', async () => {
+  const { measure, order } = scripted([round(100, 100)]);
   const { rows } = await compare(bench, [bench], 3, measure);
   deepStrictEqual(order, [
     'Spine here',
@@ -111,34 +111,34 @@ test('both checkouts take turns, each first in every other turn, and the peers h
   strictEqual(rows.length, 1);
 });
 
-test('a row below is measured again with five turns, and those count', async () => {
-  const slowOnce = scripted([turn(50, 100), turn(100, 100)]);
+test('a row below is measured again with five rounds, and those count', async () => {
+  const slowOnce = scripted([round(50, 100), round(100, 100)]);
   const recovered = await compare(bench, [bench], 1, slowOnce.measure);
   strictEqual(slowOnce.order.length, 2 + 2 * SECOND_LOOK);
-  deepStrictEqual([recovered.rows[0]?.below, recovered.rows[0]?.turns], [false, SECOND_LOOK]);
+  deepStrictEqual([recovered.rows[0]?.below, recovered.rows[0]?.rounds], [false, SECOND_LOOK]);
 
-  const slow = scripted([turn(50, 100)]);
+  const slow = scripted([round(50, 100)]);
   const found = await compare(bench, [bench], 1, slow.measure);
   deepStrictEqual([found.rows[0]?.below, found.rows[0]?.ratio], [true, 0.5]);
   match(
     printedComparison(found),
-    /\| Spine, drain \| 50 \| 100 \| 0\.50 \| .*5 turns \| \*\*below 0\.95\*\* \|/,
+    /\| Spine, drain \| 50 \| 100 \| 0\.50 \| .*5 rounds \| \*\*below 0\.95\*\* \|/,
   );
 
-  const long = scripted([turn(50, 100)]);
+  const long = scripted([round(50, 100)]);
   await compare(bench, [bench], SECOND_LOOK, long.measure);
   strictEqual(long.order.length, 2 * SECOND_LOOK);
 });
 
 test('a second look cannot find fault with a row that was fine in the first', async () => {
-  const both = (claim: number, complete: number): Turn => ({
+  const both = (claim: number, complete: number): Round => ({
     here: measured({ claim, complete }),
     there: measured({ claim: 100, complete: 100 }),
   });
   const { measure } = scripted([both(50, 100), both(100, 50)]);
   const { rows } = await compare(bench, [bench], 1, measure);
   deepStrictEqual(
-    rows.map(({ measure, ratio, turns }) => [measure, ratio, turns]),
+    rows.map(({ measure, ratio, rounds }) => [measure, ratio, rounds]),
     [
       ['claim', 1, SECOND_LOOK],
       ['complete', 1, 1],
@@ -147,7 +147,7 @@ test('a second look cannot find fault with a row that was fine in the first', as
 });
 
 test('an entrant that the other checkout does not have is named, not measured', async () => {
-  const { measure, order } = scripted([turn(1, 1)]);
+  const { measure, order } = scripted([round(1, 1)]);
   const older = { ...bench, entrants: bench.entrants.slice(1) };
   const found = await compare(bench, [older], 1, measure);
   deepStrictEqual([found.unknown, found.rows, order], [['Spine'], [], []]);

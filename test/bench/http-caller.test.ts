@@ -41,7 +41,7 @@ test('a call sends what it should, and reads an answer that comes in pieces', as
   });
 });
 
-test('calls beyond the connections wait for their turn', async (t) => {
+test('calls beyond the connections wait in line', async (t) => {
   const ports = new Set<number | undefined>();
   const caller = await open(t, 2, (request, response) => {
     ports.add(request.socket.remotePort);

@@ -23,7 +23,7 @@ interface Step {
   readonly line: string;
   readonly stdin?: string;
   /** Claims the last run and ends it, just before or while the command waits. */
-  readonly worker?: (server: TestServer) => Promise<void>;
+  readonly worker?: (server: TestServer) => Promise<unknown>;
 }
 
 const scenarios: Readonly<Record<string, readonly (string | Step)[]>> = {
@@ -40,6 +40,12 @@ const scenarios: Readonly<Record<string, readonly (string | Step)[]>> = {
     'schedules get Report',
     'schedules get $1 --quiet',
     'schedules preview Report -n 2',
+    'schedules preview "0 9 * * 1-5" --tz Europe/Stockholm -n 2',
+    'schedules set --name Nightly --cron "0 2 * * *" --session-target queue --until 2099-01-01T00:00 --max-runs 5 --jitter 30s',
+    'schedules set --name Nightly --cron "0 2 * * *" --session-target queue --until 2099-01-01T00:00 --max-runs 5 --jitter 30s',
+    'schedules set --name Nightly --cron "0 3 * * *" --session-target queue',
+    'schedules add --name Never --cron "0 3 * * *" --session-target queue --dry-run',
+    'schedules delete Nightly --quiet',
     'schedules update Report --cron "0 8 * * *" --set max_retries=2',
     'schedules disable Report Poll',
     'schedules enable Report',
@@ -57,6 +63,10 @@ const scenarios: Readonly<Record<string, readonly (string | Step)[]>> = {
     'schedules add --name Bad --cron "* * * *" --message x',
     'schedules add --name Bad --cron "" --message x',
     'schedules add --name Bad --cron "0 2 * * *" --tz Mars/X --message x',
+    'schedules preview "61 * * * *"',
+    'schedules preview "* * * * *" --tz Mars/X',
+    'schedules set --cron "* * * * *"',
+    'schedules add --name Bad --every 1h --until 2001-01-01T00:00 --message x',
     'schedules add --name Bad --every soon --message x',
     'schedules add --name Bad --message x',
     'schedules add --set nmae=Bad --cron "0 2 * * *"',
@@ -130,6 +140,34 @@ const scenarios: Readonly<Record<string, readonly (string | Step)[]>> = {
     'approvals get $1',
     'schedules delete Deploy --quiet',
   ],
+  alias: [
+    'alias list',
+    'alias add ops telegram -1001234567890 "The ops channel"',
+    'alias add @team gateway discord:123',
+    'alias add hook webhook https://127.0.0.1/x',
+    'alias add diary log',
+    'alias list',
+    'subscriptions list',
+    'subscriptions add ops failed dead --type digest',
+    'subscriptions add nobody failed',
+    'subscriptions add ops sunrise',
+    'subscriptions list',
+    'alias remove ops',
+    'alias remove team --yes',
+    'alias remove team',
+    'schedules add --name Say --manual --session-target queue --message "Say it" --set delivery_to=@nobody',
+    'schedules add --name Say --manual --session-target queue --message "Say it" --set delivery_to=@diary',
+    'deliveries list',
+    {
+      line: 'schedules run Say',
+      worker: async (at) => untilDelivered(at, await end(at, 'complete', { result: { text: 'Dear diary' } })),
+    },
+    'deliveries list --run $last',
+    'deliveries list --status failed',
+    'deliveries retry nothing',
+    'schedules delete Say --quiet',
+    'alias remove diary --quiet',
+  ],
 };
 
 for (const [name, steps] of Object.entries(scenarios)) {
@@ -185,7 +223,8 @@ function masked(text: string): string {
     .replaceAll(/\b[0-9a-f]{64}\b/g, (hash) => (/^0+$/.test(hash) ? hash : '<hash>'));
 }
 
-async function end(at: TestServer, verb: 'complete' | 'fail', body: object): Promise<void> {
+/** Answers which it was. */
+async function end(at: TestServer, verb: 'complete' | 'fail', body: object): Promise<string> {
   const { body: claimed } = await at.left.post<{ jobs: { id: string; leaseToken: string }[] }>(
     '/jobs/claim',
     {
@@ -194,4 +233,10 @@ async function end(at: TestServer, verb: 'complete' | 'fail', body: object): Pro
   );
   const [job] = claimed.jobs;
   await at.left.post(`/jobs/${job?.id}/${verb}`, { ...body, leaseToken: job?.leaseToken });
+  return job?.id ?? '';
+}
+
+async function untilDelivered(at: TestServer, runId: string): Promise<void> {
+  const look = () => at.head.get<{ deliveries: object[] }>(`/deliveries?run_id=${runId}&status=delivered`);
+  while ((await look()).body.deliveries.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { EXIT_WORDS } from '../../src/cli/failure.ts';
+import { EXIT_MEANINGS } from '../../src/cli/failure.ts';
 import { startServer } from '../support/server.ts';
 import { envOf, spine, words } from './support.ts';
 import { normal } from './transcript.ts';
@@ -35,6 +35,6 @@ test('the guide lists the exit codes of the help', () => {
   const listed = [...guide.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
   assert.deepEqual(
     listed,
-    EXIT_WORDS.map(([code]) => code),
+    EXIT_MEANINGS.map(([code]) => code),
   );
 });

@@ -40,7 +40,7 @@ test('spine config --json prints JSON', () => {
   assert.deepEqual(rows[0], { name: 'SPINE_HOST', value: '127.0.0.1', origin: 'default' });
 });
 
-for (const command of [['config'], ['serve'], ['rebuild'], ['backup', 'x'], ['status']]) {
+for (const command of [['config'], ['serve'], ['rebuild'], ['backup', 'list'], ['status']]) {
   test(`spine ${command[0]} names every wrong setting and exits with 78`, () => {
     assert.deepEqual(spine(command, { LEASE_SECONDS: 'abc', SPINE_PROT: '1' }), {
       status: 78,
@@ -52,11 +52,19 @@ for (const command of [['config'], ['serve'], ['rebuild'], ['backup', 'x'], ['st
   });
 }
 
-test('openclaw-scheduler says that its commands are not here yet', () => {
-  const { status, stdout, stderr } = start('bin/openclaw-scheduler.cjs', ['status']);
-  assert.equal(status, 2);
-  assert.equal(stdout, '');
-  assert.match(stderr, /^openclaw-scheduler: [^\n]+\n$/);
+test('openclaw-scheduler speaks in its own name, with the same exit codes', () => {
+  const wrong = start('bin/openclaw-scheduler.cjs', ['jobs', 'lst']);
+  assert.equal(wrong.status, 2);
+  assert.match(
+    wrong.stderr,
+    /^openclaw-scheduler: Unknown command 'lst'.*See: openclaw-scheduler jobs --help\n$/,
+  );
+  const down = start('bin/openclaw-scheduler.cjs', ['status'], {
+    SPINE_URL: 'http://127.0.0.1:1',
+    SPINE_TOKEN: 'x',
+  });
+  assert.equal(down.status, 6);
+  assert.match(down.stderr, /^openclaw-scheduler: No Spine server answers/);
 });
 
 suite('with a server', () => {
@@ -134,22 +142,11 @@ suite('with a server', () => {
     });
   });
 
-  test('backup copies the database while the server runs', () => {
-    const file = join(folder, 'copy.db');
-    const { status, stdout } = spine(['backup', file, '--data-dir', server.dataDir, '--json']);
-    assert.equal(status, 0);
-    assert.ok(existsSync(file));
-    assert.match(stdout, /"messages": \[\n {4}"Backed up /);
-  });
-
-  test('backup and blobs get make the folder that they write into', async () => {
-    const copy = join(folder, 'new/and/newer/copy.db');
-    assert.equal(spine(['backup', copy, '--data-dir', server.dataDir]).status, 0);
+  test('backup snapshot and blobs get make the folder that they write into', async () => {
+    const place = join(folder, 'new/and/newer');
+    assert.equal(spine(['backup', 'snapshot', '--to', place, '--data-dir', server.dataDir]).status, 0);
     assert.equal(statSync(join(folder, 'new')).mode & 0o077, 0);
-    assert.ok(existsSync(copy));
-    const none = spine(['backup', join(copy, 'below/a/file'), '--data-dir', server.dataDir]);
-    assert.equal(none.status, 1);
-    assert.match(none.stderr, /^spine: \S+ cannot be made \([^\n]+\n$/);
+    assert.ok(existsSync(join(place, 'scheduler/snapshots')));
 
     writeFileSync(join(folder, 'report.txt'), 'all good');
     const { stdout } = spine(['blobs', 'put', join(folder, 'report.txt'), '--quiet'], envOf(server));

@@ -7,14 +7,24 @@ import { startServer, type TestServer } from '../support/server.ts';
 import { envOf, spine, words } from './support.ts';
 import { normal } from './transcript.ts';
 
-const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/scheduler.md'), 'utf8');
+const guideTo = (name: string): string =>
+  readFileSync(join(import.meta.dirname, `../../docs/guides/${name}.md`), 'utf8');
+const guide = guideTo('scheduler');
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
 test('every command of the guide to schedules prints what the guide shows', async () => {
+  ok((await followed(guide)) > 10);
+});
+
+test('every command of the guide to delivery prints what the guide shows [SC-88]', async () => {
+  ok((await followed(guideTo('delivery'))) > 8);
+});
+
+/** Runs the commands one after another; answers how many there are. */
+async function followed(page: string): Promise<number> {
   await using server = await startServer();
-  const blocks = [...guide.matchAll(/^```console\n([^]*?)^```$/gm)].map(([, block = '']) => block);
+  const blocks = [...page.matchAll(/^```console\n([^]*?)^```$/gm)].map(([, block = '']) => block);
   const steps = blocks.flatMap((block) => block.split(/^(?=\$ )/m));
-  ok(steps.length > 10);
   /** Ids of the guide and what they are here. */
   const here = new Map<string, string>();
   for (const step of steps) {
@@ -27,7 +37,8 @@ test('every command of the guide to schedules prints what the guide shows', asyn
     for (const [index, id] of (shown.match(UUID) ?? []).entries()) here.set(id, made[index] ?? id);
     equal(masked(printed), masked(shown), command);
   }
-});
+  return steps.length;
+}
 
 test('every script of the guide to schedules prints what the guide shows', async () => {
   await using server = await startServer();

@@ -18,6 +18,11 @@ export interface RunOptions {
   readonly terminal?: { readonly columns: number; readonly rows: number };
   /** Presses Ctrl-C then. What a waiting command waits for does not happen, so there is no event to wait for instead. */
   readonly interruptAfterMs?: number;
+  /** Where a service would run. */
+  readonly machine?: Partial<ReturnType<Host['machine']>>;
+  readonly runTool?: Host['runTool'];
+  /** The commands; those of `spine` unless said. */
+  readonly build?: Parameters<typeof run>[2];
   /** Called with everything printed so far, after every write. */
   readonly watch?: (printed: string, terminal: Terminal) => void;
 }
@@ -77,6 +82,15 @@ export async function spine(args: readonly string[], options: RunOptions = {}): 
     rebuild: nothing,
     backup: nothing,
     deepCheck: nothing,
+    machine: () => ({
+      platform: 'linux',
+      home: '/home/ann',
+      node: '/usr/bin/node',
+      entry: '/opt/spine/bin/spine.cjs',
+      isRoot: false,
+      ...options.machine,
+    }),
+    runTool: options.runTool ?? (() => null),
     onInterrupt: (task) => {
       interrupts.add(task);
       return () => void interrupts.delete(task);
@@ -86,7 +100,7 @@ export async function spine(args: readonly string[], options: RunOptions = {}): 
     },
   };
   const timer = setTimeout(() => terminal.interrupt(), options.interruptAfterMs ?? 2 ** 31 - 1);
-  const code = await run(host, args).finally(() => clearTimeout(timer));
+  const code = await run(host, args, options.build).finally(() => clearTimeout(timer));
   return { code, ...printed };
 }
 

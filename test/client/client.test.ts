@@ -10,7 +10,7 @@ import {
   loopback,
   neverAnswers,
   says,
-  turn,
+  nextRound,
 } from './support.ts';
 
 const JOB = { id: 'a', status: 'queued' };
@@ -182,7 +182,7 @@ suite('limits', () => {
     const note = (error: SpineConnectionError): void => void codes.push(error.code);
     const get = client.jobs.get('a').then(String, note);
     const claim = client.jobs.claimNext({ waitMs: 20_000 }).then(String, note);
-    while (server.seen.length < 2) await turn();
+    while (server.seen.length < 2) await nextRound();
     await platform.advance(1_001);
     await get;
     deepStrictEqual(codes, ['TIMEOUT']);
@@ -196,7 +196,7 @@ suite('limits', () => {
     const { client } = clientFor(server);
     const ending = new AbortController();
     const call = client.jobs.get('a', { signal: ending.signal });
-    while (server.seen.length < 1) await turn();
+    while (server.seen.length < 1) await nextRound();
     ending.abort(new Error('enough'));
     await rejects(call, { message: 'enough' });
     await rejects(client.jobs.get('a', { signal: ending.signal }), { message: 'enough' });
@@ -211,8 +211,8 @@ suite('limits', () => {
     const call = client.jobs
       .get('a', { signal: ending.signal })
       .then(String, (error: Error) => error.message);
-    while (server.seen.length < 1) await turn();
-    await turn();
+    while (server.seen.length < 1) await nextRound();
+    await nextRound();
     ending.abort(new Error('enough'));
     strictEqual(await call, 'enough');
     strictEqual(server.seen.length, 1);

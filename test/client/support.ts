@@ -36,17 +36,17 @@ export class FakePlatform implements Platform {
   /** Fires every timer on the way, in order, each with the clock at its time. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
-    await turn();
+    await nextRound();
     for (;;) {
       const next = [...this.#timers].filter(({ at }) => at <= end).toSorted((a, b) => a.at - b.at)[0];
       if (next === undefined) break;
       this.#timers.delete(next);
       this.#now = Math.max(this.#now, next.at);
       next.task();
-      await turn();
+      await nextRound();
     }
     this.#now = end;
-    await turn();
+    await nextRound();
   }
 
   /** The process stands still while time goes on: no timer fires, not even when it is back. */
@@ -56,7 +56,7 @@ export class FakePlatform implements Platform {
 }
 
 /** Lets everything that is ready run. */
-export function turn(): Promise<void> {
+export function nextRound(): Promise<void> {
   return new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 }
 

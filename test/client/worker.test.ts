@@ -9,7 +9,7 @@ import {
   type WorkerOptions,
 } from '../../src/client/index.ts';
 import { FakeJobs, refusal } from './fake-jobs.ts';
-import { FakePlatform, turn } from './support.ts';
+import { FakePlatform, nextRound } from './support.ts';
 
 function setUp(handler: Handler, options: Partial<WorkerOptions> = {}) {
   const platform = new FakePlatform();
@@ -37,7 +37,7 @@ function byHand() {
     started,
     finish: async (id: string, result?: unknown) => {
       ends.get(id)?.(result);
-      await turn();
+      await nextRound();
     },
   };
 }
@@ -48,7 +48,7 @@ suite('claiming', () => {
     const { jobs, worker } = setUp(handler, { targets: ['any'], leaseMs: 9_000, concurrency: 2 });
     jobs.add({ id: 'a' }, { id: 'b' }, { id: 'c' });
     const running = worker.run();
-    await turn();
+    await nextRound();
     deepStrictEqual(
       started.map(({ id }) => id),
       ['a', 'b'],
@@ -75,7 +75,7 @@ suite('claiming', () => {
     const { jobs, worker } = setUp(handler, { concurrency: 2 });
     jobs.add({ id: 'a' });
     const running = worker.run();
-    await turn();
+    await nextRound();
     await finish('a');
     strictEqual(jobs.of('complete')[0]?.fields['next'], undefined);
     await worker.stop();
@@ -88,7 +88,7 @@ suite('claiming', () => {
       fields['next'] ? refusal(400, 'bad_request', { field: 'next' }) : undefined;
     jobs.add({ id: 'a' }, { id: 'b' });
     const running = worker.run();
-    for (let i = 0; i < 5; i++) await turn();
+    for (let i = 0; i < 5; i++) await nextRound();
     deepStrictEqual(
       jobs.of('complete').map(({ id, fields }) => [id, 'next' in fields && fields['next'] !== undefined]),
       [
@@ -155,7 +155,7 @@ suite('claiming', () => {
     const twin = { id: 'a', leaseToken: 'same' };
     jobs.add(twin, twin, { id: 'b' });
     const running = worker.run();
-    await turn();
+    await nextRound();
     deepStrictEqual(
       started.map(({ id }) => id),
       ['a', 'b'],
@@ -344,7 +344,7 @@ suite('ending', () => {
     const { jobs, worker, platform } = setUp(handler);
     jobs.add({ id: 'a', leaseMs: 3_000 });
     const running = worker.run();
-    await turn();
+    await nextRound();
     platform.freeze(3_000);
     await finish('a', 'too late');
     await worker.stop();
@@ -381,7 +381,7 @@ suite('stopping', () => {
     const { jobs, worker } = setUp(handler);
     jobs.add({ id: 'a' }, { id: 'b' });
     const running = worker.run();
-    await turn();
+    await nextRound();
     const stopped = worker.stop();
     await finish('a', 'whole');
     await Promise.all([running, stopped]);
@@ -404,7 +404,7 @@ suite('stopping', () => {
     );
     jobs.add({ id: 'polite' }, { id: 'deaf' });
     const running = worker.run();
-    await turn();
+    await nextRound();
     const stopped = worker.stop();
     await platform.advance(3_999);
     deepStrictEqual([reasons.length, jobs.of('release').length], [0, 0]);
@@ -444,7 +444,7 @@ suite('stopping', () => {
     jobs.trouble = ({ verb, fields }) => (verb === 'claimNext' && !fields['types'] ? 'lost' : undefined);
     jobs.add({ id: 'a' });
     const running = worker.run();
-    await turn();
+    await nextRound();
     const stopped = worker.stop();
     await platform.advance(0);
     await Promise.all([running, stopped]);

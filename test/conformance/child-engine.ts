@@ -1,5 +1,5 @@
 import { systemClock } from '../../src/runtime/clock.ts';
-import type { OpenEngine } from '../../src/engine/open.ts';
+import type { OpenEngine } from '../../src/engine/open-engine.ts';
 import { openPostgres } from '../../src/store/postgres.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import type { Store } from '../../src/store/store.ts';

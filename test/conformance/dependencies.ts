@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Job } from '../../src/domain/job.ts';
-import { RUN_ACTIVE, type Run } from '../../src/store/types/scheduling.ts';
+import { type Run, RUN_ACTIVE } from '../../src/domain/run.ts';
 import type { Each } from '../support/engines.ts';
 import { insert, row } from './rows.ts';
 
@@ -8,20 +8,20 @@ export function dependencyTopics(each: Each): void {
   each('knows who waits for a job and for which end, until it is settled', async ({ store }) => {
     const [parent, other, a, b] = (await insert(store, [row(), row(), row(), row()])) as [Job, Job, Job, Job];
     await store.transaction(0, async (tx) => {
-      await tx.addDependencies([
+      await tx.dependencies.add([
         { jobNo: b.no, parentNo: parent.no, on: 'failure', met: false },
         { jobNo: a.no, parentNo: parent.no, on: 'success', met: false },
         { jobNo: a.no, parentNo: other.no, on: 'complete', met: true },
       ]);
-      assert.deepEqual(await tx.dependentsOf(parent.no), [
+      assert.deepEqual(await tx.dependencies.waiting(parent.no), [
         { jobNo: a.no, on: 'success' },
         { jobNo: b.no, on: 'failure' },
       ]);
-      assert.deepEqual(await tx.dependentsOf(other.no), []);
-      await tx.settleDependencies(parent.no);
-      assert.deepEqual(await tx.dependentsOf(parent.no), []);
+      assert.deepEqual(await tx.dependencies.waiting(other.no), []);
+      await tx.dependencies.settle(parent.no);
+      assert.deepEqual(await tx.dependencies.waiting(parent.no), []);
     });
-    const edges = (await store.read.dependenciesOf([a.no])).toSorted((x, y) => x.parentNo - y.parentNo);
+    const edges = (await store.read.dependencies.of([a.no])).toSorted((x, y) => x.parentNo - y.parentNo);
     assert.deepEqual(edges, [
       { jobNo: a.no, parentNo: parent.no, parentId: parent.id, on: 'success', met: true },
       { jobNo: a.no, parentNo: other.no, parentId: other.id, on: 'complete', met: true },
@@ -37,8 +37,8 @@ export function dependencyTopics(each: Each): void {
       Job,
     ];
     await store.transaction(0, async (tx) => {
-      assert.equal((await tx.lastOfLineage(root.no))?.no, second.no);
-      assert.equal(await tx.lastOfLineage(second.no), null);
+      assert.equal((await tx.jobs.lastOfLineage(root.no))?.no, second.no);
+      assert.equal(await tx.jobs.lastOfLineage(second.no), null);
     });
   });
 
@@ -51,7 +51,7 @@ export function dependencyTopics(each: Each): void {
   each('never takes a second run of a child for the same end of its parent', async ({ store }) => {
     const [parent, first, second] = (await insert(store, [row(), row(), row()])) as [Job, Job, Job];
     const start = (job: Job, scheduleId: string): Promise<void> =>
-      store.transaction(0, async (tx) => tx.insertRuns([chained(job, scheduleId, parent)]));
+      store.transaction(0, async (tx) => tx.runs.insert([chained(job, scheduleId, parent)]));
     await start(first, 'child');
     await assert.rejects(start(second, 'child'), /unique/i);
     await start(second, 'another child');
@@ -71,11 +71,11 @@ export function dependencyTopics(each: Each): void {
     const [e] = (await insert(store, [row({ parentNo: c.no })])) as [Job];
     await insert(store, [row()]);
     await store.transaction(0, async (tx) => {
-      assert.equal(await tx.countChildren(top.no), 2);
-      assert.equal(await tx.countChildren(e.no), 0);
-      assert.deepEqual(await tx.openDescendants(top.no, 100), [a.no, d.no, e.no]);
-      assert.deepEqual(await tx.openDescendants(top.no, 2), [a.no, d.no]);
-      assert.deepEqual(await tx.openDescendants(e.no, 100), []);
+      assert.equal(await tx.children.count(top.no), 2);
+      assert.equal(await tx.children.count(e.no), 0);
+      assert.deepEqual(await tx.children.openBelow(top.no, 100), [a.no, d.no, e.no]);
+      assert.deepEqual(await tx.children.openBelow(top.no, 2), [a.no, d.no]);
+      assert.deepEqual(await tx.children.openBelow(e.no, 100), []);
     });
   });
 
@@ -87,8 +87,8 @@ export function dependencyTopics(each: Each): void {
       row(),
       row({ ...end, settled: 1 }),
     ]);
-    assert.deepEqual(await store.read.unsettled(10), [jobs[0]?.no, jobs[3]?.no]);
-    assert.deepEqual(await store.read.unsettled(1), [jobs[0]?.no]);
+    assert.deepEqual(await store.read.jobs.unsettled(10), [jobs[0]?.no, jobs[3]?.no]);
+    assert.deepEqual(await store.read.jobs.unsettled(1), [jobs[0]?.no]);
   });
 }
 

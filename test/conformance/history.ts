@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import type { JobEvent } from '../../src/domain/event.ts';
-import type { FeedPlace } from '../../src/store/store.ts';
+import type { FeedPlace, JobEvent } from '../../src/domain/event.ts';
 import { create, createMany, type Each, HEAD, type Opened } from '../support/engines.ts';
 import { numberAll } from './events.ts';
 
@@ -44,13 +43,13 @@ export function historyTopics(each: Each): void {
     const jobs = await createMany(spine, 12);
     await numberAll(spine);
     const gone = jobs.slice(0, 9).map(({ no }) => no);
-    await spine.store.transaction(0, async (tx) => tx.deleteJobs(gone));
+    await spine.store.transaction(0, async (tx) => tx.jobs.remove(gone));
     const feed = await spine.engine.jobs.feed({ pos: 0, ordinal: -1 }, 2);
     assert.deepEqual(
       feed.map(({ jobId }) => jobId),
       jobs.slice(9, 11).map(({ id }) => id),
     );
-    assert.deepEqual(await spine.store.read.eventsOf(gone[0] ?? 0, 0, 10), []);
+    assert.deepEqual(await spine.store.read.feed.ofJob(gone[0] ?? 0, 0, 10), []);
   });
 
   each('lists events with those of pruned jobs, in pages of any size', async (spine) => {
@@ -58,32 +57,32 @@ export function historyTopics(each: Each): void {
     const jobs = await createMany(spine, 12);
     for (const job of jobs) await spine.engine.jobs.comment(HEAD, job.id, 'Grüße');
     await numberAll(spine);
-    const feed = await read.feed(BEGINNING, 1_000);
+    const feed = await read.feed.after(BEGINNING, 1_000);
     const all = feed.map(({ pos, ordinal, jobNo, seq, at, kind, by, facts }) => {
       return { pos, ordinal, jobNo, seq, at, kind, by, facts };
     });
     const gone = jobs.slice(2, 9).map(({ no }) => no);
-    await spine.store.transaction(0, async (tx) => tx.deleteJobs(gone));
+    await spine.store.transaction(0, async (tx) => tx.jobs.remove(gone));
     assert.equal(all.length, 24);
-    assert.deepEqual(await read.entries(BEGINNING, 1_000), all);
+    assert.deepEqual(await read.feed.entries(BEGINNING, 1_000), all);
     for (const [i, place] of all.entries())
-      assert.deepEqual(await read.entries(place, 3), all.slice(i + 1, i + 4));
+      assert.deepEqual(await read.feed.entries(place, 3), all.slice(i + 1, i + 4));
     assert.deepEqual(
-      await read.feed(BEGINNING, 1_000),
+      await read.feed.after(BEGINNING, 1_000),
       feed.filter(({ jobNo }) => !gone.includes(jobNo)),
     );
   });
 
-  each('lists as many events as are wanted, however many flushes they are spread over', async (spine) => {
+  each('lists as many events as are wanted, however many commits they are spread over', async (spine) => {
     const { id } = await create(spine);
     for (let i = 0; i < 300; i++) await spine.engine.jobs.comment(HEAD, id, `${i}`);
     await numberAll(spine);
-    const all = await spine.store.read.entries(BEGINNING, 1_000);
+    const all = await spine.store.read.feed.entries(BEGINNING, 1_000);
     assert.deepEqual(
       all.map(({ seq }) => seq),
       Array.from({ length: 301 }, (_, i) => i + 1),
     );
-    assert.deepEqual(await spine.store.read.entries(BEGINNING, 299), all.slice(0, 299));
+    assert.deepEqual(await spine.store.read.feed.entries(BEGINNING, 299), all.slice(0, 299));
   });
 }
 

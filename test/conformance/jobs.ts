@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Job, JobInput } from '../../src/domain/job.ts';
+import { FIXED } from '../../src/domain/job-fields.ts';
 import { printRow } from '../../src/files/journal-print.ts';
 import {
   reasonOf,
@@ -36,7 +37,7 @@ export function jobTopics(each: Each): void {
     const [plain, edge] = await insert(store, [row(), extreme]);
     assert.deepEqual(edge, { ...extreme.job, no: edge?.no });
     assert.notEqual(plain?.no, edge?.no);
-    assert.deepEqual(await store.read.jobById(extreme.job.id), edge);
+    assert.deepEqual(await store.read.jobs.byId(extreme.job.id), edge);
   });
 
   each('reads of a ready job what stands in its row, plain or with any field set', async ({ store }) => {
@@ -48,18 +49,19 @@ export function jobTopics(each: Each): void {
       ...Object.entries(others).map(([field, value]) => row({ [field]: value })),
     ]);
     const best = made.toSorted((a, b) => b.priority - a.priority || a.no - b.no);
-    const { all, ofType } = await store.transaction(0, async (tx) => ({
-      all: await tx.readyJobs(target, { limit: 100, carriedBytes: 1_000_000 }),
-      ofType: await tx.readyJobsOfType(target, 0, { limit: 100, carriedBytes: 1_000_000 }),
-    }));
-    assert.deepEqual(
-      all.map(({ job }) => job),
-      best,
-    );
-    assert.deepEqual(
-      ofType.map(({ job }) => job),
-      best.filter(({ typeNo }) => typeNo === 0),
-    );
+    const window = { limit: 100, carriedBytes: 1_000_000 };
+    for (const requires of [null, EXTREME.requires]) {
+      for (const typeNo of [null, 0, EXTREME.typeNo]) {
+        const ready = await store.transaction(0, async (tx) =>
+          tx.jobs.ready({ target, typeNo, requires }, window),
+        );
+        assert.deepEqual(
+          ready.map(({ job }) => job),
+          best.filter((job) => job.requires === requires && (typeNo === null || job.typeNo === typeNo)),
+          `type ${typeNo}, requires ${requires}`,
+        );
+      }
+    }
   });
 
   each(
@@ -71,14 +73,14 @@ export function jobTopics(each: Each): void {
         row({ comments: 1 }),
         row({ scheduleId: 'nightly' }),
       ])) as [Job, Job, Job, Job];
-      const printed = await store.read.printedRows([run.no, edge.no, plain.no, said.no, run.no + 1]);
+      const printed = await store.read.jobs.printed([run.no, edge.no, plain.no, said.no, run.no + 1]);
       assert.deepEqual(
         new Map(printed.map(({ no, seq, text }) => [no, { seq, row: JSON.parse(text) as unknown }])),
         new Map(
           [plain, edge].map((job) => [job.no, { seq: job.seq, row: JSON.parse(printRow(job)) as unknown }]),
         ),
       );
-      assert.deepEqual(await store.read.printedRows([]), []);
+      assert.deepEqual(await store.read.jobs.printed([]), []);
     },
   );
 
@@ -88,71 +90,32 @@ export function jobTopics(each: Each): void {
       { jobNo: done.no, result: '"naïve"', error: null },
       { jobNo: failed.no, result: null, error: 'a\nb' },
     ];
-    await store.transaction(0, async (tx) => tx.saveOutcomes(outcomes));
+    await store.transaction(0, async (tx) => tx.jobs.saveOutcomes(outcomes));
     assert.deepEqual(
-      await store.read.outcomes([done.no, failed.no, open.no]),
+      await store.read.details.outcomes([done.no, failed.no, open.no]),
       new Map(outcomes.map(({ jobNo, ...outcome }) => [jobNo, outcome])),
     );
-    assert.deepEqual(await store.read.outcomes([]), new Map());
+    assert.deepEqual(await store.read.details.outcomes([]), new Map());
   });
 
   each('writes every field that may change, in both directions', async ({ store }) => {
     const [first, second] = (await insert(store, [row(), row(EXTREME)])) as [Job, Job];
     const change = async (before: Job, like: Job): Promise<Job> => {
       const after: Job = { ...like, ...fixedPart(before) };
-      await store.transaction(0, async (tx) => tx.updateJobs([{ before, after }]));
-      assert.deepEqual(await store.read.jobByNo(before.no), after);
+      await store.transaction(0, async (tx) => tx.jobs.update([{ before, after, kind: 'other' }]));
+      assert.deepEqual(await store.read.jobs.byNo([before.no]), [after]);
       return after;
     };
     const there = await change(first, second);
     await change(there, first);
   });
 
-  each(
-    'writes what a claim or the end of a lease changes, and whatever changes beside it',
-    async ({ store }) => {
-      const [made] = (await insert(store, [row()])) as [Job];
-      const held: Job = {
-        ...made,
-        state: 'running',
-        fence: 1,
-        leaseToken: 'token',
-        leaseUntil: 9,
-        claimId: 'c',
-      };
-      const left = { leaseToken: null, leaseUntil: null, claimId: null };
-      const ended: Job = { ...held, ...left, state: 'done', endedToken: 'token', endedVerb: 'complete' };
-      let before = made;
-      const write = async (after: Job): Promise<void> => {
-        await store.transaction(0, async (tx) => tx.updateJobs([{ before, after }]));
-        assert.deepEqual(await store.read.jobByNo(made.no), after);
-        before = after;
-      };
-      const fixed = fixedPart(made);
-      const changeable = (Object.keys(EXTREME) as (keyof typeof EXTREME)[]).filter(
-        (field) => !(field in fixed),
-      );
-      for (const field of changeable) {
-        const also = { [field]: EXTREME[field] };
-        for (const [from, to] of [
-          [made, held],
-          [held, ended],
-        ] as const) {
-          await write(from);
-          await write({ ...to, ...also });
-          await write({ ...from, ...also });
-          await write(to);
-        }
-      }
-    },
-  );
-
   each('changes the rows it was given and no others', async ({ store }) => {
     const [a, b] = (await insert(store, [row(), row()])) as [Job, Job];
     await store.transaction(0, async (tx) =>
-      tx.updateJobs([{ before: a, after: { ...a, reason: 'x', priority: 9 } }]),
+      tx.jobs.update([{ before: a, after: { ...a, reason: 'x', priority: 9 }, kind: 'other' }]),
     );
-    assert.deepEqual(await store.read.jobByNo(b.no), b);
+    assert.deepEqual(await store.read.jobs.byNo([b.no]), [b]);
   });
 
   each('gives an input back as it came in, whatever characters it has', async ({ store, engine }) => {
@@ -169,7 +132,7 @@ export function jobTopics(each: Each): void {
       const [job] = (await insert(store, [row({}, input)])) as [Job];
       const details = (await engine.jobs.details([job])).get(job.no);
       assert.deepEqual(details?.input, input, JSON.stringify(text));
-      await store.transaction(0, async (tx) => assert.deepEqual(await tx.inputOf(job.no), input));
+      await store.transaction(0, async (tx) => assert.deepEqual(await tx.jobs.inputOf(job.no), input));
     }
   });
 
@@ -204,7 +167,7 @@ export function jobTopics(each: Each): void {
   each('keeps comments and log lines in their order, each with its time and author', async (spine) => {
     const job = await create(spine);
     await Promise.all(TEXTS.map((text) => spine.engine.jobs.comment(HEAD, job.id, text)));
-    const comments = await spine.store.read.commentsOf(job.no);
+    const comments = await spine.store.read.comments.after(job.no, 0, TEXTS.length);
     assert.deepEqual(
       comments.map(({ by, text }) => [by, text]),
       TEXTS.map((text) => ['head', text]),
@@ -294,21 +257,5 @@ export function jobTopics(each: Each): void {
 
 /** What a row keeps from its birth to its end. */
 function fixedPart(job: Job): Partial<Job> {
-  const { no, id, typeNo, target, createdAt, createdBy, leaseMs, timeoutMs, retryMode, retryMax, backoffMs } =
-    job;
-  const { retryCount, retryOf, rootNo, parentNo, scheduleId, uniqueKey, pool, concurrencyKey } = job;
-  const born = {
-    no,
-    id,
-    typeNo,
-    target,
-    createdAt,
-    createdBy,
-    leaseMs,
-    timeoutMs,
-    retryMode,
-    retryMax,
-    backoffMs,
-  };
-  return { ...born, retryCount, retryOf, rootNo, parentNo, scheduleId, uniqueKey, pool, concurrencyKey };
+  return Object.fromEntries([['no', job.no], ...FIXED.map(({ name }) => [name, job[name]])]) as Partial<Job>;
 }

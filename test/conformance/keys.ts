@@ -59,12 +59,12 @@ export function keyTopics(each: Each): void {
 
   each('sees a unique key whatever its unfinished holder is doing', async (spine) => {
     const { engine } = spine;
-    const gate = await create(spine);
+    const parent = await create(spine);
     const holders = {
       queued: await create(spine, { uniqueKey: 'queued' }),
       running: await claimed(spine, await create(spine, { uniqueKey: 'running' })),
       scheduled: await create(spine, { uniqueKey: 'scheduled', runAt: engine.now() + 60_000 }),
-      blocked: await create(spine, { uniqueKey: 'blocked', after: [{ job: gate.id }] }),
+      blocked: await create(spine, { uniqueKey: 'blocked', after: [{ job: parent.id }] }),
       awaiting_approval: await create(spine, { uniqueKey: 'awaiting_approval', approval: {} }),
     };
     for (const [state, holder] of Object.entries(holders)) {

@@ -145,29 +145,29 @@ export function leaseTopics(each: Each): void {
     }
     await create(spine, { leaseMs: 1 });
     const [third, first, second] = jobs;
-    assert.deepEqual(await store.read.expiredLeases(engine.now() + 999, 10), []);
-    assert.deepEqual(await store.read.expiredLeases(engine.now() + 3_000, 10), [
+    assert.deepEqual(await store.read.leases.expired(engine.now() + 999, 10), []);
+    assert.deepEqual(await store.read.leases.expired(engine.now() + 3_000, 10), [
       first?.id,
       second?.id,
       third?.id,
     ]);
-    assert.deepEqual(await store.read.expiredLeases(engine.now() + 3_000, 2), [first?.id, second?.id]);
+    assert.deepEqual(await store.read.leases.expired(engine.now() + 3_000, 2), [first?.id, second?.id]);
   });
 
   each('finds what is due, and says when the next moment comes', async (spine) => {
     const { engine, store } = spine;
-    assert.equal(await store.read.nextDueAt(), null);
+    assert.equal(await store.read.jobs.nextDueAt(), null);
     const now = engine.now();
     const late = await create(spine, { runAt: now + 9_000 });
     const soon = await create(spine, { runAt: now + 5_000 });
     const timed = await create(spine, { timeoutMs: 7_000 });
-    assert.equal(await store.read.nextDueAt(), now + 5_000);
+    assert.equal(await store.read.jobs.nextDueAt(), now + 5_000);
     await claimed(spine, timed);
     const { timeoutAt } = await read(spine, timed);
-    assert.deepEqual(await store.read.due(now + 9_000, 10), [soon.id, late.id]);
-    assert.deepEqual(await store.read.due(now + 4_999, 10), []);
-    assert.deepEqual(await store.read.timedOut((timeoutAt ?? 0) - 1, 10), []);
-    assert.deepEqual(await store.read.timedOut(timeoutAt ?? 0, 10), [timed.id]);
+    assert.deepEqual(await store.read.jobs.due(now + 9_000, 10), [soon.id, late.id]);
+    assert.deepEqual(await store.read.jobs.due(now + 4_999, 10), []);
+    assert.deepEqual(await store.read.leases.timedOut((timeoutAt ?? 0) - 1, 10), []);
+    assert.deepEqual(await store.read.leases.timedOut(timeoutAt ?? 0, 10), [timed.id]);
   });
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { FILTERED } from '../../src/domain/job-fields.ts';
+import type { ListFilter } from '../../src/domain/job-filter.ts';
 import { type Job, OPEN_STATES, STATES, type State } from '../../src/domain/job.ts';
-import type { ListFilter } from '../../src/store/store.ts';
 import { rest } from '../support/clock.ts';
 import { claimNext, create, createMany, type Each, HEAD, type Opened, worker } from '../support/engines.ts';
 import { insert, row } from './rows.ts';
@@ -28,7 +29,7 @@ export function listTopics(each: Each): void {
       rows.map(({ tags, ...job }) => row(job, { tags })),
     );
     const count = async (filter: Partial<ListFilter>): Promise<number> =>
-      (await store.read.list({ ...ALL, ...filter })).length;
+      (await store.read.jobs.list({ ...ALL, ...filter })).length;
     assert.equal(await count({}), 24);
     assert.equal(await count({ states: ['queued'] }), 12);
     assert.equal(await count({ targets: ['a'] }), 12);
@@ -41,13 +42,27 @@ export function listTopics(each: Each): void {
     assert.equal(await count({ states: [] }), 0);
   });
 
+  each('lists by every field that the table of fields lets lists be asked for', async ({ store }) => {
+    for (const { name, is } of FILTERED) {
+      const kept = (values: readonly string[]): string =>
+        is === 'texts' ? JSON.stringify(values) : values.join();
+      await insert(store, [row({ [name]: kept(['one']) }), row({ [name]: kept(['another']) }), row({})]);
+      const found = await store.read.jobs.list({ ...ALL, [name]: 'one' });
+      assert.deepEqual(
+        found.map((job) => job[name]),
+        [kept(['one'])],
+        name,
+      );
+    }
+  });
+
   each('lists the same jobs in pages of any size, both ways round', async ({ store }) => {
     const states: State[] = ['queued', 'running', 'done', 'dead', 'queued'];
     await insert(
       store,
       Array.from({ length: 25 }, (_, i) => row({ state: states[i % 5] as State })),
     );
-    const oldest = (await store.read.list(ALL)).map((job) => job.no);
+    const oldest = (await store.read.jobs.list(ALL)).map((job) => job.no);
     assert.deepEqual(
       oldest,
       oldest.toSorted((a, b) => a - b),
@@ -95,7 +110,7 @@ export function listTopics(each: Each): void {
     const expected = jobs.map((job) => job.no);
     const faults: string[] = [];
     while (work.going) {
-      // The reads above the file may not leave the event loop: the workers need a turn too.
+      // The reads above the file may not leave the event loop: the workers need it too.
       await rest(1);
       const seen = await paged(spine.store.read, { ...ALL, limit: 17 });
       if (new Set(seen).size !== seen.length) faults.push('a job twice');
@@ -133,7 +148,7 @@ export function listTopics(each: Each): void {
       spine.store,
       STATES.map((state) => row({ state })),
     );
-    const open = await spine.store.read.list({ ...ALL, states: OPEN_STATES });
+    const open = await spine.store.read.jobs.list({ ...ALL, states: OPEN_STATES });
     assert.deepEqual(open.map((job) => job.state).toSorted(), [...OPEN_STATES].toSorted());
   });
 }
@@ -142,7 +157,7 @@ async function paged(read: Opened['store']['read'], filter: ListFilter): Promise
   const nos: number[] = [];
   let from: number | null = null;
   for (;;) {
-    const page: Job[] = await read.list({ ...filter, from });
+    const page: Job[] = await read.jobs.list({ ...filter, from });
     nos.push(...page.map((job) => job.no));
     const last = page.at(-1);
     if (last === undefined) return nos;

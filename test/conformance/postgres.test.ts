@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
-import type { JobEvent } from '../../src/domain/event.ts';
+import type { FeedEvent, FeedPlace, JobEvent } from '../../src/domain/event.ts';
 import type { Job } from '../../src/domain/job.ts';
-import type { FeedEvent, FeedPlace, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { rest } from '../support/clock.ts';
 import {
   reasonOf,
@@ -115,7 +115,7 @@ onEvery([POSTGRES], (each) => {
     await other.engine.jobs.cancel(HEAD, cancelled.id, 'not needed');
     await other.engine.leases.release(HEAD, lost.id, null, 'given to another');
     await claimNext(other, { by: worker('other') });
-    await other.store.transaction(0, async (tx) => tx.deleteJobs([deleted.no]));
+    await other.store.transaction(0, async (tx) => tx.jobs.remove([deleted.no]));
     const end = (job: Job) => {
       const token = held.find((each) => each.job.id === job.id)?.job.leaseToken ?? null;
       return spine.engine.leases.complete(holder, job.id, token, null);
@@ -137,8 +137,8 @@ onEvery([POSTGRES], (each) => {
     const holder = worker('holder');
     const [held] = await claimNext(spine, { by: holder });
     const undone = spine.store.transaction(0, async (tx) => {
-      const [before] = (await tx.lockJobs([job.id])) as [Job];
-      await tx.updateJobs([{ before, after: { ...before, progress: '"lost"', seq: 99 } }]);
+      const [before] = (await tx.jobs.lock([job.id])) as [Job];
+      await tx.jobs.update([{ before, after: { ...before, progress: '"lost"', seq: 99 }, kind: 'other' }]);
       throw new Error('undone');
     });
     await assert.rejects(undone, /undone/);
@@ -159,23 +159,23 @@ onEvery([POSTGRES], (each) => {
 
   each('does not skip what was numbered early and committed late', async ({ store, engine }) => {
     const jobs = (await insert(store, [row(), row()])) as [Job, Job];
-    const gate = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
     const written = Promise.withResolvers<void>();
     const late = store.transaction(0, async (tx) => {
-      await tx.appendEvents([event(jobs[0], 1)], 1);
+      await tx.feed.add([event(jobs[0], 1)], 1);
       written.resolve();
-      await gate.promise;
+      await released.promise;
     });
     await written.promise;
-    await store.transaction(1, async (tx) => tx.appendEvents([event(jobs[1], 1)], 2));
-    const number = () => store.transaction(1, async (tx) => tx.numberFlushes(100));
+    await store.transaction(1, async (tx) => tx.feed.add([event(jobs[1], 1)], 2));
+    const number = () => store.transaction(1, async (tx) => tx.feed.number(100));
     assert.equal(await number(), 1);
     const first = await engine.jobs.feed({ pos: 0, ordinal: -1 }, 10);
     assert.deepEqual(
       first.map(({ jobId }) => jobId),
       [jobs[1].id],
     );
-    gate.resolve();
+    released.resolve();
     await late;
     assert.deepEqual(
       await engine.jobs.feed(placeOf(first), 10),
@@ -202,7 +202,7 @@ onEvery([POSTGRES], (each) => {
     ).finally(() => (work.going = false));
     const number = (async () => {
       while (work.going)
-        await other.engine.core.flusher.transact(SYSTEM, async (tx) => tx.numberFlushes(1_000));
+        await other.engine.core.flusher.transact(SYSTEM, async (tx) => tx.feed.number(1_000));
     })();
     const seen: FeedEvent[] = [];
     const follow = async (): Promise<void> => {
@@ -231,12 +231,12 @@ onEvery([POSTGRES], (each) => {
 
   each('leaves the numbering to the server that is at it', async ({ store }) => {
     const [job] = (await insert(store, [row()])) as [Job];
-    await store.transaction(0, async (tx) => tx.appendEvents([event(job, 1)], 1));
+    await store.transaction(0, async (tx) => tx.feed.add([event(job, 1)], 1));
     await store.transaction(0, async (tx) => {
-      assert.equal(await tx.numberFlushes(10), 1);
+      assert.equal(await tx.feed.number(10), 1);
       assert.equal(await numberOnce(store), 0);
     });
-    assert.equal((await store.read.feed({ pos: 0, ordinal: -1 }, 10)).length, 1);
+    assert.equal((await store.read.feed.after({ pos: 0, ordinal: -1 }, 10)).length, 1);
   });
 
   each('tells the other servers which targets have work', async (spine) => {
@@ -294,7 +294,7 @@ onEvery([POSTGRES], (each) => {
 
   each('goes on by itself after the database has cut its connections', async (spine) => {
     const job = await create(spine);
-    await spine.store.read.types();
+    await spine.store.read.types.all();
     await cutConnections(spine);
     const tries = await Promise.allSettled([create(spine), create(spine)]);
     for (const end of tries)
@@ -334,7 +334,7 @@ async function asAnother(spine: Opened, text: string, values: string[] = []): Pr
 }
 
 function numberOnce(store: Store): Promise<number> {
-  return store.transaction(1, async (tx) => tx.numberFlushes(1_000));
+  return store.transaction(1, async (tx) => tx.feed.number(1_000));
 }
 
 function event(job: Job, seq: number): JobEvent {

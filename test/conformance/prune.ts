@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { FINAL_STATES, type Job, STATES } from '../../src/domain/job.ts';
 import type { Each, Opened } from '../support/engines.ts';
 import { seeded } from './events.ts';
-import { insert, row } from './rows.ts';
+import { insert, row, tell } from './rows.ts';
 
 const OLD = 1_000;
 const LIMIT = 5_000;
@@ -32,7 +32,7 @@ export function pruneTopics(each: Each): void {
     await insert(store, [row({ parentNo: parent.no }), row({ retryOf: root.no, rootNo: root.no })]);
     const [dependent] = (await insert(store, [row()])) as [Job];
     await store.transaction(0, async (tx) =>
-      tx.addDependencies([{ jobNo: dependent.no, parentNo: awaited.no, on: 'success', met: true }]),
+      tx.dependencies.add([{ jobNo: dependent.no, parentNo: awaited.no, on: 'success', met: true }]),
     );
     assert.deepEqual(await prunable(spine), []);
   });
@@ -56,11 +56,11 @@ export function pruneTopics(each: Each): void {
     }
     for (let round = 0; round < 5; round++) {
       for (const state of FINAL_STATES) {
-        const { jobs } = await store.read.prunable(state, LIMIT, 0, 100);
-        await store.transaction(0, async (tx) => tx.deleteJobs(jobs.map((job) => job.no)));
+        const { jobs } = await store.read.jobs.prunable(state, LIMIT, 0, 100);
+        await store.transaction(0, async (tx) => tx.jobs.remove(jobs.map((job) => job.no)));
       }
     }
-    const left = new Set((await store.read.jobsByNo(made.map((job) => job.no))).map((job) => job.no));
+    const left = new Set((await store.read.jobs.byNo(made.map((job) => job.no))).map((job) => job.no));
     const gone = made.filter((job) => !left.has(job.no));
     assert.ok(gone.length > 3 && left.size > 10, `${gone.length} pruned, ${left.size} left`);
     for (const job of gone) assert.deepEqual([job.finishedAt, job.settled], [OLD, 2]);
@@ -71,13 +71,13 @@ export function pruneTopics(each: Each): void {
 
   each('walks through the finished jobs window by window', async ({ store }) => {
     const jobs = await insert(store, [...Array.from({ length: 5 }, () => row(ENDED)), row()]);
-    const first = await store.read.prunable('done', LIMIT, 0, 2);
+    const first = await store.read.jobs.prunable('done', LIMIT, 0, 2);
     assert.deepEqual(
       first.jobs.map((job) => job.no),
       [jobs[0]?.no, jobs[1]?.no],
     );
-    const second = await store.read.prunable('done', LIMIT, first.nextNo ?? 0, 2);
-    const third = await store.read.prunable('done', LIMIT, second.nextNo ?? 0, 2);
+    const second = await store.read.jobs.prunable('done', LIMIT, first.nextNo ?? 0, 2);
+    const third = await store.read.jobs.prunable('done', LIMIT, second.nextNo ?? 0, 2);
     assert.deepEqual(
       [...second.jobs, ...third.jobs].map((job) => job.no),
       [2, 3, 4].map((i) => jobs[i]?.no),
@@ -92,13 +92,14 @@ export function pruneTopics(each: Each): void {
     ];
     const [gone, kept] = (await insert(store, rows)) as [Job, Job];
     await store.transaction(0, async (tx) => {
-      for (const jobNo of [gone.no, kept.no]) {
-        await tx.saveOutcomes([{ jobNo, result: '1', error: null }]);
-        await tx.addComments([{ jobNo, seq: 1, at: 1, by: 'x', text: 'x' }]);
-        await tx.addLogs([{ jobNo, attempt: 1, line: { at: 1, level: 'info', text: 'x' } }]);
-        await tx.appendEvents([{ jobNo, seq: 1, at: 1, kind: 'job.created', by: 'x', facts: null }], 1);
-        await tx.addDependencies([{ jobNo, parentNo: 999_999, on: 'success', met: true }]);
-        await tx.saveBlob({
+      for (const job of [gone, kept]) {
+        const jobNo = job.no;
+        await tx.jobs.saveOutcomes([{ jobNo, result: '1', error: null }]);
+        await tx.comments.add([{ jobNo, seq: 1, at: 1, by: 'x', text: 'x' }]);
+        await tx.logs.add([{ jobNo, attempt: 1, line: { at: 1, level: 'info', text: 'x' } }]);
+        await tell(tx, job, [{ jobNo, seq: 1, at: 1, kind: 'job.created', by: 'x', facts: null }], 1);
+        await tx.dependencies.add([{ jobNo, parentNo: 999_999, on: 'success', met: true }]);
+        await tx.blobs.add({
           id: `blob${jobNo}`,
           filename: 'f',
           size: 1,
@@ -111,20 +112,20 @@ export function pruneTopics(each: Each): void {
       }
     });
     const rest = async (job: Job) => ({
-      row: await store.read.jobByNo(job.no),
+      row: (await store.read.jobs.byNo([job.no])).at(0) ?? null,
       title: (await engine.jobs.details([job])).get(job.no)?.input.title,
-      comments: (await store.read.commentsOf(job.no)).length,
-      logs: (await store.read.logsOf(job.no, 0, 9)).length,
-      events: (await store.read.eventsOf(job.no, 0, 9)).length,
-      blobs: (await store.read.blobsOf(job.no, null, 9)).length,
+      comments: (await store.read.comments.after(job.no, 0, 9)).length,
+      logs: (await store.read.logs.after(job.no, 0, 9)).length,
+      events: (await store.read.feed.ofJob(job.no, 0, 9)).length,
+      blobs: (await store.read.blobs.ofJob(job.no, null, 9)).length,
     });
     const before = await rest(kept);
-    await store.transaction(0, async (tx) => tx.deleteJobs([gone.no]));
+    await store.transaction(0, async (tx) => tx.jobs.remove([gone.no]));
     assert.deepEqual(await rest(gone), { row: null, title: null, comments: 0, logs: 0, events: 0, blobs: 0 });
     assert.deepEqual(await rest(kept), before);
     assert.equal(
       (
-        await store.read.list({
+        await store.read.jobs.list({
           states: ['done'],
           targets: null,
           typeNo: null,
@@ -143,6 +144,6 @@ export function pruneTopics(each: Each): void {
 async function prunable({ store }: Opened): Promise<number[]> {
   const found: number[] = [];
   for (const state of STATES)
-    found.push(...(await store.read.prunable(state, LIMIT, 0, 100)).jobs.map((job) => job.no));
+    found.push(...(await store.read.jobs.prunable(state, LIMIT, 0, 100)).jobs.map((job) => job.no));
   return found.toSorted((a, b) => a - b);
 }

@@ -1,5 +1,7 @@
-import { type Job, type JobInput, UNASKED, UNTOUCHED } from '../../src/domain/job.ts';
-import type { NewRow, Store } from '../../src/store/store.ts';
+import type { JobEvent } from '../../src/domain/event.ts';
+import { type Job, type JobInput } from '../../src/domain/job.ts';
+import { newJob } from '../../src/domain/new-job.ts';
+import type { NewRow, Store, Tx } from '../../src/store/store.ts';
 
 const EMPTY_INPUT: JobInput = {
   title: null,
@@ -17,43 +19,39 @@ let made = 0;
 export function row(change: Partial<Omit<Job, 'no'>> = {}, input: Partial<JobInput> = {}): NewRow {
   made += 1;
   return {
-    job: {
-      ...UNTOUCHED,
-      ...UNASKED,
+    job: newJob({
       id: `row-${process.pid}-${made}`,
-      typeNo: 0,
       target: 'any',
       createdAt: 1_000,
       createdBy: 'test',
       leaseMs: 60_000,
-      retryMode: 'requeue',
-      retryMax: 0,
-      backoffMs: 0,
-      retryCount: 0,
       state: 'queued',
       updatedAt: 1_000,
-      seq: 1,
-      priority: 0,
       runAt: 1_000,
       maxAttempts: 5,
-      waitingFor: 0,
-      watched: false,
-      approval: 'none',
       ...change,
-    },
+    }),
     input: { ...EMPTY_INPUT, ...input },
   };
 }
 
 /** Inserts rows in one transaction and reads them back. */
 export async function insert(store: Store, rows: readonly NewRow[]): Promise<Job[]> {
-  const nos = await store.transaction(0, async (tx) => tx.insertJobs(rows));
-  return store.read.jobsByNo(nos);
+  const nos = await store.transaction(0, async (tx) => tx.jobs.insert(rows));
+  return store.read.jobs.byNo(nos);
+}
+
+/** Tells of a job as a command does: with a change of its row. */
+export async function tell(tx: Tx, job: Job, events: readonly JobEvent[], at: number): Promise<void> {
+  await tx.jobs.update([
+    { before: job, after: { ...job, seq: events.at(-1)?.seq ?? job.seq }, kind: 'other' },
+  ]);
+  await tx.feed.add(events, at);
 }
 
 /** Every field another value than `row` gives it, at the edge of what it may hold. */
 const BIG = Number.MAX_SAFE_INTEGER;
-export const EXTREME: Partial<Omit<Job, 'no' | 'id'>> = {
+export const EXTREME: Omit<Job, 'no' | 'id'> = {
   typeNo: BIG,
   target: 'über/“ziel”\\ {a,b} "c" \' 👩‍🚀',
   createdAt: BIG - 1,
@@ -77,7 +75,7 @@ export const EXTREME: Partial<Omit<Job, 'no' | 'id'>> = {
   fence: BIG,
   leaseToken: 'null',
   leaseUntil: BIG,
-  leasePolicy: 'presence',
+  leasePolicy: 'adopt',
   claimedBy: 'a\nb\tc\r',
   claimId: ' ',
   tokenUsed: true,
@@ -102,4 +100,5 @@ export const EXTREME: Partial<Omit<Job, 'no' | 'id'>> = {
   approval: 'needed',
   cause: 'timeout',
   leaseSpanMs: BIG,
+  requires: '["gpu","über_x"]',
 };

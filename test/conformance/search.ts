@@ -81,17 +81,17 @@ async function createMany(
   return nos;
 }
 
-async function search(spine: Opened, words: string, wish: Partial<JobFilter>) {
-  const filter: JobFilter = { states: STATES, order: 'oldest', limit: 100, ...wish };
+async function search(spine: Opened, words: string, asked: Partial<JobFilter>) {
+  const filter: JobFilter = { states: STATES, order: 'oldest', limit: 100, ...asked };
   const { jobs, next } = await spine.engine.jobs.search(HEAD, words, filter);
   return { jobs: jobs.map(({ no }) => no), next };
 }
 
-async function searchAll(spine: Opened, words: string, wish: Partial<JobFilter> = {}) {
+async function searchAll(spine: Opened, words: string, asked: Partial<JobFilter> = {}) {
   const jobs: number[] = [];
   let longestPage = 0;
   for (let from = {}, pages = 1; ; pages++) {
-    const page = await search(spine, words, { ...wish, ...from });
+    const page = await search(spine, words, { ...asked, ...from });
     jobs.push(...page.jobs);
     longestPage = Math.max(longestPage, page.jobs.length);
     if (page.next === null) return { jobs, pages, longestPage };

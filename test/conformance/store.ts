@@ -7,17 +7,20 @@ import { jobTopics } from './jobs.ts';
 import { keyTopics } from './keys.ts';
 import { leaseTopics } from './leases.ts';
 import { listTopics } from './lists.ts';
+import { requirementTopics } from './requirements.ts';
 import { migrationTopics } from './migrations.ts';
 import { poolTopics } from './pools.ts';
 import { pruneTopics } from './prune.ts';
 import { searchTopics } from './search.ts';
 import { transactionTopics } from './transactions.ts';
 import { upkeepTopics } from './upkeep.ts';
+import { writeTopics } from './writes.ts';
 
 /** What every store must do. A bug found in one store becomes a test here before it is fixed. */
 export function storeConformance(kind: EngineKind): void {
   onEvery([kind], (each) => {
     jobTopics(each);
+    writeTopics(each);
     keyTopics(each);
     leaseTopics(each);
     claimSizeTopics(each);
@@ -27,6 +30,7 @@ export function storeConformance(kind: EngineKind): void {
     poolTopics(each);
     dependencyTopics(each);
     listTopics(each);
+    requirementTopics(each);
     searchTopics(each);
     pruneTopics(each);
     upkeepTopics(each);

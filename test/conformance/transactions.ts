@@ -11,6 +11,7 @@ import {
   eventKinds,
   HEAD,
   type Opened,
+  outboxSize,
   read,
   stateOf,
   worker,
@@ -37,7 +38,7 @@ export function transactionTopics(each: Each): void {
     const before = await dump(spine, job);
     const work = store.transaction(0, async (tx) => {
       await writeEverywhere(tx, job);
-      await tx.insertJobs([row({ id: job.id })]);
+      await tx.jobs.insert([row({ id: job.id })]);
     });
     await assert.rejects(work);
     assert.deepEqual(await dump(spine, job), before);
@@ -50,11 +51,15 @@ export function transactionTopics(each: Each): void {
     const comment = { jobNo: job.no, seq: 1, at: 1, by: 'x', text: 'twice the same number' };
     const work = store.transaction(0, async (tx) => {
       tx.defer(
-        tx.updateJobs([
-          { before: job, after: { ...job, reason: 'often', priority: 7, runAt: 7, waitingFor: 7 } },
+        tx.jobs.update([
+          {
+            before: job,
+            after: { ...job, reason: 'often', priority: 7, runAt: 7, waitingFor: 7 },
+            kind: 'other',
+          },
         ]),
       );
-      tx.defer(rejectedLater(() => tx.addComments([comment, comment])));
+      tx.defer(rejectedLater(() => tx.comments.add([comment, comment])));
     });
     await assert.rejects(work);
     assert.deepEqual(await dump(spine, job), before);
@@ -63,11 +68,11 @@ export function transactionTopics(each: Each): void {
   each('finds a running job by its id as it was last written by its number', async (spine) => {
     const { store } = spine;
     const [job] = (await insert(store, [row()])) as [Job];
-    const byId = (): Promise<Job[]> => store.transaction(0, async (tx) => tx.lockJobs([job.id]));
+    const byId = (): Promise<Job[]> => store.transaction(0, async (tx) => tx.jobs.lock([job.id]));
     const changeByNo = (change: Partial<Job>): Promise<void> =>
       store.transaction(0, async (tx) => {
-        const [before] = (await tx.lockJobsByNo([job.no])) as [Job];
-        await tx.updateJobs([{ before, after: { ...before, ...change } }]);
+        const [before] = (await tx.jobs.lockByNo([job.no])) as [Job];
+        await tx.jobs.update([{ before, after: { ...before, ...change }, kind: 'other' }]);
       });
     const running = { state: 'running', leaseToken: 'token', leaseUntil: 9_000 } as const;
     const queued = { state: 'queued', leaseToken: null, leaseUntil: null } as const;
@@ -96,14 +101,14 @@ export function transactionTopics(each: Each): void {
     const reader = (async () => {
       while (writer.going) {
         await rest(1);
-        const now = await store.read.jobByNo(job.no);
+        const [now] = await store.read.jobs.byNo([job.no]);
         seen.add(String(now?.attempts === now?.priority));
       }
     })();
     let before = job;
     for (let n = 1; n <= 60; n++) {
       const after = { ...before, attempts: n, priority: n };
-      await store.transaction(0, async (tx) => tx.defer(tx.updateJobs([{ before, after }])));
+      await store.transaction(0, async (tx) => tx.defer(tx.jobs.update([{ before, after, kind: 'other' }])));
       before = after;
       await rest(1);
     }
@@ -180,7 +185,7 @@ export function transactionTopics(each: Each): void {
     assert.deepEqual(await read(spine, job), held);
   });
 
-  const held = { begun: Promise.withResolvers<void>(), gate: Promise.withResolvers<void>() };
+  const held = { begun: Promise.withResolvers<void>(), released: Promise.withResolvers<void>() };
   each(
     'is not stopped before the commit under way, and the commands behind it, are durable',
     async (spine) => {
@@ -193,10 +198,10 @@ export function transactionTopics(each: Each): void {
       const commands = Promise.all([first, ...behind]).then(() => ended.push('commands'));
       await rest();
       assert.deepEqual(ended, []);
-      held.gate.resolve();
+      held.released.resolve();
       await Promise.all([stopped, commands]);
       assert.equal(ended.length, 2);
-      assert.deepEqual(await spine.store.read.counts(), [
+      assert.deepEqual(await spine.store.read.counters.all(), [
         { target: 'behind', state: 'queued', n: 2 },
         { target: 'under-way', state: 'queued', n: 1 },
       ]);
@@ -212,7 +217,7 @@ export function transactionTopics(each: Each): void {
     assert.equal((await early).job.comments, 1);
     await stopped;
     assert.deepEqual(
-      (await spine.store.read.commentsOf(job.no)).map(({ text }) => text),
+      (await spine.store.read.comments.after(job.no, 0, 9)).map(({ text }) => text),
       ['in time'],
     );
   });
@@ -224,28 +229,30 @@ async function rejectedLater(write: () => unknown): Promise<void> {
 }
 
 async function writeEverywhere(tx: Tx, job: Job): Promise<void> {
-  const [no = 0] = await tx.insertJobs([row({}, { tags: ['t'], title: 'x' })]);
-  await tx.updateJobs([{ before: job, after: { ...job, state: 'running', priority: 99, leaseToken: 'x' } }]);
-  await tx.saveOutcomes([{ jobNo: job.no, result: '1', error: null }]);
-  await tx.addComments([{ jobNo: job.no, seq: 1, at: 1, by: 'x', text: 'x' }]);
-  await tx.addLogs([{ jobNo: job.no, attempt: 1, line: { at: 1, level: 'info', text: 'x' } }]);
-  await tx.appendEvents([{ jobNo: job.no, seq: 1, at: 1, kind: 'job.comment', by: 'x', facts: null }], 1);
-  await tx.addCounts('9', [{ target: 'any', state: 'queued', by: 5 }]);
-  await tx.addOutbox([{ channel: 'c', kind: 'k', jobNo: null, body: '{}', at: 1 }]);
-  await tx.rememberIdempotent([{ principal: 'p', key: 'k', bodyHash: 'h', jobIds: [], at: 1 }]);
-  await tx.addDependencies([{ jobNo: no, parentNo: job.no, on: 'success', met: false }]);
-  await tx.savePool({ name: 'pool', capacity: 2, perKey: 1 }, 1);
-  await tx.setPaused('target', 'any', true, 1, 'x');
-  await tx.saveType({ name: 'type', label: 'x', sop: null, paramsSchema: null, onlyIfMissing: false }, 1);
-  await tx.beat('server', 5);
-  await tx.setMeta('m', 'v');
+  const [no = 0] = await tx.jobs.insert([row({}, { tags: ['t'], title: 'x' })]);
+  await tx.jobs.update([
+    { before: job, after: { ...job, state: 'running', priority: 99, leaseToken: 'x' }, kind: 'other' },
+  ]);
+  await tx.jobs.saveOutcomes([{ jobNo: job.no, result: '1', error: null }]);
+  await tx.comments.add([{ jobNo: job.no, seq: 1, at: 1, by: 'x', text: 'x' }]);
+  await tx.logs.add([{ jobNo: job.no, attempt: 1, line: { at: 1, level: 'info', text: 'x' } }]);
+  await tx.feed.add([{ jobNo: job.no, seq: 1, at: 1, kind: 'job.comment', by: 'x', facts: null }], 1);
+  await tx.counters.add('9', [{ target: 'any', state: 'queued', by: 5 }]);
+  await tx.outbox.add([{ channel: 'c', kind: 'k', jobNo: null, body: '{}', at: 1 }]);
+  await tx.idempotency.remember([{ principal: 'p', key: 'k', bodyHash: 'h', jobIds: [], at: 1 }]);
+  await tx.dependencies.add([{ jobNo: no, parentNo: job.no, on: 'success', met: false }]);
+  await tx.pools.save({ name: 'pool', capacity: 2, perKey: 1 }, 1);
+  await tx.routing.setPaused('target', 'any', true, 1, 'x');
+  await tx.types.save({ name: 'type', label: 'x', sop: null, paramsSchema: null, onlyIfMissing: false }, 1);
+  await tx.servers.beat('server', 5);
+  await tx.meta.set('m', 'v');
 }
 
 /** Everything that `writeEverywhere` could leave behind. */
 async function dump({ store }: Pick<Opened, 'store'>, job: Job): Promise<unknown> {
   const { read } = store;
   return {
-    jobs: await read.list({
+    jobs: await read.jobs.list({
       states: ['queued', 'running'],
       targets: null,
       typeNo: null,
@@ -255,19 +262,19 @@ async function dump({ store }: Pick<Opened, 'store'>, job: Job): Promise<unknown
       from: null,
       limit: 100,
     }),
-    details: [...(await read.details([job]))],
-    comments: await read.commentsOf(job.no),
-    logs: await read.logsOf(job.no, 0, 10),
-    events: await read.eventsOf(job.no, 0, 10),
-    counts: await read.counts(),
-    outbox: await read.outboxSize(),
-    pools: await read.pools(),
-    pauses: (await read.routing()).pauses,
-    revision: (await read.routing()).revision,
-    types: await read.types(),
-    alive: await read.aliveAt('server'),
-    meta: await read.meta('m'),
-    key: await store.transaction(0, async (tx) => tx.findIdempotent({ principal: 'p', key: 'k' })),
+    details: [...(await read.details.of([job]))],
+    comments: await read.comments.after(job.no, 0, 9),
+    logs: await read.logs.after(job.no, 0, 10),
+    events: await read.feed.ofJob(job.no, 0, 10),
+    counts: await read.counters.all(),
+    outbox: await outboxSize(store),
+    pools: await read.pools.all(),
+    pauses: (await read.routing.current()).pauses,
+    revision: (await read.routing.current()).revision,
+    types: await read.types.all(),
+    beats: await read.servers.beats(),
+    meta: await read.meta.get('m'),
+    key: await store.transaction(0, async (tx) => tx.idempotency.find({ principal: 'p', key: 'k' })),
   };
 }
 
@@ -280,7 +287,7 @@ async function counts({ engine }: Pick<Opened, 'engine'>): Promise<Record<string
 /** A store whose transactions stand before their commit until they are let go. */
 function holdingCommits(
   store: Store,
-  { begun, gate }: { begun: PromiseWithResolvers<void>; gate: PromiseWithResolvers<void> },
+  { begun, released }: { begun: PromiseWithResolvers<void>; released: PromiseWithResolvers<void> },
 ): Store {
   return new Proxy(store, {
     get: (target, name: keyof Store) => {
@@ -289,7 +296,7 @@ function holdingCommits(
           target.transaction(lane, async (tx) => {
             const value = await work(tx);
             begun.resolve();
-            await gate.promise;
+            await released.promise;
             return value;
           });
       const value = target[name];

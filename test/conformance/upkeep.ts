@@ -1,129 +1,19 @@
 import assert from 'node:assert/strict';
+import type { Audit } from '../../src/domain/audit.ts';
+import type { Blob } from '../../src/domain/blob.ts';
 import { SETTLED } from '../../src/domain/job.ts';
-import type { Audit, Blob, StoredToken, Tx } from '../../src/store/store.ts';
-import type { Each, Opened } from '../support/engines.ts';
+import type { Token } from '../../src/domain/token.ts';
+import type { Tx } from '../../src/store/store.ts';
+import { type Each, type Opened, outboxSize } from '../support/engines.ts';
 import { doNext, plan, runNow, runsOf } from '../support/scheduling.ts';
 import { row } from './rows.ts';
 
-/** The compiler asks for a line here for every verb that a transaction has. */
-const VERBS: Record<keyof Tx, true> = {
-  defer: true,
-  lockJobs: true,
-  lockJobsByNo: true,
-  readyJobs: true,
-  readyJobsOfType: true,
-  hasReady: true,
-  claimedUnder: true,
-  insertJobs: true,
-  updateJobs: true,
-  saveOutcomes: true,
-  addComments: true,
-  addLogs: true,
-  findUnique: true,
-  countChildren: true,
-  openDescendants: true,
-  addToFeed: true,
-  appendEvents: true,
-  addCounts: true,
-  addOutbox: true,
-  notify: true,
-  findIdempotent: true,
-  rememberIdempotent: true,
-  addDependencies: true,
-  dependentsOf: true,
-  settleDependencies: true,
-  lastOfLineage: true,
-  inputOf: true,
-  freeLanes: true,
-  keepMeta: true,
-  freeSlots: true,
-  ensureKeySlots: true,
-  takeSlots: true,
-  releaseSlots: true,
-  bestWaiters: true,
-  savePool: true,
-  ensurePool: true,
-  deletePool: true,
-  setPaused: true,
-  routingRevision: true,
-  saveType: true,
-  beat: true,
-  forgetServers: true,
-  setMeta: true,
-  addToken: true,
-  revokeToken: true,
-  addAudit: true,
-  dropOldAudit: true,
-  claimOutbox: true,
-  deleteOutbox: true,
-  postponeOutbox: true,
-  deleteJobs: true,
-  dropOldIdempotency: true,
-  dropEmptyFlushes: true,
-  dropFreeKeySlots: true,
-  saveBlob: true,
-  numberFlushes: true,
-  insertJobsRaw: true,
-  insertFeedRaw: true,
-  insertEventsRaw: true,
-  insertTypeRaw: true,
-  insertSchedule: true,
-  insertSchedulesRaw: true,
-  lockSchedules: true,
-  dueSchedules: true,
-  saveSchedules: true,
-  deleteSchedules: true,
-  lockChains: true,
-  countSchedules: true,
-  edgesAround: true,
-  spawnedAround: true,
-  countSpawns: true,
-  treeAbove: true,
-  countDescendants: true,
-  relativesOf: true,
-  subtreeOf: true,
-  takeTick: true,
-  nameTick: true,
-  addMissed: true,
-  dropOldTicks: true,
-  missedBeyond: true,
-  dropTick: true,
-  dropOldMessages: true,
-  dropOldOutbox: true,
-  insertRuns: true,
-  runOf: true,
-  setActivity: true,
-  hasTriggered: true,
-  noteRun: true,
-  overlap: true,
-  firstWaiting: true,
-  anyOpenRun: true,
-  openRuns: true,
-  outcomeOf: true,
-  lineageSize: true,
-  insertApproval: true,
-  requestApproval: true,
-  lockApproval: true,
-  resolveApproval: true,
-  pendingApprovals: true,
-  insertMessage: true,
-  pendingSpawns: true,
-  endMessage: true,
-};
-
 export function upkeepTopics(each: Each): void {
-  each('has every verb that a transaction promises', async ({ store }) => {
-    await store.transaction(0, async (tx) => {
-      const missing = Object.keys(VERBS).filter((verb) => typeof tx[verb as keyof Tx] !== 'function');
-      assert.deepEqual(missing, []);
-    });
-  });
-
   each('hands out due notices for a while, and again when nobody said that they went out', async (spine) => {
     await within(spine, async (tx) => {
-      await tx.addOutbox([notice('first', 10), notice('second', 20), notice('later', 99)]);
+      await tx.outbox.add([notice('first', 10), notice('second', 20), notice('later', 99)]);
     });
-    const first = await within(spine, async (tx) => tx.claimOutbox(50, 10, 1_000));
+    const first = await within(spine, async (tx) => tx.outbox.claim(50, 10, 1_000));
     assert.deepEqual(
       first.map((row) => [row.kind, row.attempts, row.body]),
       [
@@ -131,14 +21,14 @@ export function upkeepTopics(each: Each): void {
         ['second', 1, '{"ü":1}'],
       ],
     );
-    assert.deepEqual(await within(spine, async (tx) => tx.claimOutbox(51, 10, 1_000)), []);
-    const [one, two] = await within(spine, async (tx) => tx.claimOutbox(1_050, 2, 1_000));
+    assert.deepEqual(await within(spine, async (tx) => tx.outbox.claim(51, 10, 1_000)), []);
+    const [one, two] = await within(spine, async (tx) => tx.outbox.claim(1_050, 2, 1_000));
     assert.deepEqual([one?.kind, two?.kind, two?.attempts], ['later', 'first', 2]);
-    await within(spine, async (tx) => tx.deleteOutbox(two?.no ?? 0));
-    await within(spine, async (tx) => tx.postponeOutbox(one?.no ?? 0, 9_999, 'down'));
-    assert.equal(await spine.store.read.outboxSize(), 2);
+    await within(spine, async (tx) => tx.outbox.remove(two?.no ?? 0));
+    await within(spine, async (tx) => tx.outbox.postpone(one?.no ?? 0, 9_999, 'down'));
+    assert.equal(await outboxSize(spine.store), 2);
     assert.deepEqual(
-      (await within(spine, async (tx) => tx.claimOutbox(9_998, 10, 1))).map((row) => row.kind),
+      (await within(spine, async (tx) => tx.outbox.claim(9_998, 10, 1))).map((row) => row.kind),
       ['second'],
     );
   });
@@ -146,46 +36,45 @@ export function upkeepTopics(each: Each): void {
   each('pauses and resumes, and raises the revision each time', async (spine) => {
     const { store } = spine;
     const type = await within(spine, async (tx) =>
-      tx.saveType({ name: 't', label: 'T', sop: null, paramsSchema: null, onlyIfMissing: false }, 1),
+      tx.types.save({ name: 't', label: 'T', sop: null, paramsSchema: null, onlyIfMissing: false }, 1),
     );
-    const start = (await store.read.routing()).revision;
-    await within(spine, async (tx) => tx.setPaused('target', 'a', true, 5, 'ann'));
-    await within(spine, async (tx) => tx.setPaused('type', 't', true, 6, 'bob'));
-    await within(spine, async (tx) => tx.setPaused('target', 'a', true, 7, 'late'));
-    const paused = await store.read.routing();
+    const start = (await store.read.routing.current()).revision;
+    await within(spine, async (tx) => tx.routing.setPaused('target', 'a', true, 5, 'ann'));
+    await within(spine, async (tx) => tx.routing.setPaused('type', 't', true, 6, 'bob'));
+    await within(spine, async (tx) => tx.routing.setPaused('target', 'a', true, 7, 'late'));
+    const paused = await store.read.routing.current();
     assert.deepEqual([[...paused.pausedTargets], [...paused.pausedTypes]], [['a'], [type.no]]);
     assert.deepEqual(paused.pauses.map((pause) => pause.by).toSorted(), ['ann', 'bob']);
     assert.ok(paused.revision >= start + 2);
-    await within(spine, async (tx) => tx.setPaused('target', 'a', false, 8, 'ann'));
-    const resumed = await store.read.routing();
+    await within(spine, async (tx) => tx.routing.setPaused('target', 'a', false, 8, 'ann'));
+    const resumed = await store.read.routing.current();
     assert.deepEqual([...resumed.pausedTargets], []);
     assert.ok(resumed.revision > paused.revision);
-    assert.equal(await within(spine, async (tx) => tx.routingRevision()), resumed.revision);
+    assert.equal(await within(spine, async (tx) => tx.routing.revision()), resumed.revision);
   });
 
   each(
     'saves a type under one number, and leaves it alone when only a missing one is wanted',
     async (spine) => {
       const draft = { name: 'übersetzen', label: 'L', sop: 'do "it"', paramsSchema: '{"type":"object"}' };
-      const first = await within(spine, async (tx) => tx.saveType({ ...draft, onlyIfMissing: true }, 1));
+      const first = await within(spine, async (tx) => tx.types.save({ ...draft, onlyIfMissing: true }, 1));
       const same = await within(spine, async (tx) =>
-        tx.saveType({ ...draft, label: 'other', onlyIfMissing: true }, 2),
+        tx.types.save({ ...draft, label: 'other', onlyIfMissing: true }, 2),
       );
       assert.deepEqual(same, first);
       const changed = await within(spine, async (tx) =>
-        tx.saveType({ ...draft, label: 'other', sop: null, onlyIfMissing: false }, 3),
+        tx.types.save({ ...draft, label: 'other', sop: null, onlyIfMissing: false }, 3),
       );
       assert.deepEqual(changed, { ...first, label: 'other', sop: null, updatedAt: 3 });
-      assert.deepEqual(await spine.store.read.types(), [changed]);
+      assert.deepEqual(await spine.store.read.types.all(), [changed]);
     },
   );
 
   each('remembers when a server was last alive, and never turns that back', async (spine) => {
-    assert.equal(await within(spine, async (tx) => tx.beat('server', 100)), null);
-    assert.equal(await within(spine, async (tx) => tx.beat('server', 200)), 100);
-    assert.equal(await within(spine, async (tx) => tx.beat('server', 150)), 200);
-    assert.equal(await spine.store.read.aliveAt('server'), 200);
-    assert.equal(await spine.store.read.aliveAt('nobody'), null);
+    assert.equal(await within(spine, async (tx) => tx.servers.beat('server', 100)), null);
+    assert.equal(await within(spine, async (tx) => tx.servers.beat('server', 200)), 100);
+    assert.equal(await within(spine, async (tx) => tx.servers.beat('server', 150)), 200);
+    assert.deepEqual(await spine.store.read.servers.beats(), new Map([['server', 200]]));
   });
 
   each('knows every server that beat lately, and forgets those of long ago', async (spine) => {
@@ -195,20 +84,23 @@ export function upkeepTopics(each: Each): void {
         ['a', 100],
         ['b', 300],
       ] as const)
-        await tx.beat(name, at);
+        await tx.servers.beat(name, at);
     });
-    assert.equal(await within(spine, async (tx) => tx.forgetServers(200)), 1);
-    const left = (await spine.store.read.servers()).toSorted((a, b) => a.beatAt - b.beatAt);
-    assert.deepEqual(left, [
-      { name: 'server', beatAt: 100 },
-      { name: 'b', beatAt: 300 },
+    assert.equal(await within(spine, async (tx) => tx.servers.forget(200)), 1);
+    const left = new Map([
+      ['server', 100],
+      ['b', 300],
     ]);
+    assert.deepEqual(await spine.store.read.servers.beats(), left);
   });
 
   each('keeps named facts and blobs', async (spine) => {
-    await within(spine, async (tx) => tx.setMeta('a', '1'));
-    await within(spine, async (tx) => tx.setMeta('a', 'zwei'));
-    assert.deepEqual([await spine.store.read.meta('a'), await spine.store.read.meta('b')], ['zwei', null]);
+    await within(spine, async (tx) => tx.meta.set('a', '1'));
+    await within(spine, async (tx) => tx.meta.set('a', 'zwei'));
+    assert.deepEqual(
+      [await spine.store.read.meta.get('a'), await spine.store.read.meta.get('b')],
+      ['zwei', null],
+    );
     const blob: Blob = {
       id: 'b',
       filename: 'ä "x".txt',
@@ -219,16 +111,16 @@ export function upkeepTopics(each: Each): void {
       createdAt: 5,
       createdBy: 'x',
     };
-    await within(spine, async (tx) => tx.saveBlob(blob));
-    assert.deepEqual(await spine.store.read.blob('b'), blob);
-    assert.equal(await spine.store.read.blob('c'), null);
+    await within(spine, async (tx) => tx.blobs.add(blob));
+    assert.deepEqual(await spine.store.read.blobs.byId('b'), blob);
+    assert.equal(await spine.store.read.blobs.byId('c'), null);
   });
 
   each(
     'keeps tokens by their hash, one living token of a name, and raises the revision with each change',
     async (spine) => {
       const { read } = spine.store;
-      const token: StoredToken = {
+      const token: Token = {
         id: 't1',
         name: 'ci',
         role: 'worker',
@@ -238,22 +130,22 @@ export function upkeepTopics(each: Each): void {
         createdBy: 'head',
         revokedAt: null,
       };
-      const start = await read.tokenRevision();
-      await within(spine, async (tx) => tx.addToken(token));
-      assert.deepEqual(await read.tokens(), [token]);
+      const start = await read.tokens.revision();
+      await within(spine, async (tx) => tx.tokens.add(token));
+      assert.deepEqual(await read.tokens.all(), [token]);
       await assert.rejects(
-        within(spine, async (tx) => tx.addToken({ ...token, id: 't2', hash: 'h2' })),
+        within(spine, async (tx) => tx.tokens.add({ ...token, id: 't2', hash: 'h2' })),
         /unique/i,
       );
-      const added = await read.tokenRevision();
+      const added = await read.tokens.revision();
       assert.ok(added > start);
-      assert.equal(await within(spine, async (tx) => tx.revokeToken('nobody', 9, 'head')), false);
-      assert.equal(await within(spine, async (tx) => tx.revokeToken('ci', 9, 'head')), true);
-      assert.equal(await within(spine, async (tx) => tx.revokeToken('ci', 10, 'head')), false);
-      assert.ok((await read.tokenRevision()) > added);
-      await within(spine, async (tx) => tx.addToken({ ...token, id: 't3', hash: 'h3', targets: null }));
+      assert.equal(await within(spine, async (tx) => tx.tokens.revoke('nobody', 9, 'head')), false);
+      assert.equal(await within(spine, async (tx) => tx.tokens.revoke('ci', 9, 'head')), true);
+      assert.equal(await within(spine, async (tx) => tx.tokens.revoke('ci', 10, 'head')), false);
+      assert.ok((await read.tokens.revision()) > added);
+      await within(spine, async (tx) => tx.tokens.add({ ...token, id: 't3', hash: 'h3', targets: null }));
       assert.deepEqual(
-        (await read.tokens())
+        (await read.tokens.all())
           .filter(({ revokedAt }) => revokedAt === null)
           .map(({ id, targets }) => [id, targets]),
         [['t3', null]],
@@ -271,20 +163,20 @@ export function upkeepTopics(each: Each): void {
         subject: `p${at}`,
         facts: at % 2 === 0 ? { n: at } : null,
       });
-      for (const at of [1, 2, 3, 4]) await within(spine, async (tx) => tx.addAudit(act(at)));
-      const all = await spine.store.read.audit(null, 10);
+      for (const at of [1, 2, 3, 4]) await within(spine, async (tx) => tx.audit.add(act(at)));
+      const all = await spine.store.read.audit.before(null, 10);
       assert.deepEqual(
         all.map(({ at, by, action, subject, facts }) => ({ at, by, action, subject, facts })),
         [4, 3, 2, 1].map(act),
       );
       assert.deepEqual(
-        (await spine.store.read.audit(all[1]?.no ?? 0, 1)).map(({ at }) => at),
+        (await spine.store.read.audit.before(all[1]?.no ?? 0, 1)).map(({ at }) => at),
         [2],
       );
-      assert.equal(await within(spine, async (tx) => tx.dropOldAudit(4, 2)), 2);
-      assert.equal(await within(spine, async (tx) => tx.dropOldAudit(4, 2)), 1);
+      assert.equal(await within(spine, async (tx) => tx.audit.dropOld(4, 2)), 2);
+      assert.equal(await within(spine, async (tx) => tx.audit.dropOld(4, 2)), 1);
       assert.deepEqual(
-        (await spine.store.read.audit(null, 10)).map(({ at }) => at),
+        (await spine.store.read.audit.before(null, 10)).map(({ at }) => at),
         [4],
       );
     },
@@ -292,9 +184,9 @@ export function upkeepTopics(each: Each): void {
 
   each('knows whether a target has ready jobs', async (spine) => {
     await spine.store.transaction(0, async (tx) =>
-      tx.insertJobs([row({ target: 'a' }), row({ target: 'b', state: 'running' })]),
+      tx.jobs.insert([row({ target: 'a' }), row({ target: 'b', state: 'running' })]),
     );
-    const ready = (target: string) => within(spine, async (tx) => tx.hasReady(target));
+    const ready = (target: string) => within(spine, async (tx) => tx.jobs.hasReady(target));
     assert.deepEqual([await ready('a'), await ready('b'), await ready('c')], [true, false, false]);
   });
 
@@ -307,15 +199,15 @@ export function upkeepTopics(each: Each): void {
       at,
     });
     await within(spine, async (tx) =>
-      tx.rememberIdempotent([key('a', 1), key('b', 2), key('c', 3), key('d', 50)]),
+      tx.idempotency.remember([key('a', 1), key('b', 2), key('c', 3), key('d', 50)]),
     );
-    assert.equal(await within(spine, async (tx) => tx.dropOldIdempotency(10, 2)), 2);
-    assert.equal(await within(spine, async (tx) => tx.dropOldIdempotency(10, 2)), 1);
-    assert.deepEqual(await within(spine, async (tx) => tx.findIdempotent({ principal: 'p', key: 'd' })), {
+    assert.equal(await within(spine, async (tx) => tx.idempotency.dropOld(10, 2)), 2);
+    assert.equal(await within(spine, async (tx) => tx.idempotency.dropOld(10, 2)), 1);
+    assert.deepEqual(await within(spine, async (tx) => tx.idempotency.find({ principal: 'p', key: 'd' })), {
       bodyHash: 'h',
       jobIds: ['j'],
     });
-    assert.equal(await within(spine, async (tx) => tx.findIdempotent({ principal: 'p', key: 'a' })), null);
+    assert.equal(await within(spine, async (tx) => tx.idempotency.find({ principal: 'p', key: 'a' })), null);
   });
 
   each('forgets old notices and messages that are dealt with, the oldest first', async (spine) => {
@@ -340,17 +232,17 @@ export function upkeepTopics(each: Each): void {
       expiresAt: null,
     });
     await within(spine, async (tx) => {
-      await tx.addOutbox([notice(1), notice(2), notice(50)]);
-      await tx.insertMessage(mail('unread', 1, 'pending'));
-      for (const at of [2, 3, 50]) await tx.insertMessage(mail(`read ${at}`, at, 'read'));
+      await tx.outbox.add([notice(1), notice(2), notice(50)]);
+      await tx.messages.insert(mail('unread', 1, 'pending'));
+      for (const at of [2, 3, 50]) await tx.messages.insert(mail(`read ${at}`, at, 'read'));
     });
     const passes = [1, 1, 0];
     for (const done of passes)
-      assert.equal(await within(spine, async (tx) => tx.dropOldOutbox(10, 1)), done, 'notices');
+      assert.equal(await within(spine, async (tx) => tx.outbox.dropOld(10, 1)), done, 'notices');
     for (const done of passes)
-      assert.equal(await within(spine, async (tx) => tx.dropOldMessages(10, 1)), done, 'messages');
-    assert.equal(await spine.store.read.outboxSize(), 1);
-    const left = await spine.store.read.messages({ limit: 9 });
+      assert.equal(await within(spine, async (tx) => tx.messages.dropOld(10, 1)), done, 'messages');
+    assert.equal(await outboxSize(spine.store), 1);
+    const left = await spine.store.read.messages.list({ limit: 9 });
     assert.deepEqual(
       left.map(({ id }) => id),
       ['read 50', 'unread'],
@@ -359,21 +251,21 @@ export function upkeepTopics(each: Each): void {
 
   each('adds up the counters of all lanes and hides what came to nothing', async (spine) => {
     await within(spine, async (tx) =>
-      tx.addCounts('1', [
+      tx.counters.add('1', [
         { target: 'a', state: 'queued', by: 5 },
         { target: 'b', state: 'done', by: 1 },
       ]),
     );
     await within(spine, async (tx) =>
-      tx.addCounts('2', [
+      tx.counters.add('2', [
         { target: 'a', state: 'queued', by: -3 },
         { target: 'b', state: 'done', by: -1 },
       ]),
     );
-    assert.deepEqual(await spine.store.read.counts(), [{ target: 'a', state: 'queued', n: 2 }]);
+    assert.deepEqual(await spine.store.read.counters.all(), [{ target: 'a', state: 'queued', n: 2 }]);
   });
 
-  each('drops flushes that have no events left, but never the newest', async (spine) => {
+  each('drops commits that have no events left, but never the newest', async (spine) => {
     const { store } = spine;
     const event = (seq: number) => ({
       jobNo: 1,
@@ -383,12 +275,23 @@ export function upkeepTopics(each: Each): void {
       by: 'x',
       facts: null,
     });
-    for (const seq of [1, 2, 3]) await within(spine, async (tx) => tx.appendEvents([event(seq)], seq));
-    await within(spine, async (tx) => tx.deleteJobs([1]));
-    assert.equal(await within(spine, async (tx) => tx.dropEmptyFlushes(3, 10)), 2);
-    assert.equal(await within(spine, async (tx) => tx.dropEmptyFlushes(99, 10)), 0);
-    await within(spine, async (tx) => tx.appendEvents([event(4)], 4));
-    assert.equal((await store.read.eventsOf(1, 0, 9)).length, 1);
+    for (const seq of [1, 2, 3]) await within(spine, async (tx) => tx.feed.add([event(seq)], seq));
+    await within(spine, async (tx) => tx.jobs.remove([1]));
+    assert.equal(await within(spine, async (tx) => tx.feed.dropEmpty(3, 10)), 2);
+    assert.equal(await within(spine, async (tx) => tx.feed.dropEmpty(99, 10)), 0);
+    await within(spine, async (tx) => tx.feed.add([event(4)], 4));
+    await within(spine, async (tx) => tx.feed.number(9));
+    assert.deepEqual(
+      (await store.read.feed.entries({ pos: 0, ordinal: -1 }, 9)).map(({ seq }) => seq),
+      [3, 4],
+    );
+  });
+
+  each('drops commits whatever their events say', async (spine) => {
+    const facts = { error: 'nul \0, half \ud800, "\\u0000"', progress: { '\0': null } };
+    const event = { jobNo: 7, seq: 1, at: 1, kind: 'job.failed' as const, by: 'nul \0', facts };
+    for (const at of [1, 2]) await within(spine, async (tx) => tx.feed.add([event], at));
+    assert.equal(await within(spine, async (tx) => tx.feed.dropEmpty(3, 10)), 1);
   });
 
   each('takes schedules in with the numbers they had, and goes on behind them', async (spine) => {
@@ -396,14 +299,14 @@ export function upkeepTopics(each: Each): void {
     const { read } = spine.store;
     const moved = { ...made, no: 41, id: 'moved', enabled: false, consecutiveErrors: 3 };
     await within(spine, async (tx) => {
-      await tx.deleteSchedules([made.id]);
-      await tx.insertSchedulesRaw([moved]);
-      await tx.insertSchedulesRaw([]);
+      await tx.schedules.remove([made.id]);
+      await tx.schedules.insertRaw([moved]);
+      await tx.schedules.insertRaw([]);
     });
-    assert.deepEqual(await read.schedules({ afterNo: 0, limit: 10 }), [moved]);
+    assert.deepEqual(await read.schedules.list({ afterNo: 0, limit: 10 }), [moved]);
     const next = await plan(spine);
     assert.equal(next.no, 42);
-    const stamps = async () => read.scheduleStamps({ afterNo: 41, limit: 10 });
+    const stamps = async () => read.schedules.stamps({ afterNo: 41, limit: 10 });
     const [before] = await stamps();
     assert.deepEqual([before?.no, before?.id, before?.updatedAt], [42, next.id, next.updatedAt]);
     await runNow(spine, next);
@@ -420,19 +323,19 @@ export function upkeepTopics(each: Each): void {
     const [started] = await runsOf(spine, child);
     const nos = [run.no, started?.job.no ?? 0, 999];
     assert.deepEqual(
-      (await read.runsByNo(nos)).map(({ jobNo, kind, triggeredBy }) => [jobNo, kind, triggeredBy]),
+      (await read.runs.byNo(nos)).map(({ jobNo, kind, triggeredBy }) => [jobNo, kind, triggeredBy]),
       [
         [nos[0], 'manual', null],
         [nos[1], 'chain', run.no],
       ],
     );
     assert.deepEqual(
-      (await read.approvalsByNo(nos)).map(({ jobNo, status }) => [jobNo, status]),
+      (await read.approvals.byNo(nos)).map(({ jobNo, status }) => [jobNo, status]),
       [[nos[1], 'pending']],
     );
-    assert.deepEqual(await read.chainStarters(nos), [run.no]);
-    assert.deepEqual(await read.endedRuns(10), [run.no]);
-    const history = await read.runHistory(parent.id, 10);
+    assert.deepEqual(await read.runs.chainStarters(nos), [run.no]);
+    assert.deepEqual(await read.runs.ended(10), [run.no]);
+    const history = await read.runs.history(parent.id, 10);
     assert.deepEqual(
       history.map(({ kind, state, settled, createdAt }) => [kind, state, settled, createdAt]),
       [['manual', 'done', SETTLED, run.createdAt]],

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { fireDue } from '../../src/engine/ticking.ts';
+import { fireDue } from '../../src/engine/due-schedules.ts';
 import { settler } from '../../src/loops/settler.ts';
 import { HEAD, onEvery, type Opened, POSTGRES, worker } from '../support/engines.ts';
 import { plan, runsOf, statuses } from '../support/scheduling.ts';

@@ -23,7 +23,7 @@ export function approvalCases(start: StartScheduler): void {
     const server = sharedScheduler(start);
     const approval = async (id: string): Promise<Body> =>
       expectStatus(await server().head.get(`/approvals/${id}`), 200);
-    const gate = (fields: object = {}) =>
+    const needingApproval = (fields: object = {}) =>
       queueSchedule(server(), { approval_required: true, overlap_policy: 'allow', ...fields });
     const pending = async (): Promise<Body[]> =>
       expectStatus(
@@ -31,16 +31,16 @@ export function approvalCases(start: StartScheduler): void {
         200,
       ).approvals;
 
-    test('[SC-52] [SC-55] a gated child waits for a word; yes lets it run at once, no cancels it with the reason', async () => {
+    test('[SC-52] [SC-55] a child that needs approval waits for a word; yes lets it run at once, no cancels it with the reason', async () => {
       const parent = await queueSchedule(server());
-      const child = await gate({ parent_id: parent.id, trigger_on: 'success' });
+      const child = await needingApproval({ parent_id: parent.id, trigger_on: 'success' });
       const waiting = async (): Promise<string> => {
         const before = (await runsOf(server(), child.id)).length;
         await runWell(server(), parent);
         const runs = await until(
           () => runsOf(server(), child.id),
           (seen) => seen.length > before,
-          'the child did not come to its gate',
+          'the child did not come up for approval',
         );
         strictEqual(runs[0]?.status, 'awaiting_approval');
         return runs[0]?.id ?? '';
@@ -77,8 +77,8 @@ export function approvalCases(start: StartScheduler): void {
     });
 
     test('[SC-58] an approval is pending, then approved, rejected or timed out, by operator, api or the clock', async () => {
-      const yes = await gate({ approval_timeout_s: 1, approval_auto: 'approve' });
-      const no = await gate({ approval_timeout_s: 1, approval_auto: 'reject' });
+      const yes = await needingApproval({ approval_timeout_s: 1, approval_auto: 'approve' });
+      const no = await needingApproval({ approval_timeout_s: 1, approval_auto: 'reject' });
       const [late, never] = [await runNow(server(), yes.id), await runNow(server(), no.id)];
       const job = await claim(server(), yes.type);
       strictEqual(job.id, late);
@@ -102,7 +102,7 @@ export function approvalCases(start: StartScheduler): void {
     });
 
     test('after thirty refusals the next one is still asked for', async () => {
-      const schedule = await gate();
+      const schedule = await needingApproval();
       for (let n = 0; n < 31; n++) {
         const id = await runNow(server(), schedule.id);
         strictEqual((await approval(id))['status'], 'pending');
@@ -113,7 +113,7 @@ export function approvalCases(start: StartScheduler): void {
 
     test('of two approvers, a refusal and the clock at once exactly one is heard, and it runs at most once', async () => {
       for (let n = 0; n < 5; n++) {
-        const schedule = await gate({ approval_timeout_s: 1, approval_auto: 'approve' });
+        const schedule = await needingApproval({ approval_timeout_s: 1, approval_auto: 'approve' });
         const id = await runNow(server(), schedule.id);
         const due = Date.parse(String((await approval(id))['expires_at']));
         await until(
@@ -139,7 +139,7 @@ export function approvalCases(start: StartScheduler): void {
     });
 
     test('only head gives its word: no worker, no viewer, and no run for itself', async () => {
-      const schedule = await gate();
+      const schedule = await needingApproval();
       const id = await runNow(server(), schedule.id);
       const other = await queueSchedule(server());
       await runNow(server(), other.id);
@@ -157,7 +157,7 @@ export function approvalCases(start: StartScheduler): void {
     });
 
     test('an approval is for what was seen: another hash is refused, and nothing changes', async () => {
-      const schedule = await gate();
+      const schedule = await needingApproval();
       const id = await runNow(server(), schedule.id);
       const { hash } = await approval(id);
       const answer = await server().head.post(`/approvals/${id}/approve`, { hash: 'f'.repeat(64) });
@@ -178,8 +178,8 @@ export function approvalCases(start: StartScheduler): void {
       }
     });
 
-    test('any job can be gated, and shows how it stands', async () => {
-      const sent = { target: 'any', type: 'gated', approval: { timeoutS: 60, auto: 'approve' } };
+    test('any job can need approval, and shows how it stands', async () => {
+      const sent = { target: 'any', type: 'approved-first', approval: { timeoutS: 60, auto: 'approve' } };
       const job = await createJob(server().head, sent);
       deepStrictEqual([job.state, job['approval'], job.status], ['awaiting_approval', 'needed', 'queued']);
       const asked = await approval(job.id);

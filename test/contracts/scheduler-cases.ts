@@ -115,7 +115,7 @@ export async function until<T>(look: () => Promise<T>, isSo: (seen: T) => boolea
   for (;;) {
     const seen = await look();
     if (isSo(seen)) return seen;
-    ok(performance.now() - startedMs < 10_000, `${what}: ${JSON.stringify(seen)}`);
+    ok(performance.now() - startedMs < 30_000, `${what}: ${JSON.stringify(seen)}`);
     await sleep(20);
   }
 }

@@ -44,9 +44,9 @@ export function runCases(start: StartScheduler): void {
       await runNow(server(), short.id);
       ids['timeout'] = (await claim(server(), short.type)).id;
       await untilStatus(server(), ids['timeout'], 'timeout');
-      const gated = await queueSchedule(server(), { approval_required: true });
-      ids['awaiting_approval'] = await runNow(server(), gated.id);
-      const second = expectStatus(await server().head.post(`/schedules/${gated.id}/run`), 202);
+      const needingApproval = await queueSchedule(server(), { approval_required: true });
+      ids['awaiting_approval'] = await runNow(server(), needingApproval.id);
+      const second = expectStatus(await server().head.post(`/schedules/${needingApproval.id}/run`), 202);
       ids['skipped'] = String(second['run_id']);
       for (const [status, id] of Object.entries(ids)) {
         strictEqual((await readRun(server().head, id)).status, status);
@@ -201,8 +201,8 @@ export function runCases(start: StartScheduler): void {
       await runNow(server(), schedule.id);
       const failing = await claim(server(), schedule.type);
       await fail(server(), failing, { error: 'broken' });
-      const gated = await queueSchedule(server(), { approval_required: true });
-      const waiting = await runNow(server(), gated.id);
+      const needingApproval = await queueSchedule(server(), { approval_required: true });
+      const waiting = await runNow(server(), needingApproval.id);
       await server().head.post(`/approvals/${waiting}/reject`, { reason: 'no' });
       const sent = await server().head.post<RunBody>('/messages', { kind: 'spawn', body: 'no JSON' });
       await until(
@@ -230,8 +230,19 @@ export function runCases(start: StartScheduler): void {
       for (const name of ['started_at', 'finished_at'] as const)
         strictEqual(secondOf(runs[0]?.[name]), secondOf(viewed[name]), name);
       strictEqual(Number(runs[0]?.['duration_ms']), viewed['duration_ms']);
+      const told = await server().query(`select * from events where job_id = '${ok_}' order by seq`);
+      const { events } = expectStatus(
+        await server().head.get<{ events: Body[] }>(`/jobs/${ok_}/events`),
+        200,
+      );
+      deepStrictEqual(
+        told.map(({ seq, kind, by }) => [Number(seq), kind, by]),
+        events.map(({ seq, type, by }) => [seq, type, by]),
+      );
       strictEqual(runs[2]?.['retry_of'], failing.id);
-      const [approval] = await server().query(`select * from approvals where job_id = '${gated.id}'`);
+      const [approval] = await server().query(
+        `select * from approvals where job_id = '${needingApproval.id}'`,
+      );
       deepStrictEqual(
         [approval?.['status'], approval?.['run_id'], approval?.['resolved_by'], approval?.['notes']],
         ['rejected', waiting, 'api', 'no'],
@@ -242,7 +253,7 @@ export function runCases(start: StartScheduler): void {
         deepStrictEqual(await server().query(`select * from ${table}`), []);
       const migrations = await server().query('select name from schema_migrations order by version');
       ok(
-        migrations.some(({ name }) => name === 'scheduler'),
+        migrations.some(({ name }) => name === 'baseline'),
         JSON.stringify(migrations),
       );
     });

@@ -279,7 +279,7 @@ export function scheduleCases(start: StartScheduler): void {
       const schedule = await queueSchedule(server(), { schedule: '0 2 * * *' });
       const startedMs = performance.now();
       const [runId, job] = await Promise.all([runNow(server(), schedule.id), claim(server(), schedule.type)]);
-      ok(performance.now() - startedMs < 5_000);
+      ok(performance.now() - startedMs < 20_000);
       strictEqual(job.id, runId);
       await complete(server(), job);
       const now = await until(
@@ -307,7 +307,8 @@ export function scheduleCases(start: StartScheduler): void {
       ok(Number(missed[0]?.['count']) >= 1);
       const { consecutive_errors, next_run_at } = await readSchedule(server(), schedule.id);
       strictEqual(consecutive_errors, 1);
-      ok(Date.parse(next_run_at ?? '') > Date.now() + 20_000, String(next_run_at));
+      // It would be a second away.
+      ok(Date.parse(next_run_at ?? '') > Date.now() + 5_000, String(next_run_at));
       expectRefusal(await server().head.get('/schedules/ffffff/missed'), 404, 'not_found');
     });
 

@@ -1,5 +1,6 @@
 import { suite } from 'node:test';
 import { approvalCases } from './scheduler-approvals.ts';
+import { deliveryCases } from './scheduler-deliveries.ts';
 import type { SchedulerServer, StartScheduler } from './scheduler-cases.ts';
 import { runCases } from './scheduler-runs.ts';
 import { scheduleCases } from './scheduler-schedules.ts';
@@ -19,5 +20,6 @@ export function schedulerContract({ name, skip = false, start: startPlain }: Sch
     scheduleCases(start);
     runCases(start);
     approvalCases(start);
+    deliveryCases(start);
   });
 }

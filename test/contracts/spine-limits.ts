@@ -1,13 +1,15 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert';
 import { connect } from 'node:net';
 import { test } from 'node:test';
+import { until } from '../support/clock.ts';
 import { httpClient, type JobBody } from '../support/http.ts';
 import { readEvents } from '../http/stream.ts';
 import type { ContractStore } from './spine.ts';
 import { claimJob, createJob } from './spine-cases.ts';
 
 const TIGHT = {
-  SPINE_RUN_CALLS_PER_SECOND: '5',
+  // Two at once and then one a second: a slow machine lets hardly more through.
+  SPINE_RUN_CALLS_PER_SECOND: '1',
   SPINE_RUN_OPEN_CALLS: '4',
   SPINE_WORKER_OPEN_CALLS: '6',
   SPINE_OPEN_STREAMS: '2',
@@ -42,11 +44,16 @@ export function limitCases(start: ContractStore['start']): void {
       deepStrictEqual(new Set(beats.map(({ status }) => status)), new Set([200]));
 
       const left = httpClient(server.url, { token: server.tokens.left, sockets: CONNECTIONS });
-      const waits = many(() =>
-        left.post<{ error?: string }>('/jobs/claim', { waitMs: 1_000, target: 'any' }),
-      );
+      let refusals = 0;
+      const waits = many(async () => {
+        const answer = await left.post<{ error?: string }>('/jobs/claim', { waitMs: 25_000, target: 'any' });
+        if (answer.status === 429) refusals++;
+        return answer;
+      });
       const ended = await run.post<JobBody>(`/jobs/${held.id}/complete`, { leaseToken });
       strictEqual(ended.status, 200);
+      await until('all others are refused', () => refusals === CONNECTIONS - 6);
+      await server.head.post('/jobs/batch', { jobs: Array.from({ length: 6 }, () => ({ target: 'any' })) });
       const waited = await waits;
       left.close();
       strictEqual(waited.filter(({ status }) => status === 429).length, CONNECTIONS - 6);

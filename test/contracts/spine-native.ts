@@ -58,6 +58,22 @@ export function nativeCases(start: Start): void {
       deepStrictEqual(jobs.map(shown), [sent]);
     });
 
+    test('a field that another one would outdo is refused', async () => {
+      const { head } = server();
+      const told = 'maxAttempts must be retry.max + 1 when the same job runs again; send one of them.';
+      const both = { maxAttempts: 5, retry: { max: 2 } };
+      expectRefusal(await head.post('/jobs', both), 400, 'bad_request', {
+        field: 'maxAttempts',
+        message: told,
+      });
+      expectRefusal(await head.post('/jobs/batch', { jobs: [{}, both] }), 400, 'bad_request', {
+        field: 'jobs[1].maxAttempts',
+      });
+      strictEqual((await createJob(head, { maxAttempts: 3, retry: { max: 2 } })).maxAttempts, 3);
+      const lineage = { maxAttempts: 5, retry: { mode: 'lineage', max: 2 } };
+      strictEqual((await createJob(head, lineage)).maxAttempts, 5);
+    });
+
     test('queue is another word for target, and times are ISO or milliseconds', async () => {
       strictEqual((await createJob(server().head, { queue: 'night' })).target, 'night');
       expectRefusal(await server().head.post('/jobs', { queue: 'a', target: 'b' }), 400, 'bad_request', {
@@ -126,6 +142,38 @@ export function nativeCases(start: Start): void {
         { jobs: Array.from({ length: 1_001 }, () => ({})) },
       ]) {
         expectRefusal(await server().head.post('/jobs/batch', wrong), 400, 'bad_request', { field: 'jobs' });
+      }
+    });
+
+    test('a job that requires capabilities is shown with them, found by them, and given only to who has them', async () => {
+      const type = 'capable';
+      const { head, right } = server();
+      const made = expectStatus(
+        await head.post<JobBody>('/jobs', { type, target: 'any', requires: ['ssh', 'gpu', 'ssh'] }),
+        201,
+      );
+      deepStrictEqual(made['requires'], ['gpu', 'ssh']);
+      const ids = async (path: string) =>
+        expectStatus(await head.get<JobList>(path), 200).jobs.map(({ id }) => id);
+      deepStrictEqual(await ids(`/jobs?type=${type}&requires=gpu`), [made.id]);
+      deepStrictEqual(await ids(`/jobs?type=${type}&requires=gp`), []);
+      const claim = { targets: ['any'], types: [type] };
+      deepStrictEqual(expectStatus(await right.post<JobList>('/jobs/claim', claim), 200).jobs, []);
+      expectRefusal(
+        await right.post(`/jobs/${made.id}/claim`, { capabilities: ['gpu'] }),
+        409,
+        'missing_capability',
+        { missing: ['ssh'] },
+      );
+      const able = { ...claim, capabilities: ['ssh', 'root', 'gpu'] };
+      const { jobs } = expectStatus(await right.post<JobList>('/jobs/claim', able), 200);
+      deepStrictEqual(
+        jobs.map(({ id, attempts }) => [id, attempts]),
+        [[made.id, 1]],
+      );
+      for (const wrong of [['a b'], [''], 'gpu', Array.from({ length: 17 }, (_, i) => `c${i}`)]) {
+        expectRefusal(await head.post('/jobs', { requires: wrong }), 400, 'bad_request');
+        expectRefusal(await right.post('/jobs/claim', { capabilities: wrong }), 400, 'bad_request');
       }
     });
 

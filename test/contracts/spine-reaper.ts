@@ -5,7 +5,7 @@ import type { JobBody } from '../support/http.ts';
 import type { TestServer } from '../support/server.ts';
 import { readJob, runningJob, sharedServer, type Start } from './spine-cases.ts';
 
-const LEASE_MS = 400;
+const LEASE_MS = 1_200;
 const PATIENCE_MS = 15_000;
 
 export function reaperCases(start: Start): void {

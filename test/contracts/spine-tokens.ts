@@ -199,6 +199,7 @@ export function tokenCases(start: Start): void {
     test('that are revoked end a wait for work, and get none that comes after', async () => {
       const made = await add({ name: 'waiter', role: 'worker', targets: ['awaited'] });
       await using(made.token, async (waiter) => {
+        const sentMs = performance.now();
         const waiting = waiter.post<{ jobs: JobBody[] }>('/jobs/claim', { waitMs: 30_000 });
         await until('it waits', async () => {
           const { waitingClaims } = (await server().head.get<{ waitingClaims: number }>('/stats')).body;
@@ -206,6 +207,7 @@ export function tokenCases(start: Start): void {
         });
         expectStatus(await server().head.request('DELETE', '/tokens/waiter'), 200);
         deepStrictEqual(expectStatus(await waiting, 200).jobs, []);
+        ok(performance.now() - sentMs < 20_000, 'the wait went on to its end');
         const { id } = await createJob(server().head, { target: 'awaited' });
         strictEqual((await readJob(server().head, id)).status, 'queued');
       });

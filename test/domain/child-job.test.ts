@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { childDraft, type ParentFacts } from '../../src/domain/child-job.ts';
 import type { Job } from '../../src/domain/job.ts';
 import type { JobDraft } from '../../src/engine/engine.ts';
-import { NewJob } from '../../src/http/schemas.ts';
+import { NewJob } from '../../src/http/doors/spine/new-job.ts';
 import { jobIn } from './fixtures.ts';
 
 const DEFAULTS = { leaseMs: 300_000, maxAttempts: 5 };
@@ -11,15 +11,15 @@ const DEFAULTS = { leaseMs: 300_000, maxAttempts: 5 };
 function parent(over: Partial<Job> = {}, more: Partial<ParentFacts> = {}): ParentFacts {
   return {
     job: jobIn('running', { maxAttempts: 3, ...over }),
-    gate: null,
+    approvalTerms: null,
     budget: null,
     defaults: DEFAULTS,
     ...more,
   };
 }
 
-function judge(wish: Partial<JobDraft>, of: ParentFacts = parent()) {
-  return childDraft<JobDraft>({ target: 'any', parentId: 'p', ...wish }, of);
+function judge(draft: Partial<JobDraft>, of: ParentFacts = parent()) {
+  return childDraft<JobDraft>({ target: 'any', parentId: 'p', ...draft }, of);
 }
 
 /** For every field of a new job a value that reaches further than a parent that has nothing but defaults; null is free. */
@@ -37,6 +37,8 @@ const FURTHER: { readonly [K in keyof typeof NewJob.properties]: unknown } = {
   params: null,
   budget: { usd: 1_000 },
   tags: null,
+  // Fewer may do it, never more.
+  requires: null,
   runAt: null,
   timeoutMs: 60_001,
   leaseMs: 300_001,
@@ -52,12 +54,12 @@ const FURTHER: { readonly [K in keyof typeof NewJob.properties]: unknown } = {
 };
 
 test('every field of a new job that would reach beyond its parent is refused to a holder, by its name', () => {
-  const gate = { timeoutMs: 60_000, auto: 'reject' } as const;
+  const approvalTerms = { timeoutMs: 60_000, auto: 'reject' } as const;
   for (const field of Object.keys(NewJob.properties)) {
     assert.ok(field in FURTHER, `${field} is new: say here what would reach further than its parent`);
     const further = FURTHER[field as keyof typeof FURTHER];
     if (further === null) continue;
-    const answer = judge({ [field]: further }, parent({ timeoutMs: 60_000 }, { gate }));
+    const answer = judge({ [field]: further }, parent({ timeoutMs: 60_000 }, { approvalTerms }));
     assert.ok('problem' in answer, field);
     assert.ok(answer.field.startsWith(field));
     assert.ok(answer.problem.includes(field));
@@ -66,10 +68,10 @@ test('every field of a new job that would reach beyond its parent is refused to 
   assert.ok('problem' in stranger && stranger.field === 'scheduleId');
 });
 
-test('a child takes over what it did not ask for: pool, key, budget, limits and the gate', () => {
+test('a child takes over what it did not ask for: pool, key, budget, limits and the approval', () => {
   const of = parent(
     { pool: 'gpu', concurrencyKey: 'c7', timeoutMs: 9_000, priority: -4, maxAttempts: 2 },
-    { gate: { timeoutMs: 60_000, auto: 'approve' }, budget: '{"usd":3}' },
+    { approvalTerms: { timeoutMs: 60_000, auto: 'approve' }, budget: '{"usd":3}' },
   );
   assert.deepEqual(judge({}, of), {
     target: 'any',
@@ -92,8 +94,8 @@ test('the child of a run that may be begun once is begun once', () => {
   assert.ok('problem' in judge({ maxAttempts: 2 }, once));
 });
 
-test('a gate may be stricter than the parent’s, never looser', () => {
-  const approve = { gate: { timeoutMs: 60_000, auto: 'approve' } } as const;
+test('an approval may be stricter than the parent’s, never looser', () => {
+  const approve = { approvalTerms: { timeoutMs: 60_000, auto: 'approve' } } as const;
   assert.ok(!('problem' in judge({ approval: { auto: 'reject', timeoutS: 5 } }, parent({}, approve))));
   assert.ok(!('problem' in judge({ approval: { auto: 'approve', timeoutS: 60 } }, parent({}, approve))));
   assert.ok('problem' in judge({ approval: { auto: 'approve', timeoutS: 59 } }, parent({}, approve)));

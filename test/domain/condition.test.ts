@@ -25,7 +25,8 @@ test('a pattern that explodes elsewhere is answered at once', () => {
   const started = performance.now();
   assert.equal(conditionMet('regex:(a+)+$', bad), false);
   const tookMs = performance.now() - started;
-  assert.ok(tookMs < 100, `it took ${tookMs} ms`);
+  // Tried one by one, the ways to read it would take hours.
+  assert.ok(tookMs < 2_000, `it took ${tookMs} ms`);
 });
 
 test('long output and large patterns have an end', () => {

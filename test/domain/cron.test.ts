@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { cronProblem, nextAfter, ticksBetween } from '../../src/domain/cron.ts';
+import { nextAfter, ticksBetween } from '../../src/domain/cron.ts';
+import { completeSchedule } from '../../src/domain/schedule-draft.ts';
 
 const at = (text: string) => Date.parse(text);
 const iso = (instant: number | null) => (instant === null ? null : new Date(instant).toISOString());
@@ -97,6 +98,12 @@ test('missed ticks are listed oldest first, up to a limit that says when it cut'
   assert.deepEqual(ticksBetween(rule, from, until, 0), { ticks: [], more: true });
 });
 
+function refusal(cron: string, tz: string): { field: string; problem: string } | null {
+  const draft = { name: 'n', schedule_cron: cron, schedule_tz: tz, payload_message: 'm' };
+  const completed = completeSchedule(draft, null, { now: 0, shellAllowed: false, gateways: [] });
+  return completed.ok ? null : completed;
+}
+
 test('an expression that cannot be used is refused with its field', () => {
   const wrong = [
     '99 * * * *',
@@ -119,6 +126,13 @@ test('an expression that cannot be used is refused with its field', () => {
     '0 0 * * 1#6',
     '0 0 LW,3 * *',
     '0 0 1W2 * *',
+    '0 0 15L * *',
+    '0 0 * janfeb *',
+    '0 0 * xyz *',
+    '5* * * * *',
+    '1-5* * * * *',
+    '+5 * * * *',
+    '0 0 * * +',
     '@reboot',
     '@every 5m',
     '-1 * * * *',
@@ -130,12 +144,23 @@ test('an expression that cannot be used is refused with its field', () => {
     '2026-01-01T00:00:00',
   ];
   for (const cron of wrong) {
-    const problem = cronProblem(cron, 'UTC');
+    const problem = refusal(cron, 'UTC');
     assert.equal(problem?.field, 'schedule_cron', cron);
     assert.match(problem?.problem ?? '', /^schedule_cron [^\n]+\.$/, cron);
   }
   for (const tz of ['Mars/X', '', 'UTC\n', 'x'.repeat(100)])
-    assert.equal(cronProblem('0 2 * * *', tz)?.field, 'schedule_tz', tz);
+    assert.equal(refusal('0 2 * * *', tz)?.field, 'schedule_tz', tz);
+});
+
+test('a refusal says which field is wrong, in the numbers of the caller', () => {
+  const words = (cron: string) => refusal(cron, 'UTC')?.problem.replace('schedule_cron cannot be used: ', '');
+  assert.equal(words('0 0 * 13 *'), 'the month "13" is not within 1 to 12.');
+  assert.equal(words('0 0 0 * *'), 'the day of the month "0" is not within 1 to 31.');
+  assert.equal(words('0 0 32W * *'), 'the day of the month "32W" is not within 1 to 31.');
+  assert.equal(words('0 0 15L * *'), 'the day of the month "15L" is not understood.');
+  assert.equal(words('0 0 * * sat-mon'), "From value is larger than to value: '6-1'.");
+  assert.match(words('5/15 * * * *') ?? '', /'5\/15'.*range \(min-max\/step\) instead\.$/);
+  assert.match(words('* * * *') ?? '', /^it has 4 fields; write 5 such as/);
 });
 
 test('five fields, six fields and nicknames are accepted', () => {
@@ -148,7 +173,7 @@ test('five fields, six fields and nicknames are accepted', () => {
     '0 0 * * 0-7',
     '59 23 31 12 7',
   ])
-    assert.equal(cronProblem(cron, 'Europe/Stockholm'), null, cron);
+    assert.equal(refusal(cron, 'Europe/Stockholm'), null, cron);
 });
 
 test('an expression that was never judged is an error, not a silent rule', () => {

@@ -118,6 +118,10 @@ test('a loop moves what is due, whatever it believed before it had the lock', ()
     outcome(jobIn('blocked', { waitingFor: 0 }), command('admit', SYSTEM), NOW),
     'queued: job.queued',
   );
+  assert.equal(
+    outcome(jobIn('blocked', { waitingFor: 0, runAt: NOW + 1 }), command('admit', SYSTEM), NOW),
+    'scheduled: job.scheduled',
+  );
 });
 
 test('a claim names its holder, counts the attempt and starts the lease [SP-18 SP-20]', () => {
@@ -267,6 +271,16 @@ test('head puts off a job that nobody holds, a worker may not', () => {
   assert.equal(outcome(jobIn('blocked'), byHead, NOW), 'not_running!');
   assert.equal(outcome(jobIn('done'), byHead, NOW), 'not_running!');
   assert.equal(outcome(jobIn('queued'), command('snooze', HOLDER, null), NOW), 'not_owner!');
+});
+
+test('head brings no job past the word that it waits for, by moving its time', () => {
+  const waiting: Job = { ...jobIn('scheduled'), approval: 'needed' };
+  const byHead = command('snooze', HEAD, null);
+  assert.equal(
+    outcome(waiting, byHead, NOW + 99_000),
+    'awaiting_approval: job.snoozed job.awaiting_approval',
+  );
+  assert.equal(outcome({ ...waiting, approval: 'given' }, byHead, NOW + 99_000), 'queued: job.snoozed');
 });
 
 test('a snooze into the past makes the job ready at once', () => {

@@ -1,5 +1,6 @@
 import type { Actor, Claim, JobCommand, LeaseOffer } from '../../src/domain/command.ts';
-import { isFinal, type Job, SETTLED, type State, UNASKED, UNTOUCHED } from '../../src/domain/job.ts';
+import { isFinal, type Job, SETTLED, type State } from '../../src/domain/job.ts';
+import { newJob } from '../../src/domain/new-job.ts';
 
 export const NOW = 1_700_000_000_000;
 export const LEASE_MS = 60_000;
@@ -29,29 +30,18 @@ export function jobIn(state: State, change: Partial<Job> = {}): Job {
 }
 
 const FRESH: Job = {
-  ...UNTOUCHED,
-  ...UNASKED,
   no: 1,
-  id: 'job-1',
-  typeNo: 0,
-  target: 'any',
-  createdAt: NOW - 10_000,
-  createdBy: 'head',
-  leaseMs: LEASE_MS,
-  retryMode: 'requeue',
-  retryMax: 0,
-  backoffMs: 0,
-  retryCount: 0,
-  state: 'queued',
-  updatedAt: NOW - 10_000,
-  seq: 1,
-  priority: 0,
-  runAt: NOW - 10_000,
-  maxAttempts: 5,
-  waitingFor: 0,
-  watched: false,
-  approval: 'none',
-  comments: 0,
+  ...newJob({
+    id: 'job-1',
+    target: 'any',
+    createdAt: NOW - 10_000,
+    createdBy: 'head',
+    leaseMs: LEASE_MS,
+    state: 'queued',
+    updatedAt: NOW - 10_000,
+    runAt: NOW - 10_000,
+    maxAttempts: 5,
+  }),
 };
 
 const RUNNING: Partial<Job> = {
@@ -63,7 +53,14 @@ const RUNNING: Partial<Job> = {
 };
 
 function offer(change: Partial<LeaseOffer> = {}): LeaseOffer {
-  return { token: 'token-of-the-offer', leaseMs: null, policy: 'own', claimId: null, ...change };
+  return {
+    token: 'token-of-the-offer',
+    leaseMs: null,
+    policy: 'own',
+    claimId: null,
+    capabilities: [],
+    ...change,
+  };
 }
 
 export function claimBy(actor: Actor, change: Partial<LeaseOffer> = {}): Claim {

@@ -46,7 +46,7 @@ interface Moment {
   readonly now: number;
 }
 
-/** Plays a history, giving events their numbers as the ledger does. */
+/** Plays a history, giving events their numbers as the change set does. */
 function play(first: Partial<Job>, history: readonly Step[], look: (moment: Moment) => void): void {
   let job = jobIn('queued', first);
   let now = NOW;

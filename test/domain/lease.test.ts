@@ -32,7 +32,7 @@ test('with a wrong or old token nobody may write, head included, and is told who
       assert.equal(answer.ok, false);
       assert.deepEqual(!answer.ok && [answer.code, answer.details], [
         'lease_lost',
-        { status: 'running', state: 'running', claimedBy: HOLDER.name, leaseUntil: NOW + LEASE_MS },
+        { state: 'running', claimedBy: HOLDER.name, leaseUntil: NOW + LEASE_MS },
       ]);
       assert.deepEqual(job, jobIn('running'));
     }

@@ -39,6 +39,9 @@ test("the text's own example is accepted and every default is filled in [SC-77] 
     scheduleTz: 'UTC',
     scheduleAt: null,
     scheduleEveryMs: null,
+    endsAt: null,
+    maxRuns: null,
+    jitterS: 0,
     catchUp: 'once',
     catchUpMax: 25,
     catchUpWindowS: 86_400,
@@ -79,6 +82,7 @@ test("the text's own example is accepted and every default is filled in [SC-77] 
     deliveryMode: 'announce',
     deliveryChannel: null,
     deliveryTo: null,
+    managedBy: null,
   });
 });
 
@@ -132,6 +136,39 @@ test('a child has a parent, a trigger and perhaps a delay and a condition, and n
     { trigger_condition: 'contains:x' },
   ])
     assert.match(refusal({ ...DAILY, ...stray })[1], /goes with parent_id/);
+});
+
+test('a field that nothing would look at is refused by its name', () => {
+  for (const context_retrieval of ['recent', 'hybrid'])
+    assert.deepEqual(refusal({ ...DAILY, context_retrieval }), [
+      'context_retrieval',
+      'context_retrieval other than none would have no effect, because agents are not given earlier runs yet; leave it out.',
+    ]);
+  assert.equal(made({ ...DAILY, context_retrieval: 'none' }).contextRetrieval, 'none');
+  assert.deepEqual(refusal({ ...DAILY, context_retrieval_limit: 2 }), [
+    'context_retrieval_limit',
+    'context_retrieval_limit other than 5 would have no effect, because agents are not given earlier runs yet; leave it out.',
+  ]);
+  assert.equal(made({ ...DAILY, context_retrieval_limit: 5 }).contextRetrievalLimit, 5);
+  const forAgents = {
+    payload_model: 'm',
+    payload_thinking: 'high',
+    payload_timeout_seconds: 60,
+    payload_scope: 'global',
+    preferred_session_key: 'k',
+    stale_threshold_s: 60,
+    job_class: 'pre_compaction_flush',
+  };
+  for (const [name, value] of Object.entries(forAgents)) {
+    const [field, problem] = refusal({ ...DAILY, session_target: 'queue', [name]: value });
+    assert.equal(field, name);
+    assert.match(
+      problem,
+      /goes with an agent; (leave it out|send run_timeout_ms instead) when session_target/,
+    );
+  }
+  const moved = made({ session_target: 'queue' }, made({ ...DAILY, ...forAgents }));
+  assert.deepEqual(toSnake(moved), toSnake(made({ ...DAILY, session_target: 'queue' })));
 });
 
 test('intervals and single times are read in every notation', () => {

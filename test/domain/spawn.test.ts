@@ -27,10 +27,11 @@ function parentOf(draft: Record<string, unknown>): Schedule {
     lastRunAt: null,
     lastStatus: null,
     consecutiveErrors: 0,
+    runCount: 0,
   };
 }
 
-const GATED = {
+const NEEDING_APPROVAL = {
   approval_required: true,
   approval_timeout_s: 60,
   run_timeout_ms: 60_000,
@@ -56,6 +57,10 @@ const FURTHER: Readonly<Record<string, unknown>> = {
   schedule_at: '2030-01-01T00:00:00Z',
   in: '15m',
   schedule_every_ms: 60_000,
+  ends_at: '2031-01-01T00:00:00Z',
+  max_runs: 5,
+  jitter_s: 60,
+  managed_by: 'apply:mine',
   catch_up: 'all',
   catch_up_max: 1_000,
   catch_up_window_s: 1,
@@ -98,7 +103,7 @@ const FURTHER: Readonly<Record<string, unknown>> = {
 const OWN = ['name', 'description', 'payload_message', 'params'];
 
 test('every field of a schedule is refused to a run, by its name, unless it is the child’s own to say', () => {
-  const parent = parentOf(GATED);
+  const parent = parentOf(NEEDING_APPROVAL);
   for (const { name } of SCHEDULE_FIELDS) {
     if (OWN.includes(name)) continue;
     assert.ok(name in FURTHER, `${name} is new: say here what would reach further than its parent`);
@@ -109,7 +114,12 @@ test('every field of a schedule is refused to a run, by its name, unless it is t
 });
 
 test('null does not ask a field back from what the parent has', () => {
-  const parent = parentOf({ ...GATED, payload_scope: 'global', agent_id: 'ops', overlap_policy: 'queue' });
+  const parent = parentOf({
+    ...NEEDING_APPROVAL,
+    payload_scope: 'global',
+    agent_id: 'ops',
+    overlap_policy: 'queue',
+  });
   for (const { name } of SCHEDULE_FIELDS) {
     const answer = spawnedSpec({ ...WORDS, [name]: null }, parent, FACTS);
     if (!answer.ok) continue;
@@ -123,7 +133,7 @@ test('null does not ask a field back from what the parent has', () => {
 
 test('a child is as its parent is: approval, place, session, limits, delivery; once, without a clock', () => {
   for (const draft of [
-    GATED,
+    NEEDING_APPROVAL,
     { session_target: 'main', schedule_kind: undefined, schedule: '0 2 * * *', preferred_session_key: 'a:b' },
     { session_target: 'shell', run_timeout_ms: 5_000 },
     { session_target: 'queue', target: 'builders', type: 'build', params: { secret: 1 } },
@@ -153,10 +163,10 @@ test('a child may ask for less than its parent has, and may repeat what it has',
     delivery_mode: 'none',
     approval_required: true,
   };
-  const spec = made({ ...WORDS, ...less }, parentOf(GATED));
+  const spec = made({ ...WORDS, ...less }, parentOf(NEEDING_APPROVAL));
   const shown = toSnake(spec);
   for (const [name, value] of Object.entries(less)) assert.equal(shown[name], value);
   const same = { agent_id: 'main', session_target: 'isolated', delivery_to: '@ops', delete_after_run: true };
-  made({ ...WORDS, ...same, enabled: true }, parentOf(GATED));
+  made({ ...WORDS, ...same, enabled: true }, parentOf(NEEDING_APPROVAL));
   assert.equal(made({ ...WORDS, approval_required: true }, parentOf({})).approvalRequired, true);
 });

@@ -7,7 +7,7 @@ const YES: Verdict = { agree: true, notes: null, by: 'operator' };
 const NO: Verdict = { agree: false, notes: 'no', by: 'operator' };
 
 onEvery(DIALECTS, (each) => {
-  const gated = async (
+  const needingApproval = async (
     spine: Parameters<Parameters<typeof each>[1]>[0],
     draft: Record<string, unknown> = {},
   ) => {
@@ -31,22 +31,25 @@ onEvery(DIALECTS, (each) => {
     return { child, pending, trigger };
   };
 
-  each('a gated child waits, and runs after somebody agreed [SC-52 SC-53 SC-55]', async (spine) => {
-    const { child, pending } = await gated(spine);
-    assert.deepEqual(await statuses(spine, child), ['awaiting_approval']);
-    assert.equal(await take(spine), null);
-    assert.equal(pending.title, 'deploy');
-    const approved = await spine.engine.approvals.resolve(HEAD, pending.jobId, YES);
-    assert.equal(approved.status, 'approved');
-    assert.equal(approved.resolvedBy, 'operator');
-    assert.ok(await doNext(spine));
-    assert.deepEqual(await statuses(spine, child), ['ok']);
-  });
+  each(
+    'a child that needs approval waits, and runs after somebody agreed [SC-52 SC-53 SC-55]',
+    async (spine) => {
+      const { child, pending } = await needingApproval(spine);
+      assert.deepEqual(await statuses(spine, child), ['awaiting_approval']);
+      assert.equal(await take(spine), null);
+      assert.equal(pending.title, 'deploy');
+      const approved = await spine.engine.approvals.resolve(HEAD, pending.jobId, YES);
+      assert.equal(approved.status, 'approved');
+      assert.equal(approved.resolvedBy, 'operator');
+      assert.ok(await doNext(spine));
+      assert.deepEqual(await statuses(spine, child), ['ok']);
+    },
+  );
 
   each(
-    'a refused run is cancelled with the reason; thirty refusals later a gate still opens [SC-55 SC-58]',
+    'a refused run is cancelled with the reason; thirty refusals later somebody can still agree [SC-55 SC-58]',
     async (spine) => {
-      const { child, pending, trigger } = await gated(spine);
+      const { child, pending, trigger } = await needingApproval(spine);
       const rejected = await spine.engine.approvals.resolve(HEAD, pending.jobId, NO);
       assert.deepEqual([rejected.status, rejected.notes], ['rejected', 'no']);
       await pump(spine);
@@ -63,7 +66,7 @@ onEvery(DIALECTS, (each) => {
   );
 
   each('after the time is up the policy decides: reject unless said [SC-06 SC-56 SC-57]', async (spine) => {
-    const { child, pending } = await gated(spine);
+    const { child, pending } = await needingApproval(spine);
     assert.equal(pending.expiresAt, (pending.requestedAt ?? 0) + 3_600_000);
     await pass(spine, 3_599_999);
     assert.deepEqual(await statuses(spine, child), ['awaiting_approval']);
@@ -73,20 +76,29 @@ onEvery(DIALECTS, (each) => {
     assert.deepEqual(await statuses(spine, child), ['cancelled']);
   });
 
-  each('after the time is up an auto-approving gate lets the run go, once [SC-57 SC-58]', async (spine) => {
-    const { child, pending } = await gated(spine, { approval_timeout_s: 3, approval_auto: 'approve' });
-    await pass(spine, 3_000);
-    const after = await spine.engine.approvals.get(pending.jobId);
-    assert.deepEqual([after.status, after.resolvedBy], ['approved', 'timeout']);
-    assert.ok(await doNext(spine));
-    assert.equal(await take(spine), null);
-    assert.deepEqual(await statuses(spine, child), ['ok']);
-  });
+  each(
+    'after the time is up an auto-approving schedule lets the run go, once [SC-57 SC-58]',
+    async (spine) => {
+      const { child, pending } = await needingApproval(spine, {
+        approval_timeout_s: 3,
+        approval_auto: 'approve',
+      });
+      await pass(spine, 3_000);
+      const after = await spine.engine.approvals.get(pending.jobId);
+      assert.deepEqual([after.status, after.resolvedBy], ['approved', 'timeout']);
+      assert.ok(await doNext(spine));
+      assert.equal(await take(spine), null);
+      assert.deepEqual(await statuses(spine, child), ['ok']);
+    },
+  );
 
   each(
     'two approvers and the clock at the same moment: one word counts, the others are told whose [SC-58]',
     async (spine) => {
-      const { child, pending } = await gated(spine, { approval_timeout_s: 3, approval_auto: 'approve' });
+      const { child, pending } = await needingApproval(spine, {
+        approval_timeout_s: 3,
+        approval_auto: 'approve',
+      });
       await spine.clock.advance(3_000);
       const words = await Promise.allSettled([
         spine.engine.approvals.resolve(HEAD, pending.jobId, YES),
@@ -107,7 +119,7 @@ onEvery(DIALECTS, (each) => {
   each(
     'what is approved is named by its hash; another hash is refused and changes nothing',
     async (spine) => {
-      const { child, pending } = await gated(spine);
+      const { child, pending } = await needingApproval(spine);
       const other = { ...YES, hash: '0'.repeat(64) };
       assert.equal(
         (await refused(spine.engine.approvals.resolve(HEAD, pending.jobId, other))).code,
@@ -119,7 +131,7 @@ onEvery(DIALECTS, (each) => {
     },
   );
 
-  each('any job may have a gate; cancelling it closes the gate', async (spine) => {
+  each('any job may need approval; cancelling it ends the asking', async (spine) => {
     const job = await create(spine, { approval: { timeoutS: 60 } });
     assert.equal(await stateOf(spine, job), 'awaiting_approval');
     await spine.engine.jobs.cancel(HEAD, job.id, 'changed my mind');
@@ -129,7 +141,7 @@ onEvery(DIALECTS, (each) => {
   });
 
   each(
-    'a run that is cancelled before it comes to its gate asks nobody, and takes nobody’s place',
+    'a run that is cancelled before it comes up for approval asks nobody, and takes nobody’s place',
     async (spine) => {
       const draft = { approval_required: true, max_pending_approvals: 1, trigger_delay_s: 60 };
       const parent = await plan(spine, { name: 'build', target: 'builds' });
@@ -149,7 +161,7 @@ onEvery(DIALECTS, (each) => {
     },
   );
 
-  each('a delayed job comes to its gate when its time has come, not before', async (spine) => {
+  each('a delayed job comes up for approval when its time has come, not before', async (spine) => {
     const job = await create(spine, { approval: {}, runAt: spine.engine.now() + 5_000 });
     assert.deepEqual(await spine.engine.approvals.list({ limit: 10 }), []);
     await pass(spine, 5_000);
@@ -161,9 +173,9 @@ onEvery(DIALECTS, (each) => {
   each(
     'the outside is told that somebody’s word is wanted [SC-54]',
     async (spine) => {
-      await gated(spine);
+      await needingApproval(spine);
       const rows = await spine.store.transaction(0, async (tx) =>
-        tx.claimOutbox(spine.engine.now() + 1, 10, 1),
+        tx.outbox.claim(spine.engine.now() + 1, 10, 1),
       );
       assert.deepEqual(
         rows.map(({ kind, body }) => [kind, body]),

@@ -91,7 +91,7 @@ onEvery(DIALECTS, (each) => {
       await runNow(spine, parent);
       const startedAt = performance.now();
       await doNext(spine, `${'a'.repeat(40)}b`);
-      assert.ok(performance.now() - startedAt < 2_000);
+      assert.ok(performance.now() - startedAt < 10_000);
       assert.deepEqual(await statuses(spine, child), []);
       const bad = await refused(plan(spine, { parent_id: parent.id, trigger_condition: 'regex:(' }));
       assert.match(String(bad.details['problem']), /trigger_condition/);
@@ -307,7 +307,7 @@ onEvery(DIALECTS, (each) => {
       await doNext(spine);
       assert.deepEqual(await statuses(spine, parent), ['ok', 'skipped']);
       assert.equal((await runsOf(spine, child)).length, 1);
-      assert.deepEqual(await spine.store.read.unsettled(10), []);
+      assert.deepEqual(await spine.store.read.jobs.unsettled(10), []);
     },
   );
 

@@ -217,6 +217,17 @@ onEvery(DIALECTS, (each) => {
     assert.deepEqual(await eventKinds(spine, job), ['job.created', 'job.queued']);
   });
 
+  each('says of a dependent that is let in for what it waits now', async (spine) => {
+    const parent = await create(spine);
+    const after = [{ job: parent.id }];
+    const later = await create(spine, { after, runAt: spine.engine.now() + 60_000 });
+    const needingApproval = await create(spine, { after, approval: { timeoutS: 60 } });
+    await finished(spine, parent);
+    await settleAll(spine);
+    assert.deepEqual(await eventKinds(spine, later), ['job.created', 'job.scheduled']);
+    assert.deepEqual(await eventKinds(spine, needingApproval), ['job.created', 'job.awaiting_approval']);
+  });
+
   each('lets a cancelled dependent that is reopened wait for what it waited for', async (spine) => {
     const parents = [await create(spine), await create(spine)];
     const job = await create(spine, { after: parents.map(({ id }) => ({ job: id })) });
@@ -244,8 +255,8 @@ onEvery([POSTGRES], (each) => {
       let creating: Promise<Job> = Promise.resolve(root);
       await using other = (await spine.another?.()) as Opened;
       await other.store.transaction(0, async (tx) => {
-        const [last] = (await tx.lockJobsByNo([held?.job.no ?? 0])) as [Job];
-        assert.deepEqual(await tx.dependentsOf(root.no), []);
+        const [last] = (await tx.jobs.lockByNo([held?.job.no ?? 0])) as [Job];
+        assert.deepEqual(await tx.dependencies.waiting(root.no), []);
         creating = create(spine, { after: [{ job: root.id }] });
         let made = false;
         creating.then(
@@ -256,7 +267,7 @@ onEvery([POSTGRES], (each) => {
           'the creation waits or has happened',
           async () => made || (await someoneWaits(spine.place)),
         );
-        await tx.updateJobs([{ before: last, after: { ...last, settled: SETTLED } }]);
+        await tx.jobs.update([{ before: last, after: { ...last, settled: SETTLED }, kind: 'other' }]);
       });
       const job = await creating;
       await settleAll(spine);

@@ -17,21 +17,21 @@ import {
   type Opened,
   worker,
 } from '../support/engines.ts';
-import { strayKeeper } from '../../src/loops/keepers.ts';
+import { unknownClaimKeeper } from '../../src/loops/keepers.ts';
 import { everyJob } from '../conformance/events.ts';
 
-/** A store whose named reads fail as often as told. */
-function failingReads(fails: Partial<Record<keyof Reads, number>>): (store: Store) => Store {
+/** A store whose verb fails at its first call. */
+function failingOnce<Noun extends keyof Reads>(noun: Noun, verb: keyof Reads[Noun]): (store: Store) => Store {
   return (store) => {
-    const read = new Proxy(store.read, {
-      get: (target, name: keyof Reads) => {
-        if ((fails[name] ?? 0) <= 0) return target[name];
-        return () => {
-          fails[name] = (fails[name] ?? 0) - 1;
-          return Promise.reject(new SpineError('store_unavailable'));
-        };
+    let failed = false;
+    const verbs = new Proxy(store.read[noun], {
+      get: (target, name) => {
+        if (failed || name !== verb) return Reflect.get(target, name) as unknown;
+        failed = true;
+        return () => Promise.reject(new SpineError('store_unavailable'));
       },
     });
+    const read: Reads = { ...store.read, [noun]: verbs };
     return new Proxy(store, {
       get: (target, name: keyof Store) => {
         if (name === 'read') return read;
@@ -43,7 +43,7 @@ function failingReads(fails: Partial<Record<keyof Reads, number>>): (store: Stor
 }
 
 test('one failed look at the pauses does not end all work', async () => {
-  await using spine = await SQLITE_MEMORY.open({ wrap: failingReads({ routing: 1 }) });
+  await using spine = await SQLITE_MEMORY.open({ wrap: failingOnce('routing', 'current') });
   await assert.rejects(create(spine), { code: 'store_unavailable' });
   assert.equal((await create(spine)).state, 'queued');
 });
@@ -64,7 +64,7 @@ test('a job that names no time is ready at once, even when the clock is put back
 });
 
 test('one failed look at the types does not end all claims', async () => {
-  await using spine = await SQLITE_MEMORY.open({ wrap: failingReads({ types: 1 }) });
+  await using spine = await SQLITE_MEMORY.open({ wrap: failingOnce('types', 'all') });
   await create(spine);
   await assert.rejects(claimNext(spine), { code: 'store_unavailable' });
   assert.equal((await claimNext(spine)).length, 1);
@@ -195,7 +195,7 @@ onEvery(DIALECTS, (each) => {
       assert.equal(await refusal(claimNext(spine)), 'outcome_unknown');
       losing.times = 1;
       assert.equal(await refusal(spine.engine.leases.claim(worker('w'), second.id)), 'outcome_unknown');
-      const keeper = strayKeeper(spine.engine.core);
+      const keeper = unknownClaimKeeper(spine.engine.core);
       losing.times = 1;
       await keeper.runOnce();
       assert.equal((await keeper.runOnce()).done, 2, 'a release whose word was lost is sent again');
@@ -215,7 +215,7 @@ onEvery(DIALECTS, (each) => {
       const job = await create(spine);
       losing.times = 1;
       assert.equal(await refusal(claimNext(spine, { claimId: 'mine' })), 'outcome_unknown');
-      await strayKeeper(spine.engine.core).runOnce();
+      await unknownClaimKeeper(spine.engine.core).runOnce();
       const [held] = await claimNext(spine, { claimId: 'mine' });
       assert.deepEqual([held?.job.id, held?.job.attempts], [job.id, 1]);
     },

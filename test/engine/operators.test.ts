@@ -155,7 +155,7 @@ onEvery(DIALECTS, (each) => {
     assert.equal(await refusal(child({ priority: 1 }, worker('other', ['any']))), 'not_owner');
   });
 
-  each('holds the child of a gated job at the same gate', async (spine) => {
+  each('has the child of a job that needed approval wait for the same', async (spine) => {
     const { engine } = spine;
     const parent = await create(spine, { approval: { timeoutS: 60, auto: 'reject' } });
     await engine.approvals.resolve(HEAD, parent.id, { agree: true, notes: null, by: 'operator' });
@@ -231,7 +231,7 @@ onEvery(DIALECTS, (each) => {
     // Databases and imports from before schemas were judged as strictly.
     for (const paramsSchema of ['{"$async":true}', '{"pattern":"(a+)+$(?=b)"}', '{', '[]']) {
       const stored = { name: 'old', label: 'old', sop: null, paramsSchema, onlyIfMissing: false };
-      await spine.engine.core.flusher.transact(HEAD, async (tx) => tx.saveType(stored, 1));
+      await spine.engine.core.flusher.transact(HEAD, async (tx) => tx.types.save(stored, 1));
       spine.engine.core.forgetTypes();
       const error = await refused(create(spine, { type: 'old', params: {} }));
       assert.equal(error.code, 'conflict');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { poolSweeper } from '../../src/loops/pools.ts';
+import { poolSweeper } from '../../src/loops/pool-sweeper.ts';
 import type { Job } from '../../src/domain/job.ts';
 import {
   claimed,

@@ -56,7 +56,7 @@ onEvery(DIALECTS, (each) => {
       await pass(spine, 60_000);
       await doNext(spine);
       const fired = await schedule(spine, made);
-      await store.transaction(0, async (tx) => tx.saveSchedules([{ ...fired, nextRunAt: made.nextRunAt }]));
+      await store.transaction(0, async (tx) => tx.schedules.save([{ ...fired, nextRunAt: made.nextRunAt }]));
       await pump(spine);
       assert.deepEqual(await statuses(spine, made), ['ok']);
       assert.equal((await schedule(spine, made)).nextRunAt, engine.now() + 60_000);

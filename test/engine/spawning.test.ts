@@ -117,7 +117,7 @@ onEvery(DIALECTS, (each) => {
   });
 
   each(
-    'the child of a gated schedule waits at the same gate, and goes when it is turned away',
+    'the child of a schedule that needs approval waits for the same, and goes when it is refused',
     async (spine) => {
       const { parent, ask } = await running(spine, {
         approval_required: true,

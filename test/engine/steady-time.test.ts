@@ -129,7 +129,7 @@ onEvery(DIALECTS, (each) => {
       stopped.of(spine);
       const start = spine.engine.now();
       const late = start + HOUR_MS;
-      await spine.store.transaction(0, async (tx) => tx.beat('server', late));
+      await spine.store.transaction(0, async (tx) => tx.servers.beat('server', late));
       await spine.engine.core.continueTime();
       assert.ok(spine.engine.now() >= late);
       await spine.clock.advance(10_000);

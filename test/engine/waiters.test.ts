@@ -6,7 +6,11 @@ import { FakeClock, rest } from '../support/clock.ts';
 function lineUp(count: number, targets: readonly string[] = ['a'], types?: readonly string[]) {
   const clock = new FakeClock();
   const waiters = new Waiters(clock);
-  return { clock, waiters, tickets: Array.from({ length: count }, () => waiters.enter(targets, types)) };
+  return {
+    clock,
+    waiters,
+    tickets: Array.from({ length: count }, () => waiters.enter({ targets, ...(types && { types }) })),
+  };
 }
 
 test('a hint wakes as many as there is work for, those who waited longest first', () => {
@@ -35,11 +39,23 @@ test('a hint that was not needed goes to the next in line', () => {
   assert.equal(waiters.size, 0);
 });
 
+test('a hint goes to the first of every line: those who can do other things wait in other lines', () => {
+  const waiters = new Waiters(new FakeClock());
+  const lines = [[], ['gpu'], ['ssh', 'gpu'], ['gpu', 'ssh']].map((capabilities) =>
+    waiters.enter({ targets: ['a'], capabilities }),
+  );
+  waiters.wake('a', 1);
+  assert.deepEqual(
+    lines.map(({ woken }) => woken),
+    [true, true, true, false],
+  );
+});
+
 test('a hint goes to the first of every line: those who take other types wait in other lines', () => {
   const clock = new FakeClock();
   const waiters = new Waiters(clock);
   const lines = [undefined, ['x'], ['y'], ['x'], ['x', 'y'], ['y', 'x'], undefined].map((types) =>
-    waiters.enter(['a'], types),
+    waiters.enter({ targets: ['a'], ...(types && { types }) }),
   );
   waiters.wake('a', 1);
   assert.deepEqual(

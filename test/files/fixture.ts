@@ -1,15 +1,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Actor } from '../../src/domain/command.ts';
+import type { Actor, JobDependency } from '../../src/domain/command.ts';
 import type { JobEvent } from '../../src/domain/event.ts';
 import { type Job, type JobDetails, STATES } from '../../src/domain/job.ts';
 import type { Clock } from '../../src/domain/ports.ts';
-import { type OpenEngine, openEngine } from '../../src/engine/open.ts';
+import { type OpenEngine, openEngine } from '../../src/engine/open-engine.ts';
 import { settle } from '../../src/engine/settling.ts';
 import { systemIds } from '../../src/runtime/ids.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
-import type { JobDependency, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
 
 export const HEAD: Actor = { name: 'head', role: 'head', targets: null };
 export const LEFT: Actor = { name: 'left-claw', role: 'worker', targets: ['left-claw', 'any'] };
@@ -118,7 +118,11 @@ export async function makeWork({ engine, clock, store }: Bench): Promise<void> {
 
 /** What the settling loop does. */
 export async function settleAll(engine: OpenEngine, store: Store): Promise<void> {
-  for (let nos = await store.read.unsettled(100); nos.length > 0; nos = await store.read.unsettled(100)) {
+  for (
+    let nos = await store.read.jobs.unsettled(100);
+    nos.length > 0;
+    nos = await store.read.jobs.unsettled(100)
+  ) {
     await settle(engine.core, nos);
   }
 }
@@ -131,7 +135,7 @@ export interface Everything {
 }
 
 export async function allJobs(store: Store): Promise<Job[]> {
-  return store.read.list({
+  return store.read.jobs.list({
     states: STATES,
     targets: null,
     typeNo: null,
@@ -145,14 +149,14 @@ export async function allJobs(store: Store): Promise<Job[]> {
 /** All that a store knows about its jobs, to be compared. */
 export async function everything(store: Store): Promise<Everything[]> {
   const jobs = await allJobs(store);
-  const details = await store.read.details(jobs);
+  const details = await store.read.details.of(jobs);
   const all: Everything[] = [];
   for (const job of jobs) {
-    const after = await store.read.dependenciesOf([job.no]);
+    const after = await store.read.dependencies.of([job.no]);
     all.push({
       job,
       details: details.get(job.no),
-      events: await store.read.eventsOf(job.no, 0, 100_000),
+      events: await store.read.feed.ofJob(job.no, 0, 100_000),
       after,
     });
   }

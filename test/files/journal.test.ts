@@ -15,11 +15,11 @@ import {
 import { type FileHandle, open } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
+import type { FeedPlace } from '../../src/domain/event.ts';
 import { type Journal, openJournal } from '../../src/files/journal.ts';
 import type { JournalLine } from '../../src/files/journal-line.ts';
 import { readJournal } from '../../src/files/journal-read.ts';
 import { copyDatabase } from '../../src/store/sqlite-copy.ts';
-import type { FeedPlace } from '../../src/store/store.ts';
 import { allJobs, type Bench, drain, HEAD, LEFT, makeWork, openBench } from './fixture.ts';
 
 const journalDir = (bench: Bench): string => path.join(bench.dir, 'journal');
@@ -45,7 +45,7 @@ async function places(bench: Bench): Promise<string[]> {
 }
 
 async function feedPlaces(bench: Bench): Promise<string[]> {
-  return (await bench.store.read.feed({ pos: 0, ordinal: 0 }, 100_000)).map(
+  return (await bench.store.read.feed.after({ pos: 0, ordinal: 0 }, 100_000)).map(
     ({ pos, ordinal }) => `${pos}.${ordinal}`,
   );
 }
@@ -60,7 +60,8 @@ async function rowsOf(bench: Bench): Promise<string[]> {
 /** A journal that comes to one event in each pass, long after it happened. */
 function slowJournalOf(bench: Bench): Promise<Journal> {
   const { identity, read } = bench.store;
-  const slow = { ...read, entries: (after: FeedPlace) => read.entries(after, 1) };
+  const entries = (after: FeedPlace) => read.feed.entries(after, 1);
+  const slow = { ...read, feed: { ...read.feed, entries } };
   return openJournal({ dir: journalDir(bench), store: { identity, read: slow }, clock: bench.clock });
 }
 
@@ -154,10 +155,10 @@ test('events of jobs that were pruned before the journal came to them stay out o
   const { jobs } = await bench.engine.jobs.create(HEAD, drafts);
   for (const { id } of jobs) await bench.engine.jobs.comment(HEAD, id, 'hello');
   const gone = [jobs[0], jobs[2], jobs[5]].flatMap((job) => job?.no ?? []);
-  await bench.store.transaction(0, async (tx) => tx.deleteJobs(gone));
+  await bench.store.transaction(0, async (tx) => tx.jobs.remove(gone));
   const journal = await journalOf(bench);
   strictEqual(await drain(journal), 12);
-  deepStrictEqual(journal.watermark(), await bench.store.read.feedEnd());
+  deepStrictEqual(journal.watermark(), await bench.store.read.feed.end());
   await journal.close();
   deepStrictEqual(await places(bench), await feedPlaces(bench));
   const named = (await linesOf(bench)).flatMap((line) => ('pos' in line ? [line.event.jobNo] : []));
@@ -169,10 +170,10 @@ test('a job that is pruned while the journal is on its way to its row is not nam
   const { jobs } = await bench.engine.jobs.create(HEAD, [{ target: 'any' }, { target: 'any' }]);
   const { identity, read } = bench.store;
   const pruning = async (nos: readonly number[]) => {
-    await bench.store.transaction(0, async (tx) => tx.deleteJobs([jobs[0]?.no ?? 0]));
-    return read.jobsByNo(nos);
+    await bench.store.transaction(0, async (tx) => tx.jobs.remove([jobs[0]?.no ?? 0]));
+    return read.jobs.byNo(nos);
   };
-  const store = { identity, read: { ...read, jobsByNo: pruning } };
+  const store = { identity, read: { ...read, jobs: { ...read.jobs, byNo: pruning } } };
   const journal = await openJournal({ dir: journalDir(bench), store, clock: bench.clock });
   await drain(journal);
   await journal.close();
@@ -188,7 +189,7 @@ test('a pass that finds nothing but pruned jobs is followed by the next', async 
     nos.push(...(await bench.engine.jobs.create(HEAD, drafts)).jobs.map(({ no }) => no));
   }
   await bench.engine.jobs.create(HEAD, [{ target: 'any' }]);
-  await bench.store.transaction(0, async (tx) => tx.deleteJobs(nos));
+  await bench.store.transaction(0, async (tx) => tx.jobs.remove(nos));
   const journal = await journalOf(bench);
   deepStrictEqual(await journal.runOnce(), { done: 4_000, more: true });
   deepStrictEqual(await places(bench), []);
@@ -221,7 +222,7 @@ test('a journal whose last event is of a pruned job is opened again as the one o
   let journal = await journalOf(bench);
   await drain(journal);
   await journal.close();
-  await bench.store.transaction(0, async (tx) => tx.deleteJobs([gone.no]));
+  await bench.store.transaction(0, async (tx) => tx.jobs.remove([gone.no]));
   journal = await journalOf(bench);
   strictEqual(journal.setAside, null);
   strictEqual(await drain(journal), 0);
@@ -293,7 +294,7 @@ test('rewriting the journal leaves what is alive, in one file, and lines of prun
   );
   await drain(journal);
   const gone = jobs.slice(0, 40);
-  await bench.store.transaction(0, async (tx) => tx.deleteJobs(gone.map(({ no }) => no)));
+  await bench.store.transaction(0, async (tx) => tx.jobs.remove(gone.map(({ no }) => no)));
   journal.prune(gone.map(({ id }) => id));
   const kept = jobs[45];
   ok(kept);

@@ -44,7 +44,7 @@ async function assertComplete(bench: Bench): Promise<void> {
   for (const job of jobs) {
     const document = JSON.parse(readFileSync(jobFile(bench, job.id), 'utf8')) as Record<string, unknown>;
     strictEqual(document['state'], job.state);
-    const kinds = (await bench.store.read.eventsOf(job.no, 0, 10_000)).map(({ seq, kind }) => ({
+    const kinds = (await bench.store.read.feed.ofJob(job.no, 0, 10_000)).map(({ seq, kind }) => ({
       seq,
       kind,
     }));
@@ -230,7 +230,7 @@ test('pruned jobs lose their files, others keep them', async () => {
   await drain(projection);
   const [gone] = jobs;
   ok(gone);
-  await bench.store.transaction(0, async (tx) => tx.deleteJobs([gone.no]));
+  await bench.store.transaction(0, async (tx) => tx.jobs.remove([gone.no]));
   await projection.removeFiles([gone.id, '../../outside']);
   await drain(projection);
   await assertComplete(bench);

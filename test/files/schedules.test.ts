@@ -76,11 +76,11 @@ test('new jobs make nobody look at the schedules; time does, and so does a hurry
   await using bench = openBench();
   let looks = 0;
   const { read, identity } = bench.store;
-  const counting: Store['read'] = Object.create(read) as Store['read'];
-  counting.scheduleStamps = (filter) => {
+  const stamps: Store['read']['schedules']['stamps'] = (filter) => {
     looks++;
-    return read.scheduleStamps(filter);
+    return read.schedules.stamps(filter);
   };
+  const counting = { ...read, schedules: { ...read.schedules, stamps } };
   const journal = await journalOf(bench, { identity, read: counting });
   await drain(journal);
   strictEqual(looks, 1);
@@ -103,11 +103,11 @@ test('while no schedule changes nobody reads them, however often it is time to l
   const made = await plan(bench);
   let looks = 0;
   const { read, identity } = bench.store;
-  const counting: Store['read'] = Object.create(read) as Store['read'];
-  counting.scheduleStamps = (filter) => {
+  const stamps: Store['read']['schedules']['stamps'] = (filter) => {
     looks++;
-    return read.scheduleStamps(filter);
+    return read.schedules.stamps(filter);
   };
+  const counting = { ...read, schedules: { ...read.schedules, stamps } };
   const journal = await journalOf(bench, { identity, read: counting });
   await drain(journal);
   // Fresh changes are looked at twice.
@@ -131,7 +131,7 @@ test('two changes within one millisecond are both noticed', async () => {
   await using bench = openBench();
   const made = await plan(bench);
   const save = (name: string) =>
-    bench.store.transaction(0, async (tx) => tx.saveSchedules([{ ...made, spec: { ...made.spec, name } }]));
+    bench.store.transaction(0, async (tx) => tx.schedules.save([{ ...made, spec: { ...made.spec, name } }]));
   const journal = await journalOf(bench);
   await drain(journal);
   await save('second');
@@ -145,16 +145,16 @@ test('many schedules are read and written a page at a time', async () => {
   await using bench = openBench();
   const made = await plan(bench);
   await bench.store.transaction(0, async (tx) => {
-    for (let i = 0; i < 600; i++) await tx.insertSchedule({ ...made, id: `many-${i}` });
+    for (let i = 0; i < 600; i++) await tx.schedules.insert({ ...made, id: `many-${i}` });
   });
   const pages: number[] = [];
   const { read, identity } = bench.store;
-  const watched: Store['read'] = Object.create(read) as Store['read'];
-  watched.scheduleStamps = async (filter) => {
-    const page = await read.scheduleStamps(filter);
+  const stamps: Store['read']['schedules']['stamps'] = async (filter) => {
+    const page = await read.schedules.stamps(filter);
     pages.push(page.length);
     return page;
   };
+  const watched = { ...read, schedules: { ...read.schedules, stamps } };
   const journal = await journalOf(bench, { identity, read: watched });
   const first = await journal.runOnce();
   deepStrictEqual([first.more, pages], [true, [250]]);
@@ -247,7 +247,7 @@ test('files of schedules that went while nobody looked are removed at the next s
   deepStrictEqual(readdirSync(folder(bench)).toSorted(), [`${kept.id}.json`, 'README'].toSorted());
 });
 
-test("a run's file says how it came about, and a gate's who decided", async () => {
+test("a run's file says how it came about, and an approval's who decided", async () => {
   await using bench = openBench();
   const parent = await plan(bench, { name: 'parent' });
   await plan(bench, { name: 'child', parent_id: parent.id, approval_required: true });

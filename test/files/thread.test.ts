@@ -7,8 +7,8 @@ import type { ResourceLimits, Worker } from 'node:worker_threads';
 import { filesThread } from '../../src/app/files.ts';
 import { FilesWriter } from '../../src/app/files-writer.ts';
 import { readJournal } from '../../src/files/journal-read.ts';
-import { News } from '../../src/files/news.ts';
-import { compareFiles } from '../../src/files/outset.ts';
+import { ChangeProbe } from '../../src/files/change-probe.ts';
+import { compareFiles } from '../../src/files/startup-check.ts';
 import type { Duty } from '../../src/loops/loop.ts';
 import { ThreadDied } from '../../src/runtime/thread.ts';
 import { plan } from '../support/scheduling.ts';
@@ -25,15 +25,15 @@ interface Writing extends AsyncDisposable {
 async function writerOf(bench: Bench, limits: readonly ResourceLimits[] = []): Promise<Writing> {
   const { dir, store, clock } = bench;
   const threads: Worker[] = [];
-  const outset = await compareFiles(dir, store);
+  const startupCheck = await compareFiles(dir, store);
   const data = {
     dir,
     identity: store.identity,
     database: { sqliteFile: path.join(dir, 'spine.db') },
   };
   const writer = new FilesWriter({
-    outset,
-    news: await News.since(store.read, outset),
+    startupCheck,
+    changeProbe: await ChangeProbe.since(store.read, startupCheck),
     clock,
     busy: () => 0,
     startThread: () => {
@@ -59,7 +59,7 @@ async function journalOf(bench: Bench): Promise<{ places: string[]; pruned: stri
 }
 
 async function feedPlaces({ store }: Bench): Promise<string[]> {
-  const events = await store.read.feed({ pos: 0, ordinal: 0 }, 100_000);
+  const events = await store.read.feed.after({ pos: 0, ordinal: 0 }, 100_000);
   return events.map(({ pos, ordinal }) => `${pos}.${ordinal}`);
 }
 
@@ -103,7 +103,7 @@ test('the thread that writes the files starts when there is something to write, 
   strictEqual(writing.threads.length, 1);
   await assertWritten(bench);
   const { journal, files } = statusOf(writing);
-  const { pos } = await bench.store.read.feedEnd();
+  const { pos } = await bench.store.read.feed.end();
   deepStrictEqual([journal.pos, files.pos], [pos, pos]);
   deepStrictEqual([journal.lagMs, files.lagMs], [0, 0]);
 });
@@ -117,12 +117,12 @@ test('a pause, a type, a pool or a schedule is something to write, though it has
   ];
   for (const change of changes) {
     await using bench = openBench();
-    const outset = await compareFiles(bench.dir, bench.store);
-    const news = await News.since(bench.store.read, outset);
-    strictEqual(await news?.look(), false);
+    const startupCheck = await compareFiles(bench.dir, bench.store);
+    const changeProbe = await ChangeProbe.since(bench.store.read, startupCheck);
+    strictEqual(await changeProbe?.look(), false);
     await change(bench);
-    strictEqual(await news?.look(), true);
-    strictEqual(await News.since(bench.store.read, outset), null);
+    strictEqual(await changeProbe?.look(), true);
+    strictEqual(await ChangeProbe.since(bench.store.read, startupCheck), null);
   }
 });
 

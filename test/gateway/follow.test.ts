@@ -73,7 +73,8 @@ test('a turn that ended badly meanwhile fails as it would have', async (t) => {
   await orphan(pair);
   const failure = { status: 502, type: 'api_error', message: 'provider internal error, HTTP 500' };
   pair.standIn.state.runs.live(KEY)?.finish({ status: 'failed', failure });
-  await failsAs(pair.gateway.follow(refOf(TURN), never), 'upstream', true);
+  const { usage } = await failsAs(pair.gateway.follow(refOf(TURN), never), 'upstream', true);
+  deepStrictEqual(usage, { inputTokens: 100, outputTokens: 7, totalTokens: 107 });
 });
 
 test('a turn that was killed, and then forgotten in a restart, was aborted', async (t) => {

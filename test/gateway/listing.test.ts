@@ -16,7 +16,15 @@ async function shown(t: TestContext, status: number, answer: string): Promise<Ac
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const options = { name: 'odd', url, token: null, hookToken: null, cli: 'openclaw', clock: systemClock() };
+  const options = {
+    name: 'odd',
+    url,
+    token: null,
+    hookToken: null,
+    cli: 'openclaw',
+    cliEnv: {},
+    clock: systemClock(),
+  };
   const gateway = openGateway(options);
   t.after(() => gateway.close());
   return gateway.activity(refOf(TURN, 'chat'));

@@ -102,6 +102,7 @@ for (const [message, kind] of [
     standIn.state.plan = () => ({ failure: { status: 500, type: 'api_error', message } });
     const error = await failsAs(gateway.run(TURN, 'websocket', never, ignore), kind, true);
     strictEqual(error.message, message);
+    deepStrictEqual(error.usage, { inputTokens: 100, outputTokens: 7, totalTokens: 107 });
   });
 }
 

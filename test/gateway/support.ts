@@ -45,6 +45,7 @@ export async function open(t: TestContext, changes: Changes = {}): Promise<Pair>
     token: TOKEN,
     hookToken: null,
     cli: '/nonexistent/openclaw',
+    cliEnv: {},
     clock,
     ...options,
   });

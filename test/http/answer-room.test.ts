@@ -2,8 +2,10 @@ import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert';
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { suite, test } from 'node:test';
+import type { Actor } from '../../src/domain/command.ts';
 import { AnswerRoom } from '../../src/http/answer-room.ts';
 import { FakeClock } from '../support/clock.ts';
+import { worker } from '../support/engines.ts';
 
 const MEGABYTE = 1_048_576;
 
@@ -15,22 +17,32 @@ suite('the room for large answers', () => {
     ask('a', 2);
     ask('b', 1);
     ask('c', 3);
-    await turn();
+    await nextRound();
     // The second of "a" has to wait for the first; that keeps nobody else, but "c" has to wait for room.
     deepStrictEqual(entered, ['a 3', 'b 3', 'b 1']);
     closed('b 3');
-    await turn();
+    await nextRound();
     deepStrictEqual(entered.slice(3), ['c 3']);
     closed('a 3');
-    await turn();
+    await nextRound();
     deepStrictEqual(entered.slice(4), ['a 2']);
+  });
+
+  test('is shared between the runs of a worker and the worker itself as between strangers', async () => {
+    const room = new AnswerRoom(8 * MEGABYTE, new FakeClock());
+    const run = (onlyJob: string): Actor => ({ name: 'w', role: 'run', targets: null, onlyJob });
+    await room.take(asking('w', run('1')), 4 * MEGABYTE);
+    const again = room.take(asking('w', run('1')), MEGABYTE).then(() => 'in');
+    strictEqual(await Promise.race([again, nextRound().then(() => 'waits')]), 'waits');
+    strictEqual(room.opened(asking('w', run('2'))), null);
+    strictEqual(room.opened(asking('w')), null);
   });
 
   test('is never asked for by small answers', async () => {
     const { ask, entered } = open(8);
     for (let i = 0; i < 4; i++) ask('a', 4);
     ask('a', 0.05);
-    await turn();
+    await nextRound();
     deepStrictEqual(entered, ['a 4', 'a 0.05']);
   });
 
@@ -39,12 +51,12 @@ suite('the room for large answers', () => {
     ask('a', 4);
     ask('a', 4);
     ask('a', 3, true);
-    await turn();
+    await nextRound();
     await clock.advance(10_000);
-    await turn();
+    await nextRound();
     deepStrictEqual([entered, refused], [['a 4'], ['a 4: overloaded']]);
     closed('a 4');
-    await turn();
+    await nextRound();
     deepStrictEqual(entered, ['a 4', 'a 3']);
   });
 
@@ -53,20 +65,20 @@ suite('the room for large answers', () => {
     ask('a', 4);
     ask('a', 3);
     ask('a', 2);
-    await turn();
+    await nextRound();
     closed('a 3');
-    await turn();
+    await nextRound();
     deepStrictEqual([entered, refused], [['a 4'], ['a 3: overloaded']]);
     ok(!raw('a 4').destroyed);
     ask('a', 1, true);
     await clock.advance(9_000);
     await clock.advance(51_000);
     ok(raw('a 4').destroyed);
-    await turn();
+    await nextRound();
     deepStrictEqual(entered, ['a 4', 'a 1']);
   });
 
-  test('gives more at once to a reply that has some, and an answer larger than all of it its turn', async () => {
+  test('gives more at once to a reply that has some, and an answer larger than all of it what there is', async () => {
     const clock = new FakeClock();
     const room = new AnswerRoom(8 * MEGABYTE, clock);
     const first = asking('a');
@@ -74,7 +86,7 @@ suite('the room for large answers', () => {
     await room.take(first, 3 * MEGABYTE);
     const second = asking('b');
     const waiting = room.take(second, 100 * MEGABYTE, true);
-    strictEqual(await Promise.race([waiting.then(() => 'in'), turn().then(() => 'waits')]), 'waits');
+    strictEqual(await Promise.race([waiting.then(() => 'in'), nextRound().then(() => 'waits')]), 'waits');
     first.reply.raw.destroy();
     await waiting;
     const third = rejects(room.take(asking('c'), MEGABYTE), { code: 'overloaded' });
@@ -112,12 +124,12 @@ class FakeReply extends EventEmitter {
   }
 }
 
-function asking(name: string) {
+function asking(name: string, actor: Actor = worker(name)) {
   // Only its end is looked at.
   const raw = new FakeReply() as unknown as ServerResponse;
-  return { actor: { name, role: 'worker', targets: null }, reply: { raw } } as const;
+  return { actor, reply: { raw } };
 }
 
-function turn(): Promise<void> {
+function nextRound(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -8,7 +8,7 @@ import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openDiskBlobs } from '../../src/blobs/disk.ts';
 import { contentDisposition, displayName } from '../../src/blobs/filename.ts';
-import { openDoor } from './door.ts';
+import { openServer } from './server.ts';
 
 suite('uploads', () => {
   const part = (name: string, filename: string, content: string, type = 'text/plain'): string =>
@@ -16,7 +16,7 @@ suite('uploads', () => {
   const form = { 'content-type': 'multipart/form-data; boundary=x' };
 
   test('[SP-26] a file name is shown without its path, and never used as one', async (t) => {
-    const door = await openDoor(t);
+    const spine = await openServer(t);
     for (const [given, shown] of [
       ['../../x', 'x'],
       ['..%2fx', '..%2fx'],
@@ -25,56 +25,56 @@ suite('uploads', () => {
       ['CON', 'CON'],
       ['..', 'file'],
     ]) {
-      const answer = await door.head.request('POST', '/blobs', {
+      const answer = await spine.head.request('POST', '/blobs', {
         raw: `${part('file', given ?? '', 'x')}--x--\r\n`,
         headers: form,
       });
       strictEqual(answer.status, 200, answer.text);
       strictEqual(answer.body['filename'], shown);
-      strictEqual(answer.body['path'], join(door.blobsFolder, String(answer.body['id'])));
+      strictEqual(answer.body['path'], join(spine.blobsFolder, String(answer.body['id'])));
     }
-    strictEqual((await readdir(door.blobsFolder)).length, 6);
+    strictEqual((await readdir(spine.blobsFolder)).length, 6);
   });
 
   test('a page is served as an attachment that cannot run', async (t) => {
-    const door = await openDoor(t);
+    const spine = await openServer(t);
     const html = '<script>alert(1)</script>';
-    const { body } = await door.left.request('POST', '/blobs', {
+    const { body } = await spine.left.request('POST', '/blobs', {
       raw: `${part('file', 'a.html', html, 'text/html')}--x--\r\n`,
       headers: form,
     });
-    const answer = await door.right.get(`/blobs/${String(body['id'])}`);
+    const answer = await spine.right.get(`/blobs/${String(body['id'])}`);
     deepStrictEqual([answer.status, answer.text], [200, html]);
     match(answer.headers['content-disposition'] ?? '', /^attachment;/);
     match(String(answer.headers['content-security-policy']), /^sandbox/);
     strictEqual(answer.headers['x-content-type-options'], 'nosniff');
     const etag = answer.headers.etag ?? '';
     strictEqual(
-      (await door.right.get(`/blobs/${String(body['id'])}`, { headers: { 'if-none-match': etag } })).status,
+      (await spine.right.get(`/blobs/${String(body['id'])}`, { headers: { 'if-none-match': etag } })).status,
       304,
     );
   });
 
   test('a file beyond the limit is refused and leaves nothing', async (t) => {
-    const door = await openDoor(t, () => ({ blobLimitBytes: 1_000 }));
-    const exact = await door.head.request('POST', '/blobs', {
+    const spine = await openServer(t, () => ({ blobLimitBytes: 1_000 }));
+    const exact = await spine.head.request('POST', '/blobs', {
       raw: `${part('file', 'a', 'x'.repeat(1_000))}--x--\r\n`,
       headers: form,
     });
     deepStrictEqual([exact.status, exact.body['size']], [200, 1_000]);
     for (const size of [1_001, 1_002, 3_000_000]) {
-      const answer = await door.head.request('POST', '/blobs', {
+      const answer = await spine.head.request('POST', '/blobs', {
         raw: `${part('file', 'a', 'x'.repeat(size))}--x--\r\n`,
         headers: form,
       });
       deepStrictEqual([answer.status, answer.body['error']], [413, 'too_large'], String(size));
     }
-    strictEqual((await readdir(door.blobsFolder)).length, 1);
-    strictEqual((await door.head.get('/health')).status, 200);
+    strictEqual((await readdir(spine.blobsFolder)).length, 1);
+    strictEqual((await spine.head.get('/health')).status, 200);
   });
 
   test('broken forms are refused and leave nothing', async (t) => {
-    const door = await openDoor(t);
+    const spine = await openServer(t);
     const many = Array.from(
       { length: 10_000 },
       (_, i) => `--x\r\nContent-Disposition: form-data; name="f${i}"\r\n\r\nv\r\n`,
@@ -95,37 +95,37 @@ suite('uploads', () => {
       ],
     ];
     for (const [raw, headers] of cases) {
-      const answer = await door.head.request('POST', '/blobs', { raw, headers });
+      const answer = await spine.head.request('POST', '/blobs', { raw, headers });
       ok([400, 413, 415].includes(answer.status), `${answer.status} for ${raw.slice(0, 80)}`);
       ok(answer.body['error'], answer.text);
     }
-    await untilEmpty(door.blobsFolder);
+    await untilEmpty(spine.blobsFolder);
   });
 
   test('an upload that breaks off half way leaves nothing', async (t) => {
-    const door = await openDoor(t);
-    const head = `POST /blobs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${door.tokens.head}\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: 100000\r\n\r\n`;
+    const spine = await openServer(t);
+    const head = `POST /blobs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${spine.tokens.head}\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: 100000\r\n\r\n`;
     await Promise.all(
-      Array.from({ length: 50 }, () => breakOff(door.port, head + part('file', 'a', 'x'.repeat(20_000)))),
+      Array.from({ length: 50 }, () => breakOff(spine.port, head + part('file', 'a', 'x'.repeat(20_000)))),
     );
-    await untilEmpty(door.blobsFolder);
-    strictEqual((await door.head.get('/health')).status, 200);
-    deepStrictEqual(door.logged, []);
+    await untilEmpty(spine.blobsFolder);
+    strictEqual((await spine.head.get('/health')).status, 200);
+    deepStrictEqual(spine.logged, []);
   });
 
   test('bytes that lose their record are removed again', async (t) => {
-    const door = await openDoor(t, ({ engine }) => ({
+    const spine = await openServer(t, ({ engine }) => ({
       engine: {
         ...engine,
         blobs: { ...engine.blobs, save: () => Promise.reject(new Error('no room for records')) },
       },
     }));
-    const answer = await door.head.request('POST', '/blobs', {
+    const answer = await spine.head.request('POST', '/blobs', {
       raw: `${part('file', 'a', 'x')}--x--\r\n`,
       headers: form,
     });
     strictEqual(answer.status, 500);
-    deepStrictEqual(await readdir(door.blobsFolder), []);
+    deepStrictEqual(await readdir(spine.blobsFolder), []);
   });
 });
 
@@ -135,36 +135,36 @@ suite('damaged files', () => {
     '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nhello there\r\n--x--\r\n';
 
   test('whose length changed or whose bytes are gone are refused before the first byte goes out', async (t) => {
-    const door = await openDoor(t);
-    const { body } = await door.head.request('POST', '/blobs', { raw, headers: form });
+    const spine = await openServer(t);
+    const { body } = await spine.head.request('POST', '/blobs', { raw, headers: form });
     const id = String(body['id']);
-    const file = join(door.blobsFolder, id);
+    const file = join(spine.blobsFolder, id);
     for (const content of ['', 'hello', 'hello there and more']) {
       await writeFile(file, content);
-      const answer = await door.head.get(`/blobs/${id}`);
+      const answer = await spine.head.get(`/blobs/${id}`);
       deepStrictEqual([answer.status, answer.body['error']], [500, 'artifact_damaged'], content);
     }
     await rm(file);
-    strictEqual((await door.head.get(`/blobs/${id}`)).body['error'], 'artifact_damaged');
+    strictEqual((await spine.head.get(`/blobs/${id}`)).body['error'], 'artifact_damaged');
   });
 
   test('whose bytes changed are refused when the caller has them verified', async (t) => {
-    const door = await openDoor(t);
-    const { body } = await door.head.request('POST', '/blobs', { raw, headers: form });
+    const spine = await openServer(t);
+    const { body } = await spine.head.request('POST', '/blobs', { raw, headers: form });
     const id = String(body['id']);
-    strictEqual((await door.head.get(`/blobs/${id}?verify=true`)).text, 'hello there');
-    await writeFile(join(door.blobsFolder, id), 'hellO there');
-    const answer = await door.head.get(`/blobs/${id}?verify=true`);
+    strictEqual((await spine.head.get(`/blobs/${id}?verify=true`)).text, 'hello there');
+    await writeFile(join(spine.blobsFolder, id), 'hellO there');
+    const answer = await spine.head.get(`/blobs/${id}?verify=true`);
     deepStrictEqual([answer.status, answer.body['error']], [500, 'artifact_damaged']);
     const etag = `"${String(body['sha256'])}"`;
-    const again = await door.head.get(`/blobs/${id}?verify=true`, { headers: { 'if-none-match': etag } });
+    const again = await spine.head.get(`/blobs/${id}?verify=true`, { headers: { 'if-none-match': etag } });
     strictEqual(again.status, 500, 'also when the caller has the right ones');
   });
 
   test('a folder that is gone takes no upload and says so', async (t) => {
-    const door = await openDoor(t);
-    await rm(door.blobsFolder, { recursive: true });
-    const answer = await door.head.request('POST', '/blobs', { raw, headers: form });
+    const spine = await openServer(t);
+    await rm(spine.blobsFolder, { recursive: true });
+    const answer = await spine.head.request('POST', '/blobs', { raw, headers: form });
     deepStrictEqual([answer.status, answer.body['error']], [503, 'store_unavailable']);
     match(answer.text, /is gone, so no file can be stored/);
   });

@@ -4,9 +4,9 @@ import { connect, type Socket } from 'node:net';
 import { suite, test, type TestContext } from 'node:test';
 import type { Engine, Leases } from '../../src/engine/engine.ts';
 import type { JobBody } from '../support/http.ts';
-import { openDoor } from './door.ts';
+import { openServer } from './server.ts';
 
-type Door = Awaited<ReturnType<typeof openDoor>>;
+type Spine = Awaited<ReturnType<typeof openServer>>;
 
 /** The ways to get jobs; each is sent as a worker of the target "any". */
 const CLAIMS = {
@@ -37,12 +37,12 @@ const CLAIMS = {
 suite('a claim whose claimer has gone', () => {
   for (const [name, requestOf] of Object.entries(CLAIMS)) {
     test(`${name}: gives the job back at once, without using an attempt`, async (t) => {
-      const { door, leave } = await leavingDoor(t);
-      const held = await heldJob(door);
-      const job = await createJob(door, { maxAttempts: 1 });
+      const { spine, leave } = await leavingCallers(t);
+      const held = await heldJob(spine);
+      const job = await createJob(spine, { maxAttempts: 1 });
       const [path, body] = requestOf(job.id, null, held);
       await leave(path, body);
-      const next = await claimed(door, { waitMs: 10_000 });
+      const next = await claimed(spine, { waitMs: 10_000 });
       deepStrictEqual(
         next.map(({ id, attempts }) => [id, attempts]),
         [[job.id, 1]],
@@ -50,13 +50,13 @@ suite('a claim whose claimer has gone', () => {
     });
 
     test(`${name}: keeps a named claim, which can be repeated`, async (t) => {
-      const { door, leave } = await leavingDoor(t);
-      const held = await heldJob(door);
-      const job = await createJob(door, { maxAttempts: 1 });
+      const { spine, leave } = await leavingCallers(t);
+      const held = await heldJob(spine);
+      const job = await createJob(spine, { maxAttempts: 1 });
       const [path, body] = requestOf(job.id, 'once more', held);
       await leave(path, body);
-      deepStrictEqual(await claimed(door, {}), []);
-      const again = await door.left.post<{ jobs: JobBody[] }>('/jobs/claim', {
+      deepStrictEqual(await claimed(spine, {}), []);
+      const again = await spine.left.post<{ jobs: JobBody[] }>('/jobs/claim', {
         target: 'any',
         claimId: 'once more',
       });
@@ -68,18 +68,18 @@ suite('a claim whose claimer has gone', () => {
   }
 
   test('gives jobs back whose answer was sent in part only', async (t) => {
-    const door = await openDoor(t);
+    const spine = await openServer(t);
     const spec = 'x'.repeat(1_000_000);
-    for (let i = 0; i < 7; i++) await createJob(door, { spec });
-    const arrived = once(door.server, 'connection');
-    const socket = connect(door.port, '127.0.0.1');
+    for (let i = 0; i < 7; i++) await createJob(spine, { spec });
+    const arrived = once(spine.server, 'connection');
+    const socket = connect(spine.port, '127.0.0.1');
     // Once the answer begins to come, the claim is made; the rest of it is more than fits on the way.
-    socket.write(requestText(door, '/jobs/claim', { target: 'any', max: 100 }));
+    socket.write(requestText(spine, '/jobs/claim', { target: 'any', max: 100 }));
     await once(socket, 'readable');
     const [serverSide] = (await arrived) as [Socket];
     ok(serverSide.writableLength > 0, 'the answer is not sent yet');
     socket.destroy();
-    const next = await claimed(door, { waitMs: 10_000, max: 100 });
+    const next = await claimed(spine, { waitMs: 10_000, max: 100 });
     deepStrictEqual(
       next.map(({ attempts }) => attempts),
       Array.from({ length: 7 }, () => 1),
@@ -91,18 +91,18 @@ suite('a claim whose claimer has gone', () => {
       ...engine,
       jobs: { ...engine.jobs, details: () => Promise.reject(new RangeError('Invalid string length')) },
     });
-    const door = await openDoor(t, ({ engine }) => ({ engine: broken(engine) }));
+    const spine = await openServer(t, ({ engine }) => ({ engine: broken(engine) }));
     // One that was held before is read again to be shown.
-    await createJob(door, { maxAttempts: 2 });
-    const [first] = await door.engine.leases.claimNext(RIGHT, { targets: ['any'], max: 1, waitMs: 0 });
+    await createJob(spine, { maxAttempts: 2 });
+    const [first] = await spine.engine.leases.claimNext(RIGHT, { targets: ['any'], max: 1, waitMs: 0 });
     ok(first);
-    await door.engine.leases.release(RIGHT, first.job.id, first.job.leaseToken, null);
+    await spine.engine.leases.release(RIGHT, first.job.id, first.job.leaseToken, null);
     for (let i = 0; i < 5; i++) {
       for (const claim of [{}, { claimId: `claim ${i}` }]) {
-        const { status } = await door.left.post('/jobs/claim', { target: 'any', ...claim });
+        const { status } = await spine.left.post('/jobs/claim', { target: 'any', ...claim });
         strictEqual(status, 500);
       }
-      const { state, attempts } = await door.engine.jobs.get(RIGHT, first.job.id);
+      const { state, attempts } = await spine.engine.jobs.get(RIGHT, first.job.id);
       deepStrictEqual([state, attempts], ['queued', 1]);
     }
   });
@@ -115,9 +115,9 @@ function named(claimId: string | null): { claimId?: string } {
 }
 
 /** A server whose next caller goes away as soon as its claim is durable, before it is answered. */
-async function leavingDoor(
+async function leavingCallers(
   t: TestContext,
-): Promise<{ door: Door; leave: (path: string, body: object) => Promise<void> }> {
+): Promise<{ spine: Spine; leave: (path: string, body: object) => Promise<void> }> {
   let goAway: (() => Promise<unknown>) | null = null;
   const after = async <T>(done: Promise<T>): Promise<T> => {
     const value = await done;
@@ -131,10 +131,12 @@ async function leavingDoor(
     endThenClaim: (...args) => after(leases.endThenClaim(...args)),
     completeMany: (...args) => after(leases.completeMany(...args)),
   });
-  const door = await openDoor(t, ({ engine }) => ({ engine: { ...engine, leases: leaving(engine.leases) } }));
+  const spine = await openServer(t, ({ engine }) => ({
+    engine: { ...engine, leases: leaving(engine.leases) },
+  }));
   const leave = async (path: string, body: object): Promise<void> => {
-    const arrived = once(door.server, 'connection');
-    const socket = connect(door.port, '127.0.0.1');
+    const arrived = once(spine.server, 'connection');
+    const socket = connect(spine.port, '127.0.0.1');
     const [serverSide] = (await arrived) as [Socket];
     const left = once(serverSide, 'close');
     goAway = async () => {
@@ -142,13 +144,13 @@ async function leavingDoor(
       socket.destroy();
       await left;
     };
-    socket.write(requestText(door, path, body));
+    socket.write(requestText(spine, path, body));
     await left;
   };
-  return { door, leave };
+  return { spine, leave };
 }
 
-function requestText({ tokens }: Door, path: string, body: object): string {
+function requestText({ tokens }: Spine, path: string, body: object): string {
   const text = JSON.stringify(body);
   return (
     `POST ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${tokens.left}\r\n` +
@@ -156,17 +158,17 @@ function requestText({ tokens }: Door, path: string, body: object): string {
   );
 }
 
-async function createJob(door: Door, draft: object): Promise<JobBody> {
-  const { status, body } = await door.head.post<JobBody>('/jobs', { target: 'any', ...draft });
+async function createJob(spine: Spine, draft: object): Promise<JobBody> {
+  const { status, body } = await spine.head.post<JobBody>('/jobs', { target: 'any', ...draft });
   strictEqual(status, 201);
   return body;
 }
 
-async function heldJob(door: Door): Promise<JobBody> {
-  const job = await createJob(door, { target: 'left-claw', maxAttempts: 1 });
-  return (await door.left.post<JobBody>(`/jobs/${job.id}/claim`)).body;
+async function heldJob(spine: Spine): Promise<JobBody> {
+  const job = await createJob(spine, { target: 'left-claw', maxAttempts: 1 });
+  return (await spine.left.post<JobBody>(`/jobs/${job.id}/claim`)).body;
 }
 
-async function claimed(door: Door, wish: object): Promise<JobBody[]> {
-  return (await door.right.post<{ jobs: JobBody[] }>('/jobs/claim', { target: 'any', ...wish })).body.jobs;
+async function claimed(spine: Spine, asked: object): Promise<JobBody[]> {
+  return (await spine.right.post<{ jobs: JobBody[] }>('/jobs/claim', { target: 'any', ...asked })).body.jobs;
 }

@@ -1,6 +1,7 @@
 import { deepStrictEqual, ok } from 'node:assert';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import { describeSpine } from '../../src/http/contracts/spine.ts';
+import { DOORS } from '../../src/http/doors.ts';
+import { describeApi } from '../../src/http/openapi.ts';
 import type { Answer, HttpClient } from '../support/http.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -27,7 +28,7 @@ export interface Description {
 }
 
 /** The same that GET /openapi.json answers. */
-export const description = JSON.parse(JSON.stringify(describeSpine('test'))) as Description;
+export const description = JSON.parse(JSON.stringify(describeApi(DOORS, 'test'))) as Description;
 
 export interface DescribedOperation extends Operation {
   readonly method: string;

@@ -1,12 +1,14 @@
 import { deepStrictEqual, strictEqual } from 'node:assert';
 import { suite, test } from 'node:test';
 import { ERRORS, type ErrorCode, SpineError } from '../../src/domain/error.ts';
-import { asSpineError, errorAnswer } from '../../src/http/errors.ts';
+import { errorAnswer } from '../../src/http/door.ts';
+import { spine } from '../../src/http/doors/spine/door.ts';
+import { asSpineError } from '../../src/http/errors.ts';
 
 suite('a refusal as an answer', () => {
   test('has the status of its code, and says what, whether to retry and what to do', () => {
     for (const code of Object.keys(ERRORS) as ErrorCode[]) {
-      const { status, body } = errorAnswer(new SpineError(code), 'r1');
+      const { status, body } = errorAnswer(spine, new SpineError(code), 'r1');
       strictEqual(status, ERRORS[code].status);
       const { error, message, retryable, hint } = body;
       deepStrictEqual(
@@ -23,6 +25,7 @@ suite('a refusal as an answer', () => {
 
   test('keeps the facts of v0, with times as ISO', () => {
     const { body } = errorAnswer(
+      spine,
       new SpineError('already_claimed', { claimedBy: 'left-claw', leaseUntil: 0, attempts: 3 }),
       'r1',
     );
@@ -33,18 +36,18 @@ suite('a refusal as an answer', () => {
   });
 
   test('says when to come back, and how to authenticate', () => {
-    deepStrictEqual(errorAnswer(new SpineError('overloaded'), '').headers, { 'retry-after': '1' });
-    deepStrictEqual(errorAnswer(new SpineError('queue_full', { retryAfterS: 5 }), '').headers, {
+    deepStrictEqual(errorAnswer(spine, new SpineError('overloaded'), '').headers, { 'retry-after': '1' });
+    deepStrictEqual(errorAnswer(spine, new SpineError('queue_full', { retryAfterS: 5 }), '').headers, {
       'retry-after': '5',
     });
-    deepStrictEqual(errorAnswer(new SpineError('unauthorized'), '').headers, {
+    deepStrictEqual(errorAnswer(spine, new SpineError('unauthorized'), '').headers, {
       'www-authenticate': 'Bearer',
     });
   });
 
   test('hides everything about what broke inside but the request id', () => {
     const inside = asSpineError(new Error('password=hunter2 at postgres://u:p@db'));
-    const { status, body } = errorAnswer(inside, 'r7');
+    const { status, body } = errorAnswer(spine, inside, 'r7');
     strictEqual(status, 500);
     deepStrictEqual(body, {
       error: 'internal',

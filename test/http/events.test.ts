@@ -1,7 +1,7 @@
 import { deepStrictEqual, match, ok, strictEqual } from 'node:assert';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite, test } from 'node:test';
-import { openDoor } from './door.ts';
+import { openServer } from './server.ts';
 import { readEvents } from './stream.ts';
 
 const MIB = 1_048_576;
@@ -9,7 +9,7 @@ const MIB = 1_048_576;
 suite('streams of events', () => {
   test('hand the same fifty events to two readers, and read the feed once for both', async (t) => {
     let reads = 0;
-    const door = await openDoor(t, ({ engine }) => ({
+    const spine = await openServer(t, ({ engine }) => ({
       engine: {
         ...engine,
         jobs: {
@@ -21,12 +21,12 @@ suite('streams of events', () => {
         },
       },
     }));
-    const options = { token: door.tokens.head };
-    const readers = await Promise.all([readEvents(door.url, options), readEvents(door.url, options)]);
-    await door.head.post('/jobs/batch', { jobs: [{}] });
+    const options = { token: spine.tokens.head };
+    const readers = await Promise.all([readEvents(spine.url, options), readEvents(spine.url, options)]);
+    await spine.head.post('/jobs/batch', { jobs: [{}] });
     await Promise.all(readers.map((reader) => reader.first(1)));
     const before = reads;
-    for (let n = 0; n < 49; n++) await door.head.post('/jobs', {});
+    for (let n = 0; n < 49; n++) await spine.head.post('/jobs', {});
     const [one, other] = await Promise.all(readers.map((reader) => reader.first(50)));
     deepStrictEqual(one, other);
     strictEqual(new Set(one?.map(({ id }) => id)).size, 50);
@@ -36,7 +36,7 @@ suite('streams of events', () => {
 
   test('keep little for a reader that stalls, cut it off in the end, and tell it where to go on', async (t) => {
     const waits: (() => void)[] = [];
-    const door = await openDoor(t, ({ clock }) => ({
+    const spine = await openServer(t, ({ clock }) => ({
       clock: {
         now: () => clock.now(),
         after: (delayMs, task) => {
@@ -46,27 +46,27 @@ suite('streams of events', () => {
         },
       },
     }));
-    const job = (await door.head.post<{ id: string }>('/jobs', {})).body;
-    const start = (await readEvents(door.url, { token: door.tokens.head })).lastId;
-    const stalled = await readEvents(door.url, { token: door.tokens.head });
-    const reading = await readEvents(door.url, { token: door.tokens.head });
+    const job = (await spine.head.post<{ id: string }>('/jobs', {})).body;
+    const start = (await readEvents(spine.url, { token: spine.tokens.head })).lastId;
+    const stalled = await readEvents(spine.url, { token: spine.tokens.head });
+    const reading = await readEvents(spine.url, { token: spine.tokens.head });
     stalled.pause();
     const text = 'x'.repeat(19_000);
     let unsent = 0;
     for (let n = 0; n < 600; n++) {
-      await door.engine.jobs.comment(HEAD, job.id, text);
-      if (n % 5 === 0) unsent = Math.max(unsent, ...(await unsentBytes(door.port)));
+      await spine.engine.jobs.comment(HEAD, job.id, text);
+      if (n % 5 === 0) unsent = Math.max(unsent, ...(await unsentBytes(spine.port)));
     }
     ok(unsent > 0 && unsent < 0.1 * MIB, `${unsent} bytes were kept for it`);
     strictEqual((await reading.first(600)).length, 600);
     for (const pass of waits.splice(0)) pass();
     // The server has let go of it, whether it reads on or not.
-    await until(async () => (await door.head.get('/metrics')).text.includes('spine_event_streams 2'));
+    await until(async () => (await spine.head.get('/metrics')).text.includes('spine_event_streams 2'));
     stalled.resume();
     await stalled.closed;
     ok(stalled.events.length < 600);
-    const back = await readEvents(door.url, {
-      token: door.tokens.head,
+    const back = await readEvents(spine.url, {
+      token: spine.tokens.head,
       lastEventId: stalled.events.at(-1)?.id ?? start,
     });
     await back.first(600 - stalled.events.length);
@@ -78,19 +78,19 @@ suite('streams of events', () => {
   });
 
   test('send a reader that pauses for a while everything, without mixing it up with what others are sent', async (t) => {
-    const door = await openDoor(t);
+    const spine = await openServer(t);
     const jobs = await Promise.all(
-      Array.from({ length: 4 }, async () => (await door.head.post<{ id: string }>('/jobs', {})).body.id),
+      Array.from({ length: 4 }, async () => (await spine.head.post<{ id: string }>('/jobs', {})).body.id),
     );
     const readers = await Promise.all(
       ['', '?after=0', '?type=job.comment', `?jobId=${jobs[0]}`].map((query) =>
-        readEvents(door.url, { token: door.tokens.head, query }),
+        readEvents(spine.url, { token: spine.tokens.head, query }),
       ),
     );
     for (let n = 0; n < 800; n++) {
       // Letters of different length tell whether anything was cut or overwritten.
       const text = ['x', 'ü', '☃'][n % 3]?.repeat(5_000 + 3_000 * (n % 4)) ?? '';
-      await door.engine.jobs.comment(HEAD, jobs[n % 4] ?? '', `${n} ${text}`);
+      await spine.engine.jobs.comment(HEAD, jobs[n % 4] ?? '', `${n} ${text}`);
       const reader = readers[n % 3];
       if (n % 50 === 0) reader?.pause();
       if (n % 50 === 40) for (const each of readers) each.resume();
@@ -118,43 +118,43 @@ suite('streams of events', () => {
   });
 
   test('wait for a slow reader of old events instead of cutting it off', async (t) => {
-    const door = await openDoor(t);
-    const job = (await door.head.post<{ id: string }>('/jobs', {})).body;
+    const spine = await openServer(t);
+    const job = (await spine.head.post<{ id: string }>('/jobs', {})).body;
     const text = 'y'.repeat(19_000);
-    for (let n = 0; n < 400; n++) await door.engine.jobs.comment(HEAD, job.id, text);
-    const slow = await readEvents(door.url, { token: door.tokens.head, query: '?after=0' });
+    for (let n = 0; n < 400; n++) await spine.engine.jobs.comment(HEAD, job.id, text);
+    const slow = await readEvents(spine.url, { token: spine.tokens.head, query: '?after=0' });
     slow.pause();
     await sleep(300);
-    ok(Math.max(...(await unsentBytes(door.port))) < 0.1 * MIB);
+    ok(Math.max(...(await unsentBytes(spine.port))) < 0.1 * MIB);
     slow.resume();
     await slow.first(401);
-    await door.head.post('/jobs', {});
+    await spine.head.post('/jobs', {});
     strictEqual((await slow.first(402)).at(-1)?.type, 'job.created');
     slow.close();
   });
 
   test('are five hundred at most', async (t) => {
-    const door = await openDoor(t);
+    const spine = await openServer(t);
     const readers = await Promise.all(
       Array.from({ length: 500 }, (_, n) =>
-        readEvents(door.url, { token: n % 2 === 0 ? door.tokens.head : door.tokens.left }),
+        readEvents(spine.url, { token: n % 2 === 0 ? spine.tokens.head : spine.tokens.left }),
       ),
     );
-    const refused = await door.right.get('/events');
+    const refused = await spine.right.get('/events');
     deepStrictEqual(
       [refused.status, refused.body['error'], refused.headers['retry-after']],
       [429, 'overloaded', '5'],
     );
     readers.pop()?.close();
-    await until(async () => (await door.right.get('/events')).status === 200);
-    await door.head.post('/jobs', { target: 'left-claw' });
+    await until(async () => (await spine.right.get('/events')).status === 200);
+    await spine.head.post('/jobs', { target: 'left-claw' });
     await Promise.all(readers.map((reader) => reader.first(1)));
     for (const reader of readers) reader.close();
   });
 
   test('show a sign of life, which also moves a reader past what it did not ask for', async (t) => {
     const timers: { delayMs: number; task: () => void }[] = [];
-    const door = await openDoor(t, ({ clock }) => ({
+    const spine = await openServer(t, ({ clock }) => ({
       clock: {
         now: () => clock.now(),
         after: (delayMs, task) => {
@@ -163,10 +163,10 @@ suite('streams of events', () => {
         },
       },
     }));
-    const reader = await readEvents(door.url, { token: door.tokens.head, query: '?target=quiet' });
+    const reader = await readEvents(spine.url, { token: spine.tokens.head, query: '?target=quiet' });
     const begun = reader.lastId;
-    await door.head.post('/jobs', { target: 'loud' });
-    const all = await readEvents(door.url, { token: door.tokens.head, query: '?after=0' });
+    await spine.head.post('/jobs', { target: 'loud' });
+    const all = await readEvents(spine.url, { token: spine.tokens.head, query: '?after=0' });
     const [event] = await all.first(1);
     const beat = timers.find(({ delayMs }) => delayMs === 15_000);
     await until(() => {
@@ -179,7 +179,7 @@ suite('streams of events', () => {
 
   test('go on after the feed could not be read for a while', async (t) => {
     let broken = false;
-    const door = await openDoor(t, ({ engine }) => ({
+    const spine = await openServer(t, ({ engine }) => ({
       engine: {
         ...engine,
         jobs: {
@@ -189,21 +189,21 @@ suite('streams of events', () => {
         },
       },
     }));
-    const reader = await readEvents(door.url, { token: door.tokens.head });
-    await door.head.post('/jobs', {});
+    const reader = await readEvents(spine.url, { token: spine.tokens.head });
+    await spine.head.post('/jobs', {});
     await reader.first(1);
     broken = true;
-    await door.head.post('/jobs', {});
-    await until(() => Promise.resolve(door.logged.length > 0));
-    match(door.logged[0]?.message ?? '', /events could not be read/);
+    await spine.head.post('/jobs', {});
+    await until(() => Promise.resolve(spine.logged.length > 0));
+    match(spine.logged[0]?.message ?? '', /events could not be read/);
     broken = false;
     strictEqual((await reader.first(2)).length, 2);
     reader.close();
   });
 
   test('end without a body when only the headers are asked for', async (t) => {
-    const door = await openDoor(t);
-    const { status, headers } = await door.head.request('HEAD', '/events');
+    const spine = await openServer(t);
+    const { status, headers } = await spine.head.request('HEAD', '/events');
     strictEqual(status, 200);
     match(headers['content-type'] ?? '', /event-stream/);
   });

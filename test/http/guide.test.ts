@@ -35,11 +35,11 @@ suite('the guides to the HTTP API', () => {
   }
 
   test('names every route', async () => {
-    const { spineRoutes } = await import('../../src/http/contracts/spine.ts');
+    const { DOORS } = await import('../../src/http/doors.ts');
     const named = new Set(
       [...(guides[0]?.text ?? '').matchAll(/`([^`]*)`/g)].flatMap(([, code = '']) => code.split(/[, ]+/)),
     );
-    const missing = spineRoutes.filter(
+    const missing = DOORS.flatMap(({ routes }) => routes).filter(
       ({ path }) => !named.has(path) && !named.has(path.split('/').at(-1) ?? ''),
     );
     deepStrictEqual(

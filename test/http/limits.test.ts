@@ -5,7 +5,7 @@ import { loadConfig } from '../../src/config.ts';
 import type { Actor } from '../../src/domain/command.ts';
 import { SpineError } from '../../src/domain/error.ts';
 import { CallLimits, type Load } from '../../src/http/call-limits.ts';
-import { Turns } from '../../src/engine/turns.ts';
+import { LongWork } from '../../src/engine/long-work.ts';
 import { FakeClock } from '../support/clock.ts';
 import { HEAD, worker } from '../support/engines.ts';
 
@@ -44,19 +44,19 @@ function settingOf(refused: unknown): unknown {
 suite('what one principal may do', () => {
   test('a run may send a burst, then so many calls a second, and other runs are not touched', async () => {
     const { sent, clock } = limitsOf(TIGHT);
-    strictEqual(sent(run('1'), 'note', 100), 20);
+    strictEqual(sent(run('1'), 'write', 100), 20);
     strictEqual(sent(run('1'), 'job', 100), 0, 'children count with messages');
-    strictEqual(sent(run('2'), 'note', 100), 20);
+    strictEqual(sent(run('2'), 'write', 100), 20);
     await clock.advance(1_000);
-    strictEqual(sent(run('1'), 'note', 100), 10);
+    strictEqual(sent(run('1'), 'write', 100), 10);
     await clock.advance(3_600_000);
-    strictEqual(sent(run('1'), 'note', 100), 20, 'no more than a burst is saved up');
+    strictEqual(sent(run('1'), 'write', 100), 20, 'no more than a burst is saved up');
   });
 
   test('heartbeats and ends are never refused for what else the caller does', () => {
     const { limits, sent } = limitsOf(TIGHT);
-    for (let open = 0; open < 3; open++) limits.enter(run('1'), 'note', 30_000);
-    strictEqual(sent(run('1'), 'note', 100), 0);
+    for (let open = 0; open < 3; open++) limits.enter(run('1'), 'write', 30_000);
+    strictEqual(sent(run('1'), 'write', 100), 0);
     strictEqual(sent(run('1'), 'lease', 10_000), 10_000);
     const large = limits.enter(run('1'), 'lease', 90_000);
     ok(typeof large === 'function');
@@ -69,9 +69,9 @@ suite('what one principal may do', () => {
   test('calls, streams and bodies under way are bounded, and what ends makes room', () => {
     const { limits } = limitsOf(TIGHT);
     const open = [1, 2, 3].map(() => limits.enter(run('1'), 'read', 0));
-    deepStrictEqual(settingOf(limits.enter(run('1'), 'note', 0)), ['rate_limited', 'SPINE_RUN_OPEN_CALLS']);
+    deepStrictEqual(settingOf(limits.enter(run('1'), 'write', 0)), ['rate_limited', 'SPINE_RUN_OPEN_CALLS']);
     (open[0] as () => void)();
-    ok(typeof limits.enter(run('1'), 'note', 0) === 'function');
+    ok(typeof limits.enter(run('1'), 'write', 0) === 'function');
     limits.enter(VIEWER, 'stream', 0);
     limits.enter(VIEWER, 'stream', 0);
     deepStrictEqual(settingOf(limits.enter(VIEWER, 'stream', 0)), ['rate_limited', 'SPINE_OPEN_STREAMS']);
@@ -83,8 +83,8 @@ suite('what one principal may do', () => {
 
   test('a refusal names the caller, the limit, the setting and when to come back', () => {
     const { limits } = limitsOf({ SPINE_RUN_OPEN_CALLS: '1' });
-    limits.enter(run('7'), 'note', 0);
-    const refused = limits.enter(run('7'), 'note', 0) as SpineError;
+    limits.enter(run('7'), 'write', 0);
+    const refused = limits.enter(run('7'), 'write', 0) as SpineError;
     deepStrictEqual(refused.details, {
       problem: 'run 7 has 1 calls open; SPINE_RUN_OPEN_CALLS allows no more.',
       limit: 1,
@@ -97,26 +97,26 @@ suite('what one principal may do', () => {
     const { sent, limits } = limitsOf({});
     for (const load of ['job', 'lease', 'read'] as const)
       strictEqual(sent(worker('w'), load, 50_000), 50_000);
-    for (const load of ['job', 'note', 'read'] as const) strictEqual(sent(HEAD, load, 50_000), 50_000);
-    strictEqual(sent(worker('w'), 'note', 50_000), 2_000);
+    for (const load of ['job', 'write', 'read'] as const) strictEqual(sent(HEAD, load, 50_000), 50_000);
+    strictEqual(sent(worker('w'), 'write', 50_000), 2_000);
     for (let waiting = 0; waiting < 4_000; waiting++)
       ok(!(limits.enter(worker('w'), 'job', 0) instanceof SpineError));
-    strictEqual(sent(run('1'), 'note', 50_000), 100);
+    strictEqual(sent(run('1'), 'write', 50_000), 100);
     strictEqual(sent(VIEWER, 'read', 50_000), 400);
   });
 
   test('0 is no limit', () => {
     const { sent } = limitsOf({ SPINE_RUN_CALLS_PER_SECOND: '0', SPINE_RUN_OPEN_CALLS: '0' });
-    strictEqual(sent(run('1'), 'note', 10_000), 10_000);
+    strictEqual(sent(run('1'), 'write', 10_000), 10_000);
   });
 
   test('principals that have nothing open are forgotten, and never sooner than they are like new', async () => {
     const { limits, sent, clock } = limitsOf(TIGHT);
-    limits.enter(run('open'), 'note', 0);
-    for (let no = 0; no < 1_500; no++) strictEqual(sent(run(String(no)), 'note', 1), 1);
+    limits.enter(run('open'), 'write', 0);
+    for (let no = 0; no < 1_500; no++) strictEqual(sent(run(String(no)), 'write', 1), 1);
     strictEqual(limits.size, 1_501);
     await clock.advance(2_001);
-    sent(run('new'), 'note', 1);
+    sent(run('new'), 'write', 1);
     strictEqual(limits.size, 2, 'the one with an open call, and the new one');
   });
 });
@@ -132,18 +132,19 @@ class SlowClock extends FakeClock {
 
 suite('what holds the event loop', () => {
   test('is done in one go while it is short', async () => {
-    const turns = new Turns(1, new FakeClock());
+    const longWork = new LongWork(1, new FakeClock());
     const order: string[] = [];
-    const all = ['a', 'b', 'c'].map((name) => turns.take(worker(name), async () => void order.push(name)));
+    const all = ['a', 'b', 'c'].map((name) => longWork.run(worker(name), async () => void order.push(name)));
     setImmediate(() => order.push('a heartbeat'));
     await Promise.all(all);
     deepStrictEqual(order, ['a', 'b', 'c']);
   });
 
   test('is done one after another, principal by principal, with room for others in between', async () => {
-    const turns = new Turns(1, new SlowClock());
+    const longWork = new LongWork(1, new SlowClock());
     const order: string[] = [];
-    const take = (name: string): Promise<void> => turns.take(worker(name), async () => void order.push(name));
+    const take = (name: string): Promise<void> =>
+      longWork.run(worker(name), async () => void order.push(name));
     const all = ['a', 'a', 'a', 'a', 'b', 'c'].map(take);
     setImmediate(() => order.push('a heartbeat'));
     await Promise.all(all);
@@ -151,21 +152,21 @@ suite('what holds the event loop', () => {
   });
 
   test('leaves rounds to others although nobody waits for it: it ends before the next call is looked at', async () => {
-    const turns = new Turns(1, new SlowClock());
+    const longWork = new LongWork(1, new SlowClock());
     let rounds = 0;
     const count = (): void => {
       rounds++;
       if (rounds < 100) setImmediate(count);
     };
     setImmediate(count);
-    await turns.take(HEAD, () => undefined);
+    await longWork.run(HEAD, () => undefined);
     strictEqual(rounds, 0);
-    await turns.take(HEAD, () => undefined);
+    await longWork.run(HEAD, () => undefined);
     ok(rounds >= 9, `${rounds} rounds in between`);
   });
 
   test('goes on after a failure, and does as many at once as it is told', async () => {
-    const turns = new Turns(2, new SlowClock());
+    const longWork = new LongWork(2, new SlowClock());
     let under = 0;
     let most = 0;
     const work = async (): Promise<void> => {
@@ -174,9 +175,9 @@ suite('what holds the event loop', () => {
       under--;
       throw new Error('broken');
     };
-    const ends = await Promise.allSettled(Array.from({ length: 9 }, () => turns.take(HEAD, work)));
+    const ends = await Promise.allSettled(Array.from({ length: 9 }, () => longWork.run(HEAD, work)));
     strictEqual(ends.filter(({ status }) => status === 'rejected').length, 9);
     strictEqual(most, 2);
-    strictEqual(await turns.take(HEAD, () => 'well'), 'well');
+    strictEqual(await longWork.run(HEAD, () => 'well'), 'well');
   });
 });

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { startServer, type TestServer } from '../support/server.ts';
 
-/** For all of a call, which reads, decides and prints in turns of at most 50 ms; and lets code run that is not compiled yet. */
+/** For all of a call, which reads, decides and prints in pieces of at most 50 ms; and lets code run that is not compiled yet. */
 const CEILING_MS = 250;
 /** What a concurrent caller may see on a machine that does other work too. */
 const HEALTH_WITHIN_MS = 1_500;
@@ -233,7 +233,7 @@ function attacks(jobId: string): Attack[] {
       headers: { authorization: `Bearer ${' '.repeat(7_000)}${'a'.repeat(7_000)}` },
     },
     {
-      name: 'a long wish',
+      name: 'a long request',
       path: '/jobs',
       headers: { prefer: 'return=minimal, '.repeat(900) },
       body: spec('1'),
@@ -311,26 +311,34 @@ function send(
 const linuxOnly = process.platform === 'linux' ? false : 'only Linux tells what a thread has used';
 
 test('nothing that one caller sends keeps the server from the others', { skip: linuxOnly }, async (t) => {
+  const slow = await tryAll(t);
+  // What a busy machine did to a call it hardly does again; a server of its own, because the first remembers schemas.
+  const again = slow.size === 0 ? slow : await tryAll(t);
+  const both = [...slow].filter(([name]) => again.has(name));
+  assert.deepEqual(both.flat(), []);
+});
+
+/** Those that took too long, by name, with what they took. */
+async function tryAll(t: TestContext): Promise<ReadonlyMap<string, string>> {
   await using server = await startServer();
   const { body } = await server.head.request('POST', '/jobs', { body: { spec: 1 } });
   const { id } = body as { id: string };
   await server.head.request('POST', `/jobs/${id}/claim`, { body: {} });
-  const slow: string[] = [];
+  const slow = new Map<string, string>();
   for (const attack of attacks(id)) {
     const before = busyMs(server);
     const sent = send(server, attack);
     const asked = performance.now();
     assert.equal((await server.anyone.request('GET', '/health')).status, 200);
     const healthMs = performance.now() - asked;
-    assert.ok(healthMs < HEALTH_WITHIN_MS, `${attack.name}: /health took ${healthMs} ms`);
     const status = await sent;
     // What goes on after the answer is a caller's doing too.
     assert.equal((await server.anyone.request('GET', '/health')).status, 200);
     const tookMs = busyMs(server) - before;
-    const line = `${attack.name}: ${status}, ${tookMs.toFixed(1)} ms`;
+    const line = `${attack.name}: ${status}, ${tookMs.toFixed(1)} ms, /health after ${healthMs.toFixed(1)} ms`;
     t.diagnostic(line);
     assert.ok(status < 500, line);
-    if (tookMs > CEILING_MS) slow.push(line);
+    if (tookMs > CEILING_MS || healthMs > HEALTH_WITHIN_MS) slow.set(attack.name, line);
   }
-  assert.deepEqual(slow, []);
-});
+  return slow;
+}

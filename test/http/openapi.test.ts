@@ -1,14 +1,14 @@
 import { deepStrictEqual, match, ok, strictEqual, throws } from 'node:assert';
 import { suite, test } from 'node:test';
 import { ERRORS } from '../../src/domain/error.ts';
-import { spineRoutes } from '../../src/http/contracts/spine.ts';
+import { DOORS } from '../../src/http/doors.ts';
 import { checkAnswer, description, operations, responseOf } from './description.ts';
-import { openDoor } from './door.ts';
+import { openServer } from './server.ts';
 
 suite('the description of the API', () => {
   test('is what GET /openapi.json answers, to anyone', async (t) => {
-    const door = await openDoor(t);
-    const { status, headers, body } = await door.anyone.get<typeof description>('/openapi.json');
+    const spine = await openServer(t);
+    const { status, headers, body } = await spine.anyone.get<typeof description>('/openapi.json');
     strictEqual(status, 200);
     match(headers['content-type'] ?? '', /^application\/json/);
     deepStrictEqual(body.paths, description.paths);
@@ -18,9 +18,28 @@ suite('the description of the API', () => {
   test('names every route once', () => {
     deepStrictEqual(
       operations.map(({ method, path }) => `${method} ${path}`).toSorted(),
-      spineRoutes.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`).toSorted(),
+      DOORS.flatMap(({ routes }) => routes)
+        .map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`)
+        .toSorted(),
     );
     strictEqual(new Set(operations.map(({ operationId }) => operationId)).size, operations.length);
+  });
+
+  test('has one meaning for each name, whichever door it comes from', () => {
+    const meanings = DOORS.flatMap(
+      ({ auth, errors, schemas }) =>
+        [
+          ['auth', auth.name, auth],
+          ['errors', errors.name, errors],
+          ...Object.entries(schemas).map(([name, schema]) => ['schema', name, schema] as const),
+        ] as const,
+    );
+    const known = new Map<string, object>();
+    for (const [kind, name, meaning] of meanings) {
+      const named = `${kind} ${name}`;
+      strictEqual(known.get(named) ?? meaning, meaning, named);
+      known.set(named, meaning);
+    }
   });
 
   test('is whole: version, references, parameters, responses and security', () => {

@@ -1,7 +1,7 @@
 import { deepStrictEqual, strictEqual } from 'node:assert';
 import { suite, test } from 'node:test';
 import { type ErrorCode, ERRORS, SpineError } from '../../src/domain/error.ts';
-import { openDoor } from './door.ts';
+import { openServer } from './server.ts';
 
 /** What an engine says that cannot take more, and when to come back. */
 const BUSY: readonly (readonly [ErrorCode, number | undefined, string])[] = [
@@ -16,7 +16,7 @@ suite('a server that cannot take more', () => {
   test('says so, and when to come back', async (t) => {
     let busy: SpineError = new SpineError('overloaded');
     const refuse = () => Promise.reject(busy);
-    const door = await openDoor(t, ({ engine }) => ({
+    const spine = await openServer(t, ({ engine }) => ({
       engine: {
         ...engine,
         jobs: { ...engine.jobs, create: refuse },
@@ -26,10 +26,10 @@ suite('a server that cannot take more', () => {
     for (const [code, retryAfterS, header] of BUSY) {
       busy = new SpineError(code, retryAfterS === undefined ? {} : { retryAfterS });
       const answers = await Promise.all([
-        ...(code === 'queue_full' ? [] : [door.left.post('/jobs/claim', {})]),
-        ...(code === 'queue_full' ? [] : [door.left.post('/jobs/complete-batch', { jobs: [{ id: 'x' }] })]),
-        ...(code === 'queue_full' ? [] : [door.left.post('/jobs/x/complete', { next: {} })]),
-        door.head.post('/jobs', {}),
+        ...(code === 'queue_full' ? [] : [spine.left.post('/jobs/claim', {})]),
+        ...(code === 'queue_full' ? [] : [spine.left.post('/jobs/complete-batch', { jobs: [{ id: 'x' }] })]),
+        ...(code === 'queue_full' ? [] : [spine.left.post('/jobs/x/complete', { next: {} })]),
+        spine.head.post('/jobs', {}),
       ]);
       for (const { status, body, headers } of answers) {
         deepStrictEqual([status, body['error'], body['retryable']], [ERRORS[code].status, code, true]);

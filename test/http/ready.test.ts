@@ -2,7 +2,7 @@ import { deepStrictEqual, strictEqual } from 'node:assert';
 import { test } from 'node:test';
 import { unreadyBecause } from '../../src/app/readiness.ts';
 import type { LoopStatus } from '../../src/loops/loop.ts';
-import { openDoor } from './door.ts';
+import { openServer } from './server.ts';
 
 const PULSE: LoopStatus = {
   name: 'pulse',
@@ -34,11 +34,11 @@ test('a server that is not ready says why', () => {
 
 test('a server that is not ready answers 503 with the reason, while it is up all the same', async (t) => {
   const problem = 'Not now: the database does not answer.';
-  const door = await openDoor(t, () => ({ unready: () => ({ reason: 'database', problem }) }));
-  const answer = await door.anyone.get('/ready');
+  const spine = await openServer(t, () => ({ unready: () => ({ reason: 'database', problem }) }));
+  const answer = await spine.anyone.get('/ready');
   strictEqual(answer.status, 503);
   strictEqual(answer.headers['retry-after'], '1');
   const { error, reason, message, retryable } = answer.body;
   deepStrictEqual([error, reason, message, retryable], ['unready', 'database', problem, true]);
-  strictEqual((await door.anyone.get('/health')).status, 200);
+  strictEqual((await spine.anyone.get('/health')).status, 200);
 });

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { suite, test } from 'node:test';
 import { FakeClock } from '../support/clock.ts';
 import { startServer } from '../support/server.ts';
-import { openDoor } from './door.ts';
+import { openServer } from './server.ts';
 
 const LARGE = JSON.stringify({ spec: 'x'.repeat(4_000_000) });
 const TIMES = 15;
@@ -45,7 +45,7 @@ suite('a request that is refused before all of it was read', () => {
   });
 
   test('is answered to a caller who sends all before it reads, and closes then', async (t) => {
-    const { port } = await openDoor(t);
+    const { port } = await openServer(t);
     for (let i = 0; i < TIMES; i++) {
       const outgoing = http.request({ port, method: 'POST', path: '/jobs', agent: false });
       outgoing.setHeader('content-type', 'application/json');
@@ -60,7 +60,7 @@ suite('a request that is refused before all of it was read', () => {
 
   test('is cut off when it goes on for too long', async (t) => {
     const clock = new FakeClock();
-    const { port, server, head } = await openDoor(t, () => ({ clock }));
+    const { port, server, head } = await openServer(t, () => ({ clock }));
     const socket = connect(port, '127.0.0.1');
     socket.on('error', () => undefined);
     socket.write('POST /jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000000\r\n\r\nx');
@@ -74,7 +74,7 @@ suite('a request that is refused before all of it was read', () => {
   });
 
   test('is cut off when there is too much of it', async (t) => {
-    const { port } = await openDoor(t);
+    const { port } = await openServer(t);
     const socket = connect(port, '127.0.0.1');
     socket.on('error', () => undefined);
     const closed = new Promise((resolve) => socket.once('close', resolve));

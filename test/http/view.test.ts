@@ -1,7 +1,11 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert';
 import { suite, test } from 'node:test';
-import { type Job, STATES, UNASKED, UNTOUCHED } from '../../src/domain/job.ts';
-import { eventView, forHolder, jobJson, onlyInput, outcomeOf } from '../../src/http/contracts/spine-view.ts';
+import { type Job, STATES } from '../../src/domain/job.ts';
+import { JOB_FIELDS } from '../../src/domain/job-fields.ts';
+import { newJob } from '../../src/domain/new-job.ts';
+import { EXTREME } from '../conformance/rows.ts';
+import { eventView } from '../../src/http/events/view.ts';
+import { forHolder, jobJson, onlyInput, outcomeOf } from '../../src/http/doors/spine/view.ts';
 
 const INPUT = {
   title: null,
@@ -13,29 +17,28 @@ const INPUT = {
   budget: null,
 };
 const JOB: Job = {
-  ...UNTOUCHED,
-  ...UNASKED,
   no: 7,
-  id: 'a-job',
-  typeNo: 0,
-  target: 'any',
+  ...newJob({
+    id: 'a-job',
+    target: 'any',
+    createdAt: 1_000,
+    createdBy: 'head',
+    leaseMs: 300_000,
+    state: 'queued',
+    updatedAt: 2_000,
+    runAt: 1_000,
+    maxAttempts: 5,
+  }),
+};
+
+/** Within what a date can show. */
+const TIMES: Partial<Job> = {
   createdAt: 1_000,
-  createdBy: 'head',
-  leaseMs: 300_000,
-  retryMode: 'requeue',
-  retryMax: 0,
-  backoffMs: 0,
-  retryCount: 0,
-  state: 'queued',
   updatedAt: 2_000,
-  seq: 1,
-  priority: 0,
-  runAt: 1_000,
-  maxAttempts: 5,
-  waitingFor: 0,
-  watched: false,
-  approval: 'none',
-  comments: 0,
+  leaseUntil: 3_000,
+  finishedAt: 4_000,
+  runAt: 5_000,
+  retryAt: 6_000,
 };
 
 const shown = (job: Partial<Job>, extra?: string): Record<string, unknown> =>
@@ -84,6 +87,24 @@ suite('a job as it is shown', () => {
       const expected = times.has(field) ? new Date(Number(value)).toISOString() : value;
       deepStrictEqual(shown({ [field]: value }), { ...before, [field]: expected });
     }
+  });
+
+  test('shows every field that the table of fields shows, as it is, and no other', () => {
+    const row = newJob({ ...EXTREME, id: 'a "job"', createdAt: 1_000, updatedAt: 2_000 });
+    const odd: Job = { no: 8, ...row, ...TIMES, progress: '{"a":[1]}' };
+    const rest = new Set(Object.keys(shown({})));
+    const told = Object.entries(shown(odd)).filter(([name]) => name in odd || !rest.has(name));
+    const expected = JOB_FIELDS.flatMap(({ name, is, shown }): [string, unknown][] => {
+      if (shown !== 'always' && shown !== 'set') return [];
+      const value = odd[name];
+      if (is === 'time') return [[name, new Date(Number(value)).toISOString()]];
+      return [[name, is === 'json' || is === 'texts' ? (JSON.parse(String(value)) as unknown) : value]];
+    });
+    const beside = new Set(['comments', 'retry', 'releaseReason']);
+    deepStrictEqual(
+      Object.fromEntries(told.filter(([name]) => !beside.has(name))),
+      Object.fromEntries(expected),
+    );
   });
 
   test('[SP-29] speaks of every state in the words of v0', () => {

@@ -19,21 +19,21 @@ async function scheduling({ read }: Store) {
   const jobs = await allJobs({ read } as Store);
   const nos = jobs.map(({ no }) => no);
   const notes = { sessionKey: null, transport: null, dispatchedAt: null };
-  const runs = (await read.runsByNo(nos)).map((run) => ({ ...run, ...notes }));
-  return { schedules: await schedulesIn(read), runs, approvals: await read.approvalsByNo(nos) };
+  const runs = (await read.runs.byNo(nos)).map((run) => ({ ...run, ...notes }));
+  return { schedules: await schedulesIn(read), runs, approvals: await read.approvals.byNo(nos) };
 }
 
 async function schedulesIn(read: Store['read']) {
-  const all = await read.schedules({ afterNo: 0, limit: 10_000 });
+  const all = await read.schedules.list({ afterNo: 0, limit: 10_000 });
   return all.map((schedule) => ({ ...schedule, updatedAt: 0 }));
 }
 
-/** Chains, a line, gates in every state, failures, moments and clocks. */
+/** Chains, a line, approvals in every state, failures, moments and clocks. */
 async function makeSchedules(bench: Bench): Promise<void> {
   const { engine, clock } = bench;
   const parent = await plan(bench, { name: 'build', schedule: '0 3 * * *', schedule_tz: 'Europe/Stockholm' });
   const child = await plan(bench, { name: 'report', parent_id: parent.id });
-  const gated = await plan(bench, {
+  const needingApproval = await plan(bench, {
     name: 'deploy ✓',
     parent_id: child.id,
     approval_required: true,
@@ -44,7 +44,7 @@ async function makeSchedules(bench: Bench): Promise<void> {
     await doNext(bench, { text: `build ${i}` });
     await doNext(bench, 'reported');
   }
-  const [first, second] = await runsOf(bench, gated);
+  const [first, second] = await runsOf(bench, needingApproval);
   const verdict = { agree: true, notes: 'go', by: 'operator' } as const;
   await engine.approvals.resolve(HEAD, first?.job.id ?? '', verdict);
   await engine.approvals.resolve(HEAD, second?.job.id ?? '', {
@@ -52,7 +52,7 @@ async function makeSchedules(bench: Bench): Promise<void> {
     notes: 'not today',
     by: 'operator',
   });
-  await engine.jobs.cancel(HEAD, (await runsOf(bench, gated))[2]?.job.id ?? '', 'no longer');
+  await engine.jobs.cancel(HEAD, (await runsOf(bench, needingApproval))[2]?.job.id ?? '', 'no longer');
   await pump(bench);
   await doNext(bench, 'deployed');
   const broken = await plan(bench, { name: 'broken', every: '1d', max_retries: 1 });
@@ -75,14 +75,14 @@ async function makeSchedules(bench: Bench): Promise<void> {
   for (let i = 0; i < 2; i++) await runNow(bench, skips);
 }
 
-test('the journal brings back schedules with their chains, lines, gates and history', async () => {
+test('the journal brings back schedules with their chains, lines, approvals and history', async () => {
   await using bench = openBench();
   await makeSchedules(bench);
   await writeAll(bench);
   const { other, report } = await rebuilt(bench);
   deepStrictEqual(await scheduling(other.store), await scheduling(bench.store));
   deepStrictEqual(await everything(other.store), await everything(bench.store));
-  deepStrictEqual(await other.store.read.counts(), await bench.store.read.counts());
+  deepStrictEqual(await other.store.read.counters.all(), await bench.store.read.counters.all());
   deepStrictEqual([report.schedules, report.unreadable], [9, []]);
   const names = async ({ engine }: Bench) =>
     (await engine.schedules.edges()).map(({ name, parentId }) => [name, parentId]);
@@ -160,7 +160,7 @@ test('a journal that lost the word of a settling starts no child and no retry tw
   await pump(other);
   strictEqual((await runsOf(other, child)).length, 1);
   deepStrictEqual(await statuses(other, retried), ['error', 'pending']);
-  deepStrictEqual(await other.store.read.unsettled(10), []);
+  deepStrictEqual(await other.store.read.jobs.unsettled(10), []);
   await other.store.close();
 });
 
@@ -362,13 +362,13 @@ test('a journal that ends anywhere gives schedules and runs that can go on', asy
     writeFileSync(file, whole);
     truncateSync(file, end + 1);
     const { other } = await rebuilt(bench);
-    // Nothing is stuck: everything that waits moves until nothing but gates is left.
+    // Nothing is stuck: everything that waits moves until nothing but approvals is left.
     for (let retries = 0; retries < 3; retries++) {
       await pump(other);
       for (let job = await doNext(other); job !== null; job = await doNext(other));
       other.clock.pass(40_000);
     }
-    deepStrictEqual(await other.store.read.unsettled(10), [], `cut at ${end}`);
+    deepStrictEqual(await other.store.read.jobs.unsettled(10), [], `cut at ${end}`);
     const stuck = (await allJobs(other.store)).filter(({ state }) => state === 'blocked');
     const known = (await schedulesIn(other.store.read)).length === 2;
     if (known) deepStrictEqual(stuck, [], `cut at ${end}`);

@@ -2,10 +2,11 @@ import { deepStrictEqual, ok, strictEqual } from 'node:assert';
 import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
+import type { FeedPlace } from '../../src/domain/event.ts';
 import type { Job } from '../../src/domain/job.ts';
 import { openJournal } from '../../src/files/journal.ts';
 import { openProjection } from '../../src/files/projection.ts';
-import type { FeedPlace, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import {
   allJobs,
   type Bench,
@@ -21,13 +22,13 @@ import {
 import { journalOf, rebuilt, writeAll } from './rebuilding.ts';
 
 async function settingsOf({ read }: Store) {
-  const { pauses } = await read.routing();
+  const { pauses } = await read.routing.current();
   return {
-    types: await read.types(),
-    pools: await read.pools(),
+    types: await read.types.all(),
+    pools: await read.pools.all(),
     pauses,
-    counts: await read.counts(),
-    feed: await read.feed({ pos: 0, ordinal: 0 }, 100_000),
+    counts: await read.counters.all(),
+    feed: await read.feed.after({ pos: 0, ordinal: 0 }, 100_000),
   };
 }
 
@@ -103,10 +104,8 @@ test('a journal that lags, is killed between its passes and is rewritten meanwhi
   for (const restarts of [false, true]) {
     await using bench = openBench();
     const { identity, read } = bench.store;
-    const slow = {
-      ...read,
-      entries: (after: FeedPlace) => read.entries(after, 2),
-    };
+    const entries = (after: FeedPlace) => read.feed.entries(after, 2);
+    const slow = { ...read, feed: { ...read.feed, entries } };
     const open = () =>
       journalOf(bench, { store: { identity, read: slow }, segmentBytes: 2_000, compactAboveBytes: 4_000 });
     let journal = await open();
@@ -147,8 +146,8 @@ test('pruned jobs stay away', async () => {
   const [gone] = jobs;
   ok(gone);
   await bench.store.transaction(0, async (tx) => {
-    await tx.deleteJobs([gone.no]);
-    await tx.addCounts('x', [{ target: 'any', state: 'queued', by: -1 }]);
+    await tx.jobs.remove([gone.no]);
+    await tx.counters.add('x', [{ target: 'any', state: 'queued', by: -1 }]);
   });
   journal.prune([gone.id]);
   await drain(journal);
@@ -156,7 +155,7 @@ test('pruned jobs stay away', async () => {
   const { other, report } = await rebuilt(bench);
   strictEqual(report.jobs, 1);
   deepStrictEqual(await everything(other.store), await everything(bench.store));
-  deepStrictEqual(await other.store.read.counts(), await bench.store.read.counts());
+  deepStrictEqual(await other.store.read.counters.all(), await bench.store.read.counters.all());
   await other.store.close();
 });
 
@@ -164,7 +163,8 @@ test('a job that is pruned before the journal has told of its end stays away', a
   for (const passes of [0, 1, 2, 3, 4]) {
     await using bench = openBench();
     const { identity, read } = bench.store;
-    const slow = { ...read, entries: (after: FeedPlace) => read.entries(after, 1) };
+    const entries = (after: FeedPlace) => read.feed.entries(after, 1);
+    const slow = { ...read, feed: { ...read.feed, entries } };
     const journal = await journalOf(bench, { store: { identity, read: slow } });
     const { jobs } = await bench.engine.jobs.create(HEAD, [{ target: 'left-claw' }]);
     const id = jobs[0]?.id ?? '';
@@ -173,8 +173,8 @@ test('a job that is pruned before the journal has told of its end stays away', a
     await bench.engine.leases.complete(LEFT, id, job.leaseToken, null);
     await bench.engine.jobs.create(HEAD, [{ target: 'any' }]);
     await bench.store.transaction(0, async (tx) => {
-      await tx.deleteJobs([job.no]);
-      await tx.addCounts('x', [{ target: 'left-claw', state: 'done', by: -1 }]);
+      await tx.jobs.remove([job.no]);
+      await tx.counters.add('x', [{ target: 'left-claw', state: 'done', by: -1 }]);
     });
     journal.prune([id]);
     await drain(journal);
@@ -214,7 +214,7 @@ test('a journal that ends anywhere gives whole jobs with gap-free histories, and
       );
     }
     strictEqual(
-      (await other.store.read.counts()).reduce((sum, { n }) => sum + n, 0),
+      (await other.store.read.counters.all()).reduce((sum, { n }) => sum + n, 0),
       all.length,
     );
     await other.store.close();
@@ -263,13 +263,22 @@ test('what the journal says twice is brought back once', async () => {
   const file = path.join(bench.dir, 'journal', '000001.jsonl');
   const lines = readFileSync(file, 'utf8').split(/(?<=\n)/);
   writeFileSync(file, lines.flatMap((line) => (line.includes('"event":') ? [line, line] : [line])).join(''));
-  const { other } = await rebuilt(bench);
+  const { other, report } = await rebuilt(bench);
+  const told = await feedOf(bench.store);
+  strictEqual(report.events, told.length);
+  deepStrictEqual(await feedOf(other.store), told);
   deepStrictEqual(
     (await everything(other.store)).map(({ events }) => events),
     (await everything(bench.store)).map(({ events }) => events),
   );
   await other.store.close();
 });
+
+/** Every event as readers of the feed are told of it. */
+async function feedOf({ read }: Store): Promise<string[]> {
+  const entries = await read.feed.after({ pos: 0, ordinal: 0 }, 1_000);
+  return entries.map(({ jobNo, seq, kind }) => `${jobNo} ${seq} ${kind}`);
+}
 
 test('a damaged line is named, and the rest is brought back', async () => {
   await using bench = openBench();
@@ -330,14 +339,14 @@ test('dependents of a job that had ended are admitted again by the settling loop
   const finish = async (on: Bench, job: Job): Promise<void> => {
     const { job: held } = await on.engine.leases.claim(LEFT, job.id);
     await on.engine.leases.complete(LEFT, job.id, held.leaseToken, null);
-    await settle(on.engine.core, await on.store.read.unsettled(10));
+    await settle(on.engine.core, await on.store.read.jobs.unsettled(10));
   };
   await finish(bench, a);
   const journal = await journalOf(bench);
   await drain(journal);
   await journal.close();
   const { other } = await rebuilt(bench);
-  await settle(other.engine.core, await other.store.read.unsettled(10));
+  await settle(other.engine.core, await other.store.read.jobs.unsettled(10));
   strictEqual((await allJobs(other.store))[2]?.waitingFor, 1);
   await finish(other, b);
   strictEqual((await allJobs(other.store))[2]?.state, 'queued');

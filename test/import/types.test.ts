@@ -20,7 +20,7 @@ test('a type whose file has no usable schema comes without it, and the file is n
 
   const unreadable = await importTypes(dir, store);
   assert.deepEqual(unreadable.toSorted(), ['types/cut.json', 'types/list.json', 'types/text.json']);
-  const types = await store.read.types();
+  const types = await store.read.types.all();
   const known = Object.fromEntries(types.map(({ name, paramsSchema }) => [name, paramsSchema]));
   assert.deepEqual(known, { whole: schemas.whole, cut: null, list: null, text: null });
 });

@@ -118,7 +118,7 @@ test('a v0 data dir is taken over with nothing lost, oldest job first [SP-06]', 
     rows.map(({ id }) => id),
     jobs.toSorted((a, b) => String(a['createdAt']).localeCompare(String(b['createdAt']))).map(({ id }) => id),
   );
-  const details = await bench.store.read.details(rows);
+  const details = await bench.store.read.details.of(rows);
   for (const row of rows) {
     const v0 = jobs.find(({ id }) => id === row.id);
     const { input, result, error, comments } = details.get(row.no) ?? {};
@@ -177,8 +177,8 @@ test('the event lines of v0 are kept in their order, with kinds and facts that S
   const { dir, jobs } = makeV0Dir();
   await using bench = openBench(dir);
   await take(bench);
-  const job = await bench.store.read.jobById(jobs[0]?.id ?? '');
-  const events = await bench.store.read.eventsOf(job?.no ?? 0, 0, 100);
+  const job = await bench.store.read.jobs.byId(jobs[0]?.id ?? '');
+  const events = await bench.store.read.feed.ofJob(job?.no ?? 0, 0, 100);
   deepStrictEqual(
     events.map(({ seq, kind, facts }) => [seq, kind, facts]),
     [
@@ -191,8 +191,8 @@ test('the event lines of v0 are kept in their order, with kinds and facts that S
     ],
   );
   strictEqual(job?.seq, 6);
-  const custom = await bench.store.read.jobById('ccccccccccccccccccccc');
-  const [, imported] = await bench.store.read.eventsOf(custom?.no ?? 0, 0, 100);
+  const custom = await bench.store.read.jobs.byId('ccccccccccccccccccccc');
+  const [, imported] = await bench.store.read.feed.ofJob(custom?.no ?? 0, 0, 100);
   deepStrictEqual(imported?.facts?.['extra'], { custom: 'kept' });
 });
 
@@ -205,9 +205,9 @@ test('a worker of v0 goes on with its running job, without a lease token', async
   const { job } = await bench.engine.leases.complete(LEFT, id, null, 'finished');
   strictEqual(job.state, 'done');
   await bench.engine.jobs.comment(LEFT, 'bbbbbbbbbbbbbbbbbbbbb', 'a third');
-  const commented = await bench.store.read.jobById('bbbbbbbbbbbbbbbbbbbbb');
+  const commented = await bench.store.read.jobs.byId('bbbbbbbbbbbbbbbbbbbbb');
   deepStrictEqual(
-    (await bench.store.read.commentsOf(commented?.no ?? 0)).map(({ text }) => text),
+    (await bench.store.read.comments.after(commented?.no ?? 0, 0, 9)).map(({ text }) => text),
     ['hello', '', 'a third'],
   );
 });
@@ -300,10 +300,10 @@ test('blobs of v0 can be found by their ids', async () => {
   const { dir } = makeV0Dir();
   await using bench = openBench(dir);
   await take(bench);
-  const blob = await bench.store.read.blob('bbbbbbbbbbbbbbbbbbbb1');
+  const blob = await bench.store.read.blobs.byId('bbbbbbbbbbbbbbbbbbbb1');
   strictEqual(blob?.filename, 'bbbbbbbbbbbbbbbbbbbb1.png');
   strictEqual(blob.size, 9);
   strictEqual(readFileSync(path.join(dir, 'blobs', 'bbbbbbbbbbbbbbbbbbbb1'), 'utf8'), 'png bytes');
   ok(readdirSync(path.join(dir, 'blobs')).includes('bbbbbbbbbbbbbbbbbbbb1.png'));
-  strictEqual((await bench.store.read.blob('bbbbbbbbbbbbbbbbbbbb2'))?.size, 5);
+  strictEqual((await bench.store.read.blobs.byId('bbbbbbbbbbbbbbbbbbbb2'))?.size, 5);
 });

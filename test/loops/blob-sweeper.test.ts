@@ -82,7 +82,11 @@ onEvery(DIALECTS, (each) => {
     await wholeRound(sweeper);
     assert.deepEqual((await readdir(folder)).toSorted(), [old, loose, young].toSorted());
     await wholeRound(
-      new Pruner(spine.engine.core, { retentionMs: 30 * DAY_MS, forget: async () => undefined }),
+      new Pruner(spine.engine.core, {
+        everyMs: 60_000,
+        retentionMs: 30 * DAY_MS,
+        forget: async () => undefined,
+      }),
     );
     await wholeRound(sweeper);
     await wholeRound(sweeper);

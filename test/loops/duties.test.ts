@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { webhook } from '../../src/channels/webhook.ts';
+import { operatorWebhook } from '../../src/channels/operator-webhook.ts';
 import { isFinal, type Job } from '../../src/domain/job.ts';
 import { gauge, sequencer, waiterPoll } from '../../src/loops/keepers.ts';
 import { Loop } from '../../src/loops/loop.ts';
@@ -24,6 +24,7 @@ import {
   HEAD,
   onEvery,
   type OpenOptions,
+  outboxSize,
   read,
   SQLITE_MEMORY,
   settleAll,
@@ -59,6 +60,23 @@ onEvery([SQLITE_MEMORY], (each) => {
       await loop.stop();
     },
   );
+
+  each('what a loop does stands in the events under its own name', async (spine) => {
+    const parent = await create(spine);
+    const dependent = await create(spine, { after: [{ job: parent.id }] });
+    const delayed = await create(spine, { runAt: spine.engine.now() + 1_000 });
+    const slow = await create(spine, { timeoutMs: 1_000 });
+    await claimed(spine, slow);
+    await finished(spine, parent);
+    await settleAll(spine);
+    await spine.clock.advance(1_000);
+    await timers(spine.engine.core, () => 0).runOnce();
+    const lastBy = async (job: Job): Promise<string | undefined> =>
+      (await spine.engine.jobs.events(HEAD, job.id, 0, 9)).at(-1)?.by;
+    assert.equal(await lastBy(dependent), 'settler');
+    assert.equal(await lastBy(delayed), 'timers');
+    assert.equal(await lastBy(slow), 'timers');
+  });
 
   each('ends an attempt at the very moment its time is over', async (spine) => {
     const loop = new Loop(
@@ -102,21 +120,21 @@ onEvery(DIALECTS, (each) => {
         return answers.shift() ?? 200;
       });
       const duty = notifier(spine.engine.core, [
-        webhook({ url: receiver.url, secret: 's', now: () => spine.clock.now() }),
+        operatorWebhook({ url: receiver.url, secret: 's', now: () => spine.clock.now() }),
       ]);
       const job = await create(spine);
       assert.equal((await duty.runOnce()).done, 0);
       await finished(spine, job);
-      assert.equal(await spine.store.read.outboxSize(), 1);
+      assert.equal(await outboxSize(spine.store), 1);
       assert.equal((await duty.runOnce()).done, 1);
       for (const pauseMs of [5_000, 10_000]) {
-        assert.equal(await spine.store.read.outboxSize(), 1);
+        assert.equal(await outboxSize(spine.store), 1);
         await spine.clock.advance(pauseMs - 100);
         assert.equal((await duty.runOnce()).done, 0, 'too early');
         await spine.clock.advance(200);
         assert.equal((await duty.runOnce()).done, 1);
       }
-      assert.equal(await spine.store.read.outboxSize(), 0);
+      assert.equal(await outboxSize(spine.store), 0);
       assert.equal(got.length, 3);
       assert.equal(new Set(got.map(({ id }) => id)).size, 1, 'every try must carry the same id');
       assert.equal(got[0]?.body, JSON.stringify({ id: job.id }));
@@ -132,11 +150,13 @@ onEvery(DIALECTS, (each) => {
       await finished(spine, await create(spine));
       const closed = await listenWith(async () => 200);
       await closed[Symbol.asyncDispose]();
-      await notifier(spine.engine.core, [webhook({ url: closed.url, secret: null, now: () => 0 })]).runOnce();
-      assert.equal(await spine.store.read.outboxSize(), 1);
+      await notifier(spine.engine.core, [
+        operatorWebhook({ url: closed.url, secret: null, now: () => 0 }),
+      ]).runOnce();
+      assert.equal(await outboxSize(spine.store), 1);
       await spine.clock.advance(60_000);
       await notifier(spine.engine.core, []).runOnce();
-      assert.equal(await spine.store.read.outboxSize(), 1);
+      assert.equal(await outboxSize(spine.store), 1);
     },
     { outbox },
   );
@@ -153,7 +173,7 @@ onEvery(DIALECTS, (each) => {
       await failed(spine, dead);
       await failed(spine, waiting);
       await spine.engine.jobs.cancel(HEAD, waiting.id, null);
-      const rows = await spine.store.transaction(0, async (tx) => tx.claimOutbox(spine.engine.now(), 10, 1));
+      const rows = await spine.store.transaction(0, async (tx) => tx.outbox.claim(spine.engine.now(), 10, 1));
       assert.deepEqual(
         rows.map(({ kind }) => kind),
         ['job.done', 'job.dead', 'job.cancelled'],
@@ -178,6 +198,7 @@ onEvery(DIALECTS, (each) => {
     await create(spine);
     const forgotten: string[] = [];
     const pruner = new Pruner(spine.engine.core, {
+      everyMs: 60_000,
       retentionMs: 30 * DAY_MS,
       forget: async (ids) => void forgotten.push(...ids),
     });
@@ -199,6 +220,7 @@ onEvery(DIALECTS, (each) => {
     await create(spine);
     await runWhole(
       new Pruner(spine.engine.core, {
+        everyMs: 60_000,
         retentionMs: 0,
         forget: () => assert.fail('nothing may be forgotten'),
       }),
@@ -214,7 +236,11 @@ onEvery(DIALECTS, (each) => {
     await settleAll(spine);
     await spine.clock.advance(DAY_MS * 2);
     await create(spine);
-    const pruner = new Pruner(spine.engine.core, { retentionMs: DAY_MS, forget: async () => undefined });
+    const pruner = new Pruner(spine.engine.core, {
+      everyMs: 60_000,
+      retentionMs: DAY_MS,
+      forget: async () => undefined,
+    });
     await runWhole(pruner);
     assert.equal((await everyJob(spine)).length, 4);
     await finished(spine, child);
@@ -243,10 +269,10 @@ onEvery(DIALECTS, (each) => {
   each('lets those who wait look again now and then, in case a hint was lost', async (spine) => {
     const waiting = claimNext(spine, { waitMs: 60_000 });
     await until('it waits', () => spine.engine.core.waiters.size === 1);
-    await spine.engine.core.flusher.transact(SYSTEM, async (tx) => tx.routingRevision());
+    await spine.engine.core.flusher.transact(SYSTEM, async (tx) => tx.routing.revision());
     // A job that came without a hint, as from another server.
     const { row } = await import('../conformance/rows.ts');
-    await spine.store.transaction(0, async (tx) => tx.insertJobs([row()]));
+    await spine.store.transaction(0, async (tx) => tx.jobs.insert([row()]));
     await waiterPoll(spine.engine.core).runOnce();
     assert.equal((await waiting).length, 1);
   });
@@ -256,14 +282,12 @@ onEvery([SQLITE_MEMORY], (each) => {
   let reopen: (() => Promise<unknown>) | null = null;
   /** Does something between the pruner's look and its deed. */
   const wrap = (store: Store): Store => {
-    const reads: Reads = {
-      ...store.read,
-      prunable: async (...args) => {
-        const found = await store.read.prunable(...args);
-        if (found.jobs.length > 0) await reopen?.();
-        return found;
-      },
+    const prunable: Reads['jobs']['prunable'] = async (...args) => {
+      const found = await store.read.jobs.prunable(...args);
+      if (found.jobs.length > 0) await reopen?.();
+      return found;
     };
+    const reads: Reads = { ...store.read, jobs: { ...store.read.jobs, prunable } };
     return new Proxy(store, {
       get: (target, name: keyof Store) => {
         if (name === 'read') return reads;
@@ -284,7 +308,13 @@ onEvery([SQLITE_MEMORY], (each) => {
         reopen = null;
         await spine.engine.jobs.retry(HEAD, job.id);
       };
-      await runWhole(new Pruner(spine.engine.core, { retentionMs: DAY_MS, forget: async () => undefined }));
+      await runWhole(
+        new Pruner(spine.engine.core, {
+          everyMs: 60_000,
+          retentionMs: DAY_MS,
+          forget: async () => undefined,
+        }),
+      );
       assert.equal(reopen, null, 'the moment never came');
       assert.equal(await stateOf(spine, job), 'queued');
     },

@@ -38,11 +38,11 @@ test('a loop never runs twice at once, whoever wakes it, and looks again after a
   let running = 0;
   let most = 0;
   let runs = 0;
-  let gate = Promise.withResolvers<void>();
+  let released = Promise.withResolvers<void>();
   const { loop, clock } = loopOf(async () => {
     runs += 1;
     most = Math.max(most, ++running);
-    await gate.promise;
+    await released.promise;
     running -= 1;
     return IDLE;
   });
@@ -50,11 +50,11 @@ test('a loop never runs twice at once, whoever wakes it, and looks again after a
   for (let i = 0; i < 5; i++) loop.wake();
   await clock.advance(5_000);
   assert.deepEqual([runs, most], [1, 1]);
-  gate.resolve();
+  released.resolve();
   await clock.advance(0);
   assert.deepEqual([runs, most], [2, 1]);
-  gate = Promise.withResolvers<void>();
-  gate.resolve();
+  released = Promise.withResolvers<void>();
+  released.resolve();
   await clock.advance(1_000);
   assert.equal(runs, 3);
   await loop.stop();
@@ -127,10 +127,10 @@ test('a loop that fails says so, backs off up to 30 s, and is itself again after
 });
 
 test('stopping waits for the pass under way, and nothing runs after it', async () => {
-  const gate = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
   let ended = 0;
   const { loop, clock } = loopOf(async () => {
-    await gate.promise;
+    await released.promise;
     ended += 1;
     return { done: 1, more: true };
   });
@@ -140,7 +140,7 @@ test('stopping waits for the pass under way, and nothing runs after it', async (
   loop.wake();
   await rest();
   assert.equal(stopped, false);
-  gate.resolve();
+  released.resolve();
   await stop;
   assert.equal(ended, 1);
   await clock.advance(60_000);

@@ -16,7 +16,11 @@ onEvery([SQLITE_FILE], (each) => {
     }
     const made = await plan(spine, { name: 'meanwhile', overlap_policy: 'allow' });
     await spine.clock.advance(40 * DAY_MS);
-    const pruner = new Pruner(spine.engine.core, { retentionMs: 30 * DAY_MS, forget: async () => undefined });
+    const pruner = new Pruner(spine.engine.core, {
+      everyMs: 60_000,
+      retentionMs: 30 * DAY_MS,
+      forget: async () => undefined,
+    });
     let pruned = 0;
     const pruning = { over: false };
     const ended = (async () => {
@@ -38,7 +42,7 @@ onEvery([SQLITE_FILE], (each) => {
     await pump(spine);
     assert.ok(pruned >= 4_000, `${pruned} were forgotten`);
     assert.equal((await runsOf(spine, made)).length, waits.length);
-    // The figure on a quiet machine is far below; this only tells holding up from waiting a turn.
-    assert.ok(Math.max(...waits) < 2_000, `a run waited for ${Math.max(...waits)} ms`);
+    // The figure on a quiet machine is far below; this only tells holding up from waiting for one commit.
+    assert.ok(Math.max(...waits) < 10_000, `a run waited for ${Math.max(...waits)} ms`);
   });
 });

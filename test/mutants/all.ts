@@ -1,13 +1,18 @@
 /** Every bug that is planted, in the order of the product's parts. */
 
 import type { Mutant } from './mutant.ts';
+import { ANSWERS } from './planted/answers.ts';
+import { BACKUP } from './planted/backup.ts';
 import { CLIENTS } from './planted/clients.ts';
+import { DELIVERY } from './planted/delivery.ts';
 import { DOORS } from './planted/doors.ts';
 import { FAIRNESS } from './planted/fairness.ts';
 import { KEYS } from './planted/keys.ts';
 import { LEASES } from './planted/leases.ts';
 import { QUEUE } from './planted/queue.ts';
+import { RECOVERY } from './planted/recovery.ts';
 import { SCHEDULER } from './planted/scheduler.ts';
+import { SECRETS } from './planted/secrets.ts';
 import { STORAGE } from './planted/storage.ts';
 
 export const ALL: readonly Mutant[] = [
@@ -15,8 +20,13 @@ export const ALL: readonly Mutant[] = [
   ...KEYS,
   ...QUEUE,
   ...SCHEDULER,
+  ...DELIVERY,
   ...DOORS,
+  ...ANSWERS,
+  ...SECRETS,
   ...FAIRNESS,
   ...STORAGE,
+  ...RECOVERY,
+  ...BACKUP,
   ...CLIENTS,
 ];

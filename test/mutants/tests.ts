@@ -23,6 +23,11 @@ export interface Outcome {
   readonly output: string;
 }
 
+/** Groups of their own do not hear of the end of this process. A planted bug may make one of them turn for ever. */
+const running = new Set<number | undefined>();
+process.once('exit', () => running.forEach(endGroup));
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
+
 /** Where `stopAtFailure` is set, the first test that fails ends the run. */
 export async function runTests(
   folder: string,
@@ -48,6 +53,7 @@ export async function runTests(
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
+  running.add(child.pid);
   let output = '';
   const keep = (chunk: Buffer): void => {
     output = (output + chunk.toString()).slice(-KEPT_OUTPUT_CHARS);
@@ -59,6 +65,7 @@ export async function runTests(
   await once(child, 'exit');
   clearTimeout(limit);
   endGroup(child.pid);
+  running.delete(child.pid);
   return { passed: child.exitCode === 0, output };
 }
 

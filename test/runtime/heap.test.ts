@@ -1,6 +1,7 @@
-import { ok } from 'node:assert';
+import { ok, strictEqual } from 'node:assert';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
+import { GROWN_HEAP_FLAGS, HEAP_FLAGS } from '../../src/runtime/heap.ts';
 
 /** Much is made, and much of it lives for a while: what makes V8 enlarge the space for new objects. */
 const CHURN = `
@@ -31,4 +32,24 @@ test('the space for new objects stops growing at a size that hardly costs speed'
   const [bounded, free] = [largest('bounded'), largest('free')];
   ok(bounded < 70e6, `${bounded} bytes`);
   ok(free > bounded, `${free} bytes without a bound, ${bounded} with it`);
+});
+
+/** V8 takes compiled code only from where the same flags were set; this names them all. */
+const TAG = `
+  import { boundHeap } from './src/runtime/heap.ts';
+  import { cachedDataVersionTag, setFlagsFromString } from 'node:v8';
+  const [bounded, ...flags] = process.argv.slice(1);
+  if (bounded === 'bounded') boundHeap();
+  for (const flag of flags) setFlagsFromString(flag);
+  console.log(cachedDataVersionTag());
+`;
+
+test('what is compiled ahead under the flags of a server is what it takes, in each of their states', () => {
+  const tag = (...args: readonly string[]): string =>
+    execFileSync(process.execPath, ['--input-type=module', '-e', TAG, ...args], { encoding: 'utf8' });
+  const [none, growing, grown] = [tag('free'), tag('free', ...HEAP_FLAGS), tag('free', ...GROWN_HEAP_FLAGS)];
+  strictEqual(tag('bounded'), growing);
+  strictEqual(tag('bounded', '--semi-space-growth-factor=1'), grown);
+  strictEqual(tag('bounded', '--semi-space-growth-factor=2'), growing);
+  strictEqual(new Set([none, growing, grown]).size, 3);
 });

@@ -126,6 +126,16 @@ test('TASK_FAILED is an error that says what the agent said; a model that fails 
   assert.equal((await scene.ended(await scene.run(second))).status, 'error');
 });
 
+test('a run whose turn failed shows what the turn took', async () => {
+  await using scene = await openScene({ websocket: true });
+  const failure = { status: 502, type: 'api_error', message: 'upstream provider error' };
+  scene.gateway.state.plan = () => ({ failure });
+  const made = await scene.plan({ name: 'costly', payload_message: 'x' });
+  const { status, usage } = await scene.ended(await scene.run(made));
+  assert.equal(status, 'error');
+  assert.deepEqual(usage, { input_tokens: 100, output_tokens: 7, total_tokens: 107 });
+});
+
 test('runs go to the gateway that their schedule names', async () => {
   await using other = await openScene();
   await using scene = await openScene({

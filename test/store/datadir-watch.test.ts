@@ -60,12 +60,12 @@ for (const [what, lose] of Object.entries(LOST)) {
   test(`with ${what}, no further commit is acknowledged, and the server is told why`, async (t) => {
     const dir = makeDir(t);
     const { store, fatal, look } = openBoth(t, dir);
-    await store.transaction(0, async (tx) => tx.setMeta('kept', 'yes'));
+    await store.transaction(0, async (tx) => tx.meta.set('kept', 'yes'));
     strictEqual(look(), null);
     lose(dir);
     for (let n = 0; n < 3; n++) {
       await rejects(
-        store.transaction(0, async (tx) => tx.setMeta('lost', String(n))),
+        store.transaction(0, async (tx) => tx.meta.set('lost', String(n))),
         (error) => error instanceof SpineError && error.code === 'store_unavailable',
       );
     }

@@ -85,7 +85,7 @@ test('a missing, empty, cut off or foreign database is refused with one line, ne
   rmSync(db);
   refused(
     dir,
-    /spine\.db is missing, but .*spine\.id says a database was here\. Restore it from a backup \(spine backup\), or run `spine rebuild`\.$/,
+    /spine\.db is missing, but .*spine\.id says a database was here\. Restore it from a backup \(spine backup restore\), or run `spine rebuild`\.$/,
   );
   put(Buffer.alloc(0));
   refused(dir, /is empty, but/);
@@ -152,7 +152,7 @@ test('after a kill the log is needed: without it the start is refused, with it n
     const data = openDataDir(process.argv[1], { random: () => 'killed' });
     const store = openSqlite({ file: data.dbFile, identity: data.identity });
     data.opened();
-    await store.transaction(0, async (tx) => tx.setMeta('last', 'write'));
+    await store.transaction(0, async (tx) => tx.meta.set('last', 'write'));
     process.kill(process.pid, 'SIGKILL');`;
   throws(() =>
     execFileSync(process.execPath, ['--input-type=module', '-e', script, dir], { stdio: 'ignore' }),
@@ -171,7 +171,7 @@ test('after a kill the log is needed: without it the start is refused, with it n
   writeFileSync(database, killed);
   const data = openDataDir(dir, { random });
   const store = openSqlite({ file: data.dbFile, identity: data.identity });
-  strictEqual(await store.read.meta('last'), 'write');
+  strictEqual(await store.read.meta.get('last'), 'write');
   await store.close();
   data.release();
 });

@@ -91,6 +91,18 @@ test('the missing steps are found in order, one at a time', () => {
   assert.equal(nextStep(applied, steps.slice(0, 1), 'sqlite'), null);
 });
 
+test('a database gets the steps that it misses, and keeps what it has [SC-93]', () => {
+  const connection = new SqliteConnection(':memory:');
+  migrateSqlite(connection);
+  connection.run("insert into meta (name, value) values ('kept', 'yes')", []);
+  migrateSqlite(connection, [...MIGRATIONS, step(NEXT), step(NEXT + 1)]);
+  assert.deepEqual(connection.all('select name from schema_migrations order by version', []).slice(-2), [
+    [`step${NEXT}`],
+    [`step${NEXT + 1}`],
+  ]);
+  assert.deepEqual(connection.all("select value from meta where name = 'kept'", []), [['yes']]);
+});
+
 test('opening a database refuses one of a newer Spine and writes nothing into it', () => {
   const folder = mkdtempSync(join(tmpdir(), 'spine-migrate-'));
   try {
@@ -126,6 +138,22 @@ test(
         migratePostgres(client),
         (error: Error) => error instanceof SchemaError && error.exitCode === 78,
       );
+    });
+  },
+);
+
+test(
+  'PostgreSQL: a database gets the steps that it misses, and keeps what it has [SC-93]',
+  postgres,
+  async () => {
+    await onPostgres(async (client) => {
+      await migratePostgres(client);
+      await client.query("insert into meta (name, value) values ('kept', 'yes')");
+      await migratePostgres(client, [...MIGRATIONS, step(NEXT)]);
+      const steps = await client.query('select name from schema_migrations order by version desc limit 1');
+      assert.deepEqual(steps.rows, [{ name: `step${NEXT}` }]);
+      const kept = await client.query("select value from meta where name = 'kept'");
+      assert.deepEqual(kept.rows, [{ value: 'yes' }]);
     });
   },
 );

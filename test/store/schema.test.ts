@@ -3,6 +3,7 @@ import { readFileSync, globSync } from 'node:fs';
 import { test } from 'node:test';
 import { Client } from 'pg';
 import { migratePostgres, migrateSqlite } from '../../src/store/migrate.ts';
+import { MIGRATIONS } from '../../src/store/migrations/index.ts';
 import { SqliteConnection } from '../../src/store/sqlite-connection.ts';
 import { freshDatabase, skipWithoutPostgres } from '../support/postgres.ts';
 
@@ -29,6 +30,16 @@ test('both databases have the same tables, columns, nulls and indexes', {
 function withoutNumber(index: string): string {
   return index.replace(/, no\)$/, ')');
 }
+
+test('the schema says in both databases what each of its tables and views is for', () => {
+  for (const dialect of ['sqlite', 'postgres'] as const) {
+    const lines = MIGRATIONS.flatMap((step) => step[dialect].split('\n'));
+    const made = lines.flatMap((line, i) => (/^create (virtual )?(table|view)/.test(line) ? [i] : []));
+    assert.ok(made.length > 30, 'the schema was not read');
+    const silent = made.filter((i) => !lines[i - 1]?.startsWith('-- ')).map((i) => lines[i]);
+    assert.deepEqual(silent, [], dialect);
+  }
+});
 
 test('no statement asks the database what time it is, but the one that measures its clock', () => {
   const asking =

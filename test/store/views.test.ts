@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { Client } from 'pg';
-import { onEvery, type Opened, POSTGRES, SQLITE_FILE } from '../support/engines.ts';
-import { doNext, plan, runNow } from '../support/scheduling.ts';
+import { EVENT_KINDS, type JobEvent } from '../../src/domain/event.ts';
+import { everyJob, randomWork } from '../conformance/events.ts';
+import { insert, row, tell } from '../conformance/rows.ts';
+import { create, HEAD, onEvery, type Opened, POSTGRES, SQLITE_FILE } from '../support/engines.ts';
+import { doNext, failNext, plan, runNow } from '../support/scheduling.ts';
 
 type Rows = Record<string, unknown>[];
 
@@ -58,6 +61,7 @@ onEvery([SQLITE_FILE, POSTGRES], (each) => {
         { n: 1 },
         null,
         'nul \0 in it',
+        { text: 'half \ud800 of a character' },
       ]) {
         await runNow(spine, made);
         await doNext(spine, result);
@@ -66,10 +70,62 @@ onEvery([SQLITE_FILE, POSTGRES], (each) => {
       const rows = await ask(spine, 'select summary, duration_ms from runs order by created_at, id');
       const summaries = rows.map(({ summary }) => summary);
       assert.deepEqual(summaries.slice(0, 5), ['just text', 'words', 'printed', '{"n":1}', null]);
-      assert.match(String(summaries[5]), /nul/);
+      assert.match(String(summaries[5]), /^nul/);
+      assert.match(String(summaries[6]), /^half/);
       assert.ok(rows.every(({ duration_ms }) => Number(duration_ms) >= 0));
     },
   );
+
+  each(
+    'a run shows what it took in the words of the text, a failed one too, whatever else it said [SC-22]',
+    async (spine) => {
+      const usage = { inputTokens: 100, outputTokens: 7, totalTokens: 107 };
+      const made = await plan(spine, { overlap_policy: 'allow' });
+      for (const result of [
+        { text: 'well', usage },
+        { text: 'nul \0, half \ud800', usage },
+        'no usage',
+        null,
+      ]) {
+        await runNow(spine, made);
+        await doNext(spine, result);
+        await spine.clock.advance(1_000);
+      }
+      await runNow(spine, made);
+      await failNext(spine, { message: 'the model failed', usage });
+      const rows = await ask(spine, 'select usage from runs order by created_at, id');
+      const took = { input_tokens: 100, output_tokens: 7, total_tokens: 107 };
+      assert.deepEqual(
+        rows.map(({ usage: shown }) => (typeof shown === 'string' ? (JSON.parse(shown) as unknown) : shown)),
+        [took, took, null, null, took],
+      );
+    },
+  );
+
+  each('the view of events shows of every job what the API answers', async (spine) => {
+    await randomWork(spine, 31);
+    await tellAllKinds(spine);
+    await tellOften(spine);
+    const jobs = await everyJob(spine);
+    for (const { id } of jobs)
+      assert.deepEqual(
+        await viewed(spine, `where job_id = '${id}' order by seq`),
+        (await spine.engine.jobs.events(HEAD, id, 0, 1_000)).map((event) => shown(id, event)),
+      );
+    const all = await viewed(spine, '');
+    assert.equal(
+      all.length,
+      jobs.reduce((sum, { seq }) => sum + seq, 0),
+    );
+    assert.deepEqual(new Set(all.map(({ kind }) => kind)).size, EVENT_KINDS.length + 1);
+  });
+
+  each('the view of events shows names that a database has no text for', async (spine) => {
+    const { id } = await tellOne(spine, { by: 'nul \0', facts: { text: 'nul \0, half \ud800' } });
+    const [event] = await viewed(spine, `where job_id = '${id}' and seq = 1`);
+    assert.match(String(event?.by), /^"?nul/);
+    assert.deepEqual(event?.facts, { text: 'nul \0, half \ud800' });
+  });
 
   each('aliases are written as the text writes them [SC-38]', async (spine) => {
     const insert = `INSERT INTO delivery_aliases (alias, channel, target, description) VALUES
@@ -90,3 +146,59 @@ onEvery([SQLITE_FILE, POSTGRES], (each) => {
     );
   });
 });
+
+interface Shown extends Pick<JobEvent, 'seq' | 'kind' | 'by' | 'facts'> {
+  readonly jobId: string;
+  readonly at: number;
+}
+
+function shown(jobId: string, { seq, at, kind, by, facts }: JobEvent): Shown {
+  return { jobId, seq, at, kind, by, facts };
+}
+
+/** As a person sees them, in the same shape. */
+async function viewed(spine: Opened, rest: string): Promise<Shown[]> {
+  const rows = await ask(spine, `select job_id, seq, time, kind, by, facts from events ${rest}`);
+  return rows.map(({ job_id, seq, time, kind, by, facts }) => ({
+    jobId: job_id as string,
+    seq: Number(seq),
+    at: time instanceof Date ? time.getTime() : Date.parse(`${String(time).replace(' ', 'T')}Z`),
+    kind: kind as JobEvent['kind'],
+    by: by as string,
+    facts: (typeof facts === 'string' ? JSON.parse(facts) : facts) as JobEvent['facts'],
+  }));
+}
+
+const FACTS = {
+  text: 'Grüße "\\ 🚀 \n',
+  none: null,
+  n: Number.MAX_SAFE_INTEGER,
+  list: [1, { a: [] }],
+  yes: true,
+};
+
+/** One job to which everything happens that can, and something that only another version knows. */
+async function tellAllKinds({ store }: Opened): Promise<void> {
+  const [job] = await insert(store, [row({ seq: 0 })]);
+  if (job === undefined) throw new Error('no job');
+  const kinds = [...EVENT_KINDS, 'a "kind" \\' as JobEvent['kind']];
+  const events = kinds.map((kind, i): JobEvent => {
+    const facts = i % 3 === 0 ? null : { ...FACTS, i };
+    return { jobNo: job.no, seq: i + 1, at: 1_000 + i, kind, by: `ö "${i}" \\`, facts };
+  });
+  await store.transaction(0, (tx) => tell(tx, job, events, 1));
+}
+
+async function tellOne({ store }: Opened, event: Pick<JobEvent, 'by' | 'facts'>): Promise<{ id: string }> {
+  const [job] = await insert(store, [row({ seq: 0 })]);
+  if (job === undefined) throw new Error('no job');
+  const told: JobEvent = { jobNo: job.no, seq: 1, at: 1_000, kind: 'job.imported', ...event };
+  await store.transaction(0, (tx) => tell(tx, job, [told], 1));
+  return job;
+}
+
+/** More than the row names. */
+async function tellOften(spine: Opened): Promise<void> {
+  const { id } = await create(spine);
+  for (let i = 0; i < 70; i++) await spine.engine.jobs.comment(HEAD, id, `${i}`);
+}

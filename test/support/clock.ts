@@ -12,8 +12,8 @@ interface Timer {
   readonly task: () => void;
 }
 
-/** Turns of the event loop that let work started by a timer come to rest when nothing waits for real I/O. */
-const TURNS = 12;
+/** Rounds of the event loop that let work started by a timer come to rest when nothing waits for real I/O. */
+const ROUNDS = 12;
 
 export class FakeClock implements TestClock {
   #now: number;
@@ -65,22 +65,22 @@ export class FakeClock implements TestClock {
 }
 
 /** Lets everything that is ready to run do so. */
-export async function rest(turns = TURNS): Promise<void> {
-  for (let turn = 0; turn < turns; turn++) await nextTurn();
+export async function rest(rounds = ROUNDS): Promise<void> {
+  for (let round = 0; round < rounds; round++) await nextRound();
 }
 
 /** Far above what any condition here takes; a test that never gets there ends with a name instead of hanging. */
-const UNTIL_LIMIT_MS = 20_000;
+const UNTIL_LIMIT_MS = 60_000;
 
-/** Waits for a condition, turn by turn of the event loop: it is an event that is waited for, never a time. */
+/** Waits for a condition, round by round of the event loop: it is an event that is waited for, never a time. */
 export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
   const startedAt = performance.now();
   while (!(await condition())) {
     if (performance.now() - startedAt > UNTIL_LIMIT_MS) throw new Error(`waited in vain until ${what}`);
-    await nextTurn();
+    await nextRound();
   }
 }
 
-function nextTurn(): Promise<void> {
+function nextRound(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -6,11 +6,11 @@ import { Client } from 'pg';
 import type { Actor, ClaimedJob } from '../../src/domain/command.ts';
 import { SpineError } from '../../src/domain/error.ts';
 import type { Job, State } from '../../src/domain/job.ts';
-import type { TimeSource } from '../../src/domain/ports.ts';
+import type { Ids, TimeSource } from '../../src/domain/ports.ts';
 import type { EngineSettings } from '../../src/engine/core.ts';
 import type { JobDraft } from '../../src/engine/engine.ts';
-import type { OutboxPolicy } from '../../src/engine/ledger.ts';
-import { type OpenEngine, openEngine } from '../../src/engine/open.ts';
+import type { OutboxPolicy } from '../../src/engine/change-set.ts';
+import { type OpenEngine, openEngine } from '../../src/engine/open-engine.ts';
 import { settler } from '../../src/loops/settler.ts';
 import { timers } from '../../src/loops/timers.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
@@ -30,6 +30,7 @@ export interface OpenOptions {
   readonly lanes?: number;
   /** Where the installation's clock can be set beside the one that tells lengths. */
   readonly time?: TimeSource;
+  readonly ids?: Ids;
   /** Where the server stands among others. */
   readonly server?: string;
   /** Puts something between the engine and its store, to inject a fault. */
@@ -182,11 +183,11 @@ export function engineOn(store: Store, clock: TestClock, options: OpenOptions = 
   return openEngine({
     store: options.wrap?.(store) ?? store,
     clock,
-    ids: systemIds(),
+    ids: options.ids ?? systemIds(),
     settings: { ...SETTINGS, ...options.settings },
     ...(options.outbox && { outbox: options.outbox }),
     ...(options.time && { time: options.time }),
-    ...(options.server && { place: options.server }),
+    ...(options.server && { site: options.server }),
   });
 }
 
@@ -277,7 +278,7 @@ export async function createMany(
   return (await spine.engine.jobs.create(HEAD, drafts)).jobs;
 }
 
-export interface ClaimWish {
+export interface ClaimTerms {
   readonly by?: Actor;
   readonly targets?: readonly string[];
   readonly types?: readonly string[];
@@ -290,9 +291,9 @@ export interface ClaimWish {
 
 export function claimNext(
   spine: Pick<Opened, 'engine'>,
-  wish: ClaimWish = {},
+  asked: ClaimTerms = {},
 ): Promise<readonly ClaimedJob[]> {
-  const { by = worker('w'), targets = ['any'], max = 1, waitMs = 0, ...rest } = wish;
+  const { by = worker('w'), targets = ['any'], max = 1, waitMs = 0, ...rest } = asked;
   return spine.engine.leases.claimNext(by, { targets, max, waitMs, ...rest });
 }
 
@@ -349,6 +350,20 @@ export async function settleAll(spine: Pick<Opened, 'engine'>): Promise<void> {
 /** Lets delayed jobs become ready and overdue attempts end, as of now. */
 export async function runTimers(spine: Pick<Opened, 'engine'>): Promise<void> {
   await timers(spine.engine.core, () => 0).runOnce();
+}
+
+/** How many notices wait to go out. They are taken to be counted, and that is undone. */
+export async function outboxSize(store: Store): Promise<number> {
+  let size = 0;
+  const undone = new Error('only to count');
+  const counting = store.transaction(0, async (tx) => {
+    size = (await tx.outbox.claim(Number.MAX_SAFE_INTEGER, 1_000, 0)).length;
+    throw undone;
+  });
+  await counting.catch((error: unknown) => {
+    if (error !== undone) throw error;
+  });
+  return size;
 }
 
 /** The code with which a call was refused; a call that went through fails the test. */

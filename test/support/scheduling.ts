@@ -1,13 +1,13 @@
 import type { ClaimedJob } from '../../src/domain/command.ts';
 import type { FailureCause, Job } from '../../src/domain/job.ts';
+import type { RunRecord } from '../../src/domain/run.ts';
 import type { Schedule } from '../../src/domain/schedule.ts';
-import { type RunStatus, runStatusOf } from '../../src/domain/words.ts';
+import { type RunStatus, runStatusOf } from '../../src/domain/statuses.ts';
 import { approver } from '../../src/loops/approver.ts';
 import { scheduler } from '../../src/loops/scheduler.ts';
 import { settler } from '../../src/loops/settler.ts';
 import { spawner } from '../../src/loops/spawner.ts';
 import { timers } from '../../src/loops/timers.ts';
-import type { RunRecord } from '../../src/store/types/scheduling.ts';
 import { claimNext, HEAD, type Opened, worker } from './engines.ts';
 
 type Spine = Pick<Opened, 'engine'>;

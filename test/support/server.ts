@@ -9,8 +9,8 @@ import { fileURLToPath } from 'node:url';
 import { type HttpClient, httpClient } from './http.ts';
 
 const ENTRY = fileURLToPath(new URL('../../bin/spine.cjs', import.meta.url));
-const READY_WITHIN_MS = 20_000;
-const STOP_WITHIN_MS = 15_000;
+const READY_WITHIN_MS = 90_000;
+const STOP_WITHIN_MS = 30_000;
 const KEPT_OUTPUT_CHARS = 64_000;
 
 export interface ServerOptions {

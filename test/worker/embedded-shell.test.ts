@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { startDuties } from '../../src/app/duties.ts';
 import { startEmbeddedWorkers } from '../../src/app/embedded-worker.ts';
+import { log } from '../../src/channels/log.ts';
 import { loadConfig } from '../../src/config.ts';
-import { openEngine } from '../../src/engine/open.ts';
+import { openEngine } from '../../src/engine/open-engine.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemIds } from '../../src/runtime/ids.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
@@ -33,7 +34,10 @@ async function open() {
     reaperIntervalMs: 1_000,
     retentionMs: 1_000_000,
     tickMs: 10_000,
-    channels: [],
+    messageDeliveryMs: 10_000,
+    pruneMs: 60_000,
+    notices: [],
+    channelOf: () => log(() => undefined),
     files: [],
     forget: async () => undefined,
     onError: (_, error) => problems.push(error),
@@ -63,6 +67,11 @@ async function open() {
   };
 }
 
+/** On a quiet machine it takes two seconds at most; the command itself would take a minute. */
+const SOON_MS = 8_000;
+/** A shell that has to wait for a processor needs more than a second to print its first word. */
+const TIME_TO_PRINT_MS = 5_000;
+
 const shell = (command: string, draft: Record<string, unknown> = {}) => ({
   session_target: 'shell',
   payload_message: command,
@@ -88,23 +97,23 @@ test('a shell schedule runs its command, and its child hears of it', async () =>
   assert.equal((JSON.parse(run?.result ?? '') as { stdout: string }).stdout, 'ok 0\n');
 });
 
-test('a command that is cancelled is gone within two seconds, and what it was to do is not done', async () => {
+test('a command that is cancelled is gone soon, and what it was to do is not done', async () => {
   await using spine = await open();
   const [began, did] = [join(spine.folder, 'began'), join(spine.folder, 'did')];
-  const made = await plan(spine, shell(`echo $$ > ${began}; sleep 6; touch ${did}`));
+  const made = await plan(spine, shell(`echo $$ > ${began}; sleep 60; touch ${did}`));
   await spine.engine.schedules.run(HEAD, made.id);
   await until('it has begun', () => existsSync(began) && readFileSync(began, 'utf8') !== '');
   const askedAt = performance.now();
   await spine.engine.schedules.cancel(HEAD, made.id, true);
   await until('it is cancelled', async () => (await statuses(spine, made))[0] === 'cancelled');
-  assert.ok(performance.now() - askedAt < 3_000, `${performance.now() - askedAt} ms`);
+  assert.ok(performance.now() - askedAt < SOON_MS, `${performance.now() - askedAt} ms`);
   assert.throws(() => process.kill(Number(readFileSync(began, 'utf8')), 0), { code: 'ESRCH' });
   assert.equal(existsSync(did), false);
 });
 
 test('a command that runs out of time is told as timed out, with what it printed', async () => {
   await using spine = await open();
-  const made = await plan(spine, shell('echo begun; sleep 30', { run_timeout_ms: 1_000 }));
+  const made = await plan(spine, shell('echo begun; sleep 60', { run_timeout_ms: TIME_TO_PRINT_MS }));
   const job = await spine.engine.schedules.run(HEAD, made.id);
   await until('it is over', async () => (await statuses(spine, made))[0] === 'timeout');
   assert.match((await spine.engine.runs.get(job.id)).error ?? '', /begun/);

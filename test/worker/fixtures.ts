@@ -15,8 +15,8 @@ export function planOf(
   rest: Partial<Omit<RunPlan, 'schedule'>> = {},
 ): RunPlan {
   const facts = { now: 0, shellAllowed: true, gateways: ['main'] };
-  const wish = { name: 'nightly', schedule: '0 2 * * *', payload_message: 'Do it.', ...draft };
-  const completed = completeSchedule(wish, null, facts);
+  const asked = { name: 'nightly', schedule: '0 2 * * *', payload_message: 'Do it.', ...draft };
+  const completed = completeSchedule(asked, null, facts);
   if (!completed.ok) throw new Error(completed.problem);
   const { payloadMessage: _, params: __, ...spec }: ScheduleSpec = completed.spec;
   return { schedule: { ...spec, id: SCHEDULE_ID }, run: 'cron', dueAt: 1_000, trigger: null, ...rest };

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { JobFailure, JobInterrupted, PutOff } from '../../src/client/index.ts';
 import type { ClaimedJob } from '../../src/client/index.ts';
+import { GatewayError } from '../../src/gateway/gateway.ts';
 import { GatewayRunner } from '../../src/worker/gateway-runner.ts';
 import { claimedJob } from '../client/support.ts';
 import { FakeClock, rest } from '../support/clock.ts';
@@ -105,6 +106,19 @@ suite('a fresh turn', () => {
       assert.match(failure(error).message, words);
       assert.deepEqual([failure(error).cause, failure(error).requeue], [cause, true]);
     }
+  });
+
+  test('that fails tells what it took', async () => {
+    const usage = { inputTokens: 10, outputTokens: 2, totalTokens: 12 };
+    const { gateway, start } = setUp();
+    gateway.onRun = ({ fail }) => fail(new GatewayError('upstream', 'it broke', { accepted: true, usage }));
+    const { error } = await start(runJob(ONCE)).end;
+    assert.deepEqual(failure(error).details, {
+      message: 'it broke',
+      kind: 'upstream',
+      gateway: 'main',
+      usage,
+    });
   });
 
   test('that a gateway refuses says what to look at, for each of its reasons', async () => {

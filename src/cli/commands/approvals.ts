@@ -21,7 +21,7 @@ export const listApprovals: Handler<ListOptions> = async (session, { options }) 
     value: { approvals },
     lines: () => {
       if (approvals.length > 0) return approvalTable(approvals, session.now(), session.out.columns);
-      session.out.note(status === 'pending' ? 'Nothing waits for approval.' : 'No approvals.');
+      session.out.info(status === 'pending' ? 'Nothing waits for approval.' : 'No approvals.');
       return [];
     },
     ids: () => approvals.map(({ id }) => id),

@@ -46,7 +46,7 @@ export const bench: Handler<Options> = async (session, { options }) => {
     const worker = await session.client([], token);
     const report = await measure(session, head, worker, name, options);
     session.out.result({ value: report, lines: () => reportLines(report) });
-    session.out.note(
+    session.out.info(
       `${options.jobs} finished jobs of the target ${name} stay until retention removes them.`,
     );
   } finally {

@@ -129,7 +129,7 @@ export const listBlobs: Handler = async (session, { args: [name = ''] }) => {
   session.out.result({
     value: { blobs },
     lines: () => {
-      if (blobs.length === 0) session.out.note('This job has no files.');
+      if (blobs.length === 0) session.out.info('This job has no files.');
       const columns = [{ head: 'file', gives: true }, { head: 'size', right: true }, { head: 'id' }];
       const rows = blobs.map(({ filename, size, id }) => [filename, sizeText(size), id]);
       return blobs.length === 0 ? [] : table(columns, rows, session.out.columns);

@@ -12,15 +12,29 @@ interface Place {
   readonly options: readonly { readonly flag: string; readonly about: string }[];
 }
 
-const SCRIPTS: Readonly<Record<string, (places: readonly Place[]) => string>> = { bash, zsh, fish };
-
-export const completion: Handler = async (session, { args: [shell = ''] }) => {
-  const script = SCRIPTS[shell];
-  if (script === undefined) throw usage(`There is no completion for ${shell}.`, 'Write bash, zsh or fish.');
-  const idle = () => () => Promise.resolve();
-  const text = script(placesOf(buildProgram(idle, '')));
-  session.out.lines(text.trimEnd().split('\n'));
+const SCRIPTS: Readonly<Record<string, (places: readonly Place[], name: string) => string>> = {
+  bash,
+  zsh,
+  fish,
 };
+
+export const completion: Handler = completionOf(buildProgram);
+
+export function completionOf(build: typeof buildProgram): Handler {
+  return async (session, { args: [shell = ''] }) => {
+    const script = SCRIPTS[shell];
+    if (script === undefined) throw usage(`There is no completion for ${shell}.`, 'Write bash, zsh or fish.');
+    const idle = () => () => Promise.resolve();
+    const program = build(idle, '');
+    const text = script(placesOf(program), program.name());
+    session.out.lines(text.trimEnd().split('\n'));
+  };
+}
+
+/** As the name of a shell function. */
+function functionOf(name: string): string {
+  return `_${name.replaceAll('-', '_')}`;
+}
 
 function placesOf(command: Command, path: readonly string[] = [], global: Place['options'] = []): Place[] {
   const own = command.options
@@ -46,29 +60,31 @@ function cases(places: readonly Place[]): string {
 }
 
 /** Follows the words that are commands, and offers what may come next. */
-function bash(places: readonly Place[]): string {
-  return `# spine completion for bash. In ~/.bashrc: source <(spine completion bash)
-_spine_words() {
+function bash(places: readonly Place[], name: string): string {
+  const own = functionOf(name);
+  return `# ${name} completion for bash. In ~/.bashrc: source <(${name} completion bash)
+${own}_words() {
   local words=''
   case "$1" in
 ${cases(places)}
   esac
   printf '%s' "$words"
 }
-_spine() {
+${own}() {
   local current="\${COMP_WORDS[COMP_CWORD]}" path='' word next words
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     next="\${path:+$path }$word"
-    [[ -n "$(_spine_words "$next")" ]] && path="$next"
+    [[ -n "$(${own}_words "$next")" ]] && path="$next"
   done
-  words="$(_spine_words "$path")"
+  words="$(${own}_words "$path")"
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
-complete -o default -F _spine spine
+complete -o default -F ${own} ${name}
 `;
 }
 
-function zsh(places: readonly Place[]): string {
+function zsh(places: readonly Place[], name: string): string {
+  const own = functionOf(name);
   const rows = places.map(({ path, commands, options }) => {
     const all = [
       ...commands.map(({ name, about }) => `${name}:${about}`),
@@ -76,25 +92,25 @@ function zsh(places: readonly Place[]): string {
     ];
     return `    '${path}') items=(${all.map(zshQuoted).join(' ')}) ;;`;
   });
-  return `#compdef spine
-# spine completion for zsh. In ~/.zshrc: source <(spine completion zsh)
-_spine() {
+  return `#compdef ${name}
+# ${name} completion for zsh. In ~/.zshrc: source <(${name} completion zsh)
+${own}() {
   local -a items
   local place='' word
-  _spine_items() {
+  ${own}_items() {
     items=()
     case "$1" in
 ${rows.join('\n')}
     esac
   }
   for word in "\${(@)words[2,CURRENT-1]}"; do
-    _spine_items "\${place:+$place }$word"
+    ${own}_items "\${place:+$place }$word"
     (( \${#items} )) && place="\${place:+$place }$word"
   done
-  _spine_items "$place"
-  _describe 'spine' items || _files
+  ${own}_items "$place"
+  _describe '${name}' items || _files
 }
-compdef _spine spine
+compdef ${own} ${name}
 `;
 }
 
@@ -103,22 +119,24 @@ function zshQuoted(text: string): string {
 }
 
 /** A place's commands are offered right behind it, its options also behind further words. */
-function fish(places: readonly Place[]): string {
+function fish(places: readonly Place[], name: string): string {
+  const own = functionOf(name);
   const lines = places.flatMap(({ path, commands, options }) => {
-    const here = (how: string): string => `-n "__spine_at ${how} '${path}'"`;
+    const here = (how: string): string => `-n "_${own}_at ${how} '${path}'"`;
     const isGroup = path !== '' && commands.length > 0;
     return [
       ...commands.map(
-        ({ name, about }) => `complete -c spine -f ${here('exactly')} -a ${name} -d ${fishQuoted(about)}`,
+        ({ name: word, about }) =>
+          `complete -c ${name} -f ${here('exactly')} -a ${word} -d ${fishQuoted(about)}`,
       ),
       ...(isGroup ? [] : options).map(
         ({ flag, about }) =>
-          `complete -c spine ${here(path === '' ? 'exactly' : 'within')} -l ${flag.slice(2)} -d ${fishQuoted(about)}`,
+          `complete -c ${name} ${here(path === '' ? 'exactly' : 'within')} -l ${flag.slice(2)} -d ${fishQuoted(about)}`,
       ),
     ];
   });
-  return `# spine completion for fish
-function __spine_at
+  return `# ${name} completion for fish
+function _${own}_at
   set -l words (commandline -opc | string match -v -- '-*')[2..-1]
   test $argv[1] = exactly; and begin
     test "$words" = "$argv[2]"

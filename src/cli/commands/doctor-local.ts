@@ -11,7 +11,8 @@ import type { Finding } from '../host.ts';
 const NODE_24 = 15;
 const NODE_26 = 1;
 
-export function checkNode(version: string = process.versions.node): Finding {
+export function checkNode(): Finding {
+  const version = process.versions.node;
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const usable = major > 26 || (major === 26 && minor >= NODE_26) || (major === 24 && minor >= NODE_24);
   if (usable) return { check: 'node', status: 'pass', message: `Node ${version}` };

@@ -22,7 +22,7 @@ export const tailEvents: Handler<Options> = async (session, { options }) => {
   const begin = given({ lastEventId: options.after });
   let left = options.limit ?? Infinity;
   if (left <= 0) return;
-  if (options.limit === undefined) session.out.note('Waiting for events; Ctrl-C ends this.');
+  if (options.limit === undefined) session.out.info('Waiting for events; Ctrl-C ends this.');
   for await (const event of client.events({ ...begin, filter, signal: session.signal })) {
     session.out.record(asRecord(event), () => [feedLine(event)]);
     left -= 1;

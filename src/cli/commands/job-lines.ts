@@ -1,6 +1,7 @@
 /** Jobs as people read them. */
 
 import type { ClaimedJob, Job } from '../../client/index.ts';
+import { JOB_OPTIONS } from '../job-options.ts';
 import { type Line, type Piece, styled } from '../text/line.ts';
 import { stateText } from '../text/states.ts';
 import { table } from '../text/table.ts';
@@ -78,6 +79,7 @@ export function jobDetails(job: Job & Partial<ClaimedJob>, nowMs: number): Line[
     ['parent', job.parentId],
     ['retry of', job.retryOf],
     ['reason', job.reason],
+    ...OTHERS.map((field) => [spoken(field), said(job[field])] as const),
   ];
   return [
     [styled('bold', `Job #${job.no} `), stateText(job.state), job.cancelRequested ? ' (asked to stop)' : ''],
@@ -85,6 +87,19 @@ export function jobDetails(job: Job & Partial<ClaimedJob>, nowMs: number): Line[
     ...texts(job),
     ...job.comments.map(({ t, by, text }): Line => fact('comment', `${by}, ${relative(t, nowMs)}: ${text}`)),
   ];
+}
+
+/** What was asked for and is said in no other words. */
+const IN_OTHER_WORDS = new Set(['target', 'priority', 'maxAttempts', 'leaseMs', 'uniqueKey', 'pool']);
+const OTHERS = JOB_OPTIONS.flatMap(({ field }) => (IN_OTHER_WORDS.has(field) ? [] : [field as keyof Job]));
+
+function spoken(field: string): string {
+  return field.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+function said(value: unknown): string | undefined {
+  if (value === undefined || typeof value === 'string') return value;
+  return Array.isArray(value) ? value.join(', ') : JSON.stringify(value);
 }
 
 const NAME_COLUMNS = 12;

@@ -1,29 +1,23 @@
 import type { Job, NewJob, SpineClient } from '../../client/index.ts';
 import type { Handler } from '../command.ts';
 import { usage } from '../failure.ts';
+import { JOB_OPTIONS } from '../job-options.ts';
 import type { Session } from '../session.ts';
+import { fieldOptions } from './field-options.ts';
 import { jobLine } from './job-lines.ts';
 import { jobRefs } from './job-ref.ts';
 import { waitForAll } from './jobs-wait.ts';
 import { given, json, moment, parsed, readStdin, textOrJson } from './values.ts';
 
 interface Options {
-  readonly target?: string;
   readonly type?: string;
   readonly title?: string;
   readonly description?: string;
   readonly params?: string;
   readonly meta?: string;
-  readonly priority?: number;
   readonly tag?: readonly string[];
   readonly runAt?: string;
   readonly after?: readonly string[];
-  readonly timeLimit?: number;
-  readonly lease?: number;
-  readonly maxAttempts?: number;
-  readonly uniqueKey?: string;
-  readonly pool?: string;
-  readonly concurrencyKey?: string;
   readonly idempotencyKey?: string;
   readonly wait?: boolean;
   readonly timeout?: number;
@@ -88,26 +82,20 @@ function asJob(value: unknown): NewJob {
 }
 
 async function fieldsOf(session: Session, client: SpineClient, options: Options): Promise<NewJob> {
-  const { target, type, title, description, priority, tag, maxAttempts, uniqueKey, pool, concurrencyKey } =
-    options;
-  return given({
-    target,
-    type,
-    title,
-    description,
-    priority,
-    tags: tag,
-    maxAttempts,
-    uniqueKey,
-    pool,
-    concurrencyKey,
-    params: await json(session, options.params, '--params'),
-    meta: await json(session, options.meta, '--meta'),
-    runAt: options.runAt === undefined ? undefined : moment(session, options.runAt, '--run-at'),
-    after: options.after && (await jobIds(client, options.after)),
-    timeoutMs: options.timeLimit,
-    leaseMs: options.lease,
-  });
+  const { type, title, description, tag } = options;
+  return {
+    ...fieldOptions(JOB_OPTIONS, options),
+    ...given({
+      type,
+      title,
+      description,
+      tags: tag,
+      params: await json(session, options.params, '--params'),
+      meta: await json(session, options.meta, '--meta'),
+      runAt: options.runAt === undefined ? undefined : moment(session, options.runAt, '--run-at'),
+      after: options.after && (await jobIds(client, options.after)),
+    }),
+  };
 }
 
 /** A dependency is named by its id alone. */

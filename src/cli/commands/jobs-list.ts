@@ -2,7 +2,9 @@ import type { Job, JobFilter, JobPage, SpineClient, State } from '../../client/i
 import type { Handler } from '../command.ts';
 import { usage } from '../failure.ts';
 import type { Session } from '../session.ts';
+import { JOB_FILTERS } from '../job-options.ts';
 import { jobTable } from './job-lines.ts';
+import { fieldOptions } from './field-options.ts';
 import { given } from './values.ts';
 
 interface Options {
@@ -31,12 +33,12 @@ export const listJobs: Handler<Options> = async (session, { options }) => {
     ids: () => page.jobs.map(({ id }) => id),
   });
   if (page.nextCursor !== null && !session.out.json)
-    session.out.note(`There may be more: --cursor ${page.nextCursor}, or --all.`);
+    session.out.info(`There may be more: --cursor ${page.nextCursor}, or --all.`);
 };
 
 function pageLines(session: Session, { jobs }: JobPage): ReturnType<typeof jobTable> {
   if (jobs.length === 0) {
-    session.out.note('No jobs. Create one with: spine jobs add "Say hello"');
+    session.out.info('No jobs. Create one with: spine jobs add "Say hello"');
     return [];
   }
   return jobTable(jobs, session.now(), session.out.columns);
@@ -58,7 +60,11 @@ function idsOf(jobs: readonly Job[]): string[] {
   return jobs.map(({ id }) => id);
 }
 
-function filterOf({ state, target, type, tag, search, oldest }: Options, limit: number): JobFilter {
+function filterOf(options: Options, limit: number): JobFilter {
+  const { state, target, type, tag, search, oldest } = options;
   const order = oldest ? ('oldest' as const) : ('newest' as const);
-  return given({ state, target, type, tag, q: search, order, limit });
+  return {
+    ...fieldOptions(JOB_FILTERS, options),
+    ...given({ state, target, type, tag, q: search, order, limit }),
+  };
 }

@@ -24,7 +24,7 @@ export const showLogs: Handler<Options> = async (session, { args: [name = ''], o
     // Asked for first: lines written before the end are then read after it.
     const { state } = await client.jobs.get(job.id, PATIENT);
     last = await print(session, client, job.id, last, options.level);
-    if (hasEnded(state)) return session.out.note(`Job #${job.no} is ${state}.`);
+    if (hasEnded(state)) return session.out.info(`Job #${job.no} is ${state}.`);
     await session.sleep(LOOK_AGAIN_MS);
   }
 };

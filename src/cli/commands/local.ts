@@ -37,13 +37,9 @@ export const rebuild: Handler<{ readonly yes?: boolean }> = async (session, { op
   await said(session, (say) => session.host.rebuild(session.flags, say));
 };
 
-export const backup: Handler = async (session, { args: [file = ''] }) => {
-  await said(session, (say) => session.host.backup(file, session.flags, say), { file });
-};
-
 /** What was printed becomes the messages of the JSON. */
-async function said(session: Session, work: (say: Say) => Promise<void>, facts: object = {}): Promise<void> {
+async function said(session: Session, work: (say: Say) => Promise<void>): Promise<void> {
   const messages: string[] = [];
   await work({ print: (line) => messages.push(line), warn: (line) => session.out.warn(line) });
-  session.out.result({ value: { ok: true, ...facts, messages }, lines: () => messages });
+  session.out.result({ value: { ok: true, messages }, lines: () => messages });
 }

@@ -53,7 +53,7 @@ function words({ kind, name }: Subject): string {
 
 function pauseTable(session: Session, pauses: readonly Pause[]): Line[] {
   if (pauses.length === 0) {
-    session.out.note('Nothing is paused.');
+    session.out.info('Nothing is paused.');
     return [];
   }
   const columns = [{ head: 'paused' }, { head: 'name' }, { head: 'since' }, { head: 'by' }];

@@ -19,7 +19,7 @@ export const listRuns: Handler<ListOptions> = async (session, { options }) => {
   const page = await client.runs.list(given({ status, before, limit }));
   await print(session, client, page.runs, page, 'No runs. Make one with: spine schedules run');
   if (page.next_before !== null && !session.out.json)
-    session.out.note(`There may be more: --before ${page.next_before}.`);
+    session.out.info(`There may be more: --before ${page.next_before}.`);
 };
 
 export const staleRuns: Handler<{ readonly threshold?: number; readonly limit: number }> = async (
@@ -44,7 +44,7 @@ async function print(
     value,
     lines: () => {
       if (runs.length > 0) return runTable(runs, names, session.now(), session.out.columns);
-      session.out.note(empty);
+      session.out.info(empty);
       return [];
     },
     ids: () => runs.map(({ id }) => id),

@@ -80,6 +80,7 @@ export function scheduleDetails(schedule: Schedule, nowMs: number): Line[] {
     ['when', schedule.rule],
     ['next', when(schedule.next_run_at)],
     ['last', when(schedule.last_run_at)],
+    ['runs', schedule.max_runs === null ? undefined : `${schedule.run_count} of ${schedule.max_runs}`],
     ['failures', schedule.consecutive_errors === 0 ? undefined : `${schedule.consecutive_errors} in a row`],
     ['in line', schedule.queued_count === 0 ? undefined : String(schedule.queued_count)],
     ['parent', schedule.parent_id ?? undefined],
@@ -94,6 +95,7 @@ export function scheduleDetails(schedule: Schedule, nowMs: number): Line[] {
         ? `within ${schedule.approval_timeout_s} s, else ${schedule.approval_auto}`
         : undefined,
     ],
+    ['managed by', schedule.managed_by ?? undefined],
     ['created', `${when(schedule.created_at)} by ${schedule.created_by}`],
   ];
   return [

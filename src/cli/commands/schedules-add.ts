@@ -6,6 +6,7 @@ import { usage } from '../failure.ts';
 import type { Session } from '../session.ts';
 import { scheduleLine } from './schedule-lines.ts';
 import { scheduleId } from './schedule-ref.ts';
+import { showPreview } from './schedules.ts';
 import { fileText, given, json, parsed, readStdin } from './values.ts';
 
 export interface FieldOptions {
@@ -35,6 +36,9 @@ export interface FieldOptions {
   readonly pool?: string;
   readonly guarantee?: string;
   readonly catchUp?: string;
+  readonly until?: string;
+  readonly maxRuns?: number;
+  readonly jitter?: number;
   readonly once?: boolean;
   readonly approval?: boolean;
   readonly approvalTimeout?: number;
@@ -42,6 +46,7 @@ export interface FieldOptions {
   readonly disabled?: boolean;
   readonly set?: readonly string[];
   readonly file?: string;
+  readonly dryRun?: boolean;
 }
 
 export const addSchedule: Handler<FieldOptions> = async (session, { args: [body], options }) => {
@@ -52,6 +57,7 @@ export const addSchedule: Handler<FieldOptions> = async (session, { args: [body]
       'There is nothing to schedule.',
       'Write --name, --cron and --message, or a schedule as JSON.',
     );
+  if (options.dryRun) return previewFields(session, client, fields);
   // The server looks at every field, and says what is wrong with it.
   const schedule = await client.schedules.create(fields as unknown as NewSchedule);
   session.out.result({
@@ -60,6 +66,33 @@ export const addSchedule: Handler<FieldOptions> = async (session, { args: [body]
     ids: () => [schedule.id],
   });
 };
+
+/** Makes the schedule of that name as it is described, whether or not there is one. */
+export const setSchedule: Handler<FieldOptions> = async (session, { args: [body], options }) => {
+  const client = await session.client();
+  const fields = await fieldsOf(session, client, body, options);
+  if (fields['name'] === undefined)
+    throw usage('The schedule has no name.', 'Write --name, or a schedule as JSON.');
+  if (options.dryRun) return previewFields(session, client, fields);
+  const schedule = await client.schedules.put(fields as unknown as NewSchedule);
+  const did = { create: 'created', change: 'changed', unchanged: 'unchanged' }[schedule.action];
+  session.out.result({
+    value: schedule,
+    lines: () => [scheduleLine(schedule, did, session.now())],
+    ids: () => [schedule.id],
+  });
+};
+
+async function previewFields(
+  session: Session,
+  client: SpineClient,
+  fields: Record<string, unknown>,
+): Promise<void> {
+  if (fields['name'] === undefined)
+    throw usage('The schedule has no name.', 'Write --name, or a schedule as JSON.');
+  showPreview(session, await client.schedules.previewNew(fields));
+  session.out.info('Nothing was made (dry run).');
+}
 
 export const updateSchedule: Handler<FieldOptions> = async (
   session,
@@ -122,6 +155,9 @@ function plainFields(options: FieldOptions): Record<string, unknown> {
     resource_pool: options.pool,
     delivery_guarantee: options.guarantee,
     catch_up: options.catchUp,
+    ends_at: options.until,
+    max_runs: options.maxRuns,
+    jitter_s: seconds(options.jitter),
     delete_after_run: options.once,
     approval_required: options.approval,
     approval_timeout_s: seconds(options.approvalTimeout),
@@ -154,7 +190,7 @@ async function bodyOf(
   throw usage(`${name} must be a JSON object.`);
 }
 
-/** `max_retries=2`, `delivery_to=@ops`, `payload_model=null`: JSON where it reads as JSON. */
+/** `max_retries=2`, `agent_id=ops`, `payload_model=null`: JSON where it reads as JSON. */
 function assignment(text: string): [string, unknown] {
   const at = text.indexOf('=');
   if (at < 1) throw usage(`--set takes field=value, not ${JSON.stringify(text)}.`);

@@ -1,6 +1,6 @@
 /** `spine schedules …`: look at them. */
 
-import type { MissedTicks, Schedule } from '../../client/index.ts';
+import type { MissedTicks, Schedule, SchedulePreview } from '../../client/index.ts';
 import type { Handler } from '../command.ts';
 import { usage } from '../failure.ts';
 import type { Session } from '../session.ts';
@@ -30,7 +30,7 @@ export const listSchedules: Handler<ListOptions> = async (session, { options }) 
     value: { schedules },
     lines: () => {
       if (schedules.length > 0) return scheduleTable(schedules, session.now(), session.out.columns);
-      session.out.note(EMPTY);
+      session.out.info(EMPTY);
       return [];
     },
     ids: () => schedules.map(({ id }) => id),
@@ -42,7 +42,7 @@ export const showTree: Handler = async (session) => {
   session.out.result({
     value: { schedules },
     lines: () => {
-      if (schedules.length === 0) session.out.note(EMPTY);
+      if (schedules.length === 0) session.out.info(EMPTY);
       return treeLines(schedules, session.now());
     },
     ids: () => schedules.map(({ id }) => id),
@@ -58,12 +58,33 @@ export const getSchedule: Handler = async (session, { args: [name = ''] }) => {
   });
 };
 
-export const previewSchedule: Handler<{ readonly count: number }> = async (
-  session,
-  { args: [name = ''], options },
-) => {
+interface PreviewOptions {
+  readonly count: number;
+  readonly tz?: string;
+}
+
+export const previewSchedule: Handler<PreviewOptions> = async (session, { args: [what = ''], options }) => {
   const client = await session.client();
-  const preview = await client.schedules.preview(await scheduleId(client, name), options.count);
+  const { tz, count } = options;
+  if (looksLikeCron(what) || tz !== undefined)
+    return showPreview(
+      session,
+      await client.schedules.previewNew({ schedule_cron: what, ...given({ schedule_tz: tz }) }, count),
+    );
+  showPreview(session, await client.schedules.preview(await scheduleId(client, what), count));
+};
+
+/** `@daily`, or five or six words that each could be a field. */
+function looksLikeCron(text: string): boolean {
+  if (/^@[a-z]+$/i.test(text)) return true;
+  const words = text.trim().split(/\s+/);
+  return (words.length === 5 || words.length === 6) && words.every((word) => CRON_FIELD.test(word));
+}
+
+const CRON_FIELD =
+  /^(?:[\d*?,/+#LW-]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)+$/i;
+
+export function showPreview(session: Session, preview: SchedulePreview): void {
   session.out.result({
     value: preview,
     lines: () => [
@@ -72,7 +93,7 @@ export const previewSchedule: Handler<{ readonly count: number }> = async (
     ],
     ids: () => preview.next_runs,
   });
-};
+}
 
 interface Limited {
   readonly limit: number;
@@ -86,7 +107,7 @@ export const runsOfSchedule: Handler<Limited> = async (session, { args: [name = 
     value: page,
     lines: () => {
       if (page.runs.length === 0) {
-        session.out.note(`${schedule.name} has not run yet. Run it with: spine schedules run ${schedule.id}`);
+        session.out.info(`${schedule.name} has not run yet. Run it with: spine schedules run ${schedule.id}`);
         return [];
       }
       const names = new Map([[schedule.id, schedule.name]]);
@@ -104,7 +125,7 @@ export const missedTicks: Handler<Limited> = async (session, { args: [name = '']
 
 function missedTable(session: Session, missed: readonly MissedTicks[]): Line[] {
   if (missed.length === 0) {
-    session.out.note('No tick was missed.');
+    session.out.info('No tick was missed.');
     return [];
   }
   const columns = [

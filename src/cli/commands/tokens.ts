@@ -26,7 +26,7 @@ interface AddOptions {
 export const addToken: Handler<AddOptions> = async (session, { args: [name = ''], options }) => {
   const made = await makeToken(session, { name, role: options.role, targets: options.target });
   session.out.result({ value: made, lines: () => [made.token], ids: () => [made.token] });
-  session.out.note(`This is the token of ${made.name}, shown this once: use it as SPINE_TOKEN.`);
+  session.out.info(`This is the token of ${made.name}, shown this once: use it as SPINE_TOKEN.`);
 };
 
 export async function makeToken(
@@ -53,7 +53,7 @@ export const listTokens: Handler = async (session) => {
 
 function tokenTable(session: Session, tokens: readonly ShownToken[]): Line[] {
   if (tokens.length === 0) {
-    session.out.note(
+    session.out.info(
       'No tokens beside those of the settings. Make one with: spine token add laptop --role worker',
     );
     return [];

@@ -1,8 +1,8 @@
 /** Some events in a row as they go over the wire, shared by all streams that send them. */
 
 import type { Engine } from '../../engine/engine.ts';
-import { eventView } from '../contracts/spine-view.ts';
-import { type FeedPlace, placeText } from './place.ts';
+import { type FeedPlace, placeText } from './feed-place.ts';
+import { eventView } from './view.ts';
 
 type StoredEvent = Awaited<ReturnType<Engine['jobs']['feed']>>[number];
 

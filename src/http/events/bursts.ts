@@ -3,9 +3,9 @@
 import { SYSTEM } from '../../domain/actor.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { Turns } from '../../engine/turns.ts';
+import { LongWork } from '../../engine/long-work.ts';
 import { type Burst, BURST_BYTES, inBursts } from './burst.ts';
-import { type FeedPlace, isAfter } from './place.ts';
+import { type FeedPlace, isAfter } from './feed-place.ts';
 
 /** However small the events are. */
 const MAX_PAGE = 200;
@@ -16,12 +16,12 @@ export class Bursts {
   readonly #feed: Engine['jobs']['feed'];
   /** In the order in which they were read. */
   readonly #kept: Burst[] = [];
-  /** Hundreds of streams far behind would keep the event loop to themselves; they take turns in the order of asking. */
-  readonly #turns: Turns;
+  /** Hundreds of streams far behind would keep the event loop to themselves; they are served in the order of asking. */
+  readonly #longWork: LongWork;
 
   constructor(feed: Engine['jobs']['feed'], clock: Clock) {
     this.#feed = feed;
-    this.#turns = new Turns(1, clock);
+    this.#longWork = new LongWork(1, clock);
   }
 
   /**
@@ -31,7 +31,7 @@ export class Bursts {
    */
   next(place: FeedPlace, eventBytes: number, take: (burst: Burst) => void): Promise<boolean> {
     const limit = Math.ceil(Math.min(MAX_PAGE, BURST_BYTES / eventBytes));
-    return this.#turns.take(SYSTEM, () => this.#takeKept(place, take) || this.#read(place, limit, take));
+    return this.#longWork.run(SYSTEM, () => this.#takeKept(place, take) || this.#read(place, limit, take));
   }
 
   #takeKept(place: FeedPlace, take: (burst: Burst) => void): boolean {

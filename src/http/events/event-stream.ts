@@ -3,7 +3,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../domain/ports.ts';
 import type { Burst, FeedEvent } from './burst.ts';
-import { type FeedPlace, isAfter, placeText } from './place.ts';
+import { type FeedPlace, isAfter, placeText } from './feed-place.ts';
 
 /** With this much unsent a stream takes no more. */
 const BEHIND_BYTES = 16_384;
@@ -45,8 +45,8 @@ export class EventStream {
   }
 
   /** Says that the stream has begun, and where: a reader that is cut off before the first event knows where to go on. */
-  begin(note: string): void {
-    this.#write(`${note === '' ? '' : `: ${note}\n`}retry: 1000\nid: ${placeText(this.#place)}\n\n`);
+  begin(comment: string): void {
+    this.#write(`${comment === '' ? '' : `: ${comment}\n`}retry: 1000\nid: ${placeText(this.#place)}\n\n`);
   }
 
   /** Takes what is new to it of a burst. Whoever wants all of it sends the same bytes as all others. */

@@ -5,7 +5,7 @@ import type { Engine } from '../../engine/engine.ts';
 import type { Burst } from './burst.ts';
 import { Bursts } from './bursts.ts';
 import type { EventStream } from './event-stream.ts';
-import { type FeedPlace, isAfter } from './place.ts';
+import { type FeedPlace, isAfter } from './feed-place.ts';
 
 const TRY_AGAIN_MS = 1_000;
 
@@ -45,8 +45,8 @@ export class FeedReader {
   async #comeNear(stream: EventStream): Promise<void> {
     do {
       if (stream.isBehind) await stream.drained();
-      // Sockets get to send, and other requests their turn.
-      await nextTurn();
+      // Sockets get to send, and other requests to be served.
+      await nextRound();
     } while (stream.isOpen && ((await this.#advance(stream)) || stream.isBehind));
     if (!stream.isOpen) return;
     this.#joining.push(stream);
@@ -78,7 +78,7 @@ export class FeedReader {
       while (this.#again) {
         this.#again = false;
         await this.#admitJoining();
-        while (this.#followers.size > 0 && (await this.#advanceAll())) await nextTurn();
+        while (this.#followers.size > 0 && (await this.#advanceAll())) await nextRound();
       }
     } finally {
       this.#reading = false;
@@ -129,6 +129,6 @@ export class FeedReader {
   }
 }
 
-function nextTurn(): Promise<void> {
+function nextRound(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -7,7 +7,7 @@ import type { Engine } from '../../engine/engine.ts';
 import type { FeedEvent } from './burst.ts';
 import { EventStream } from './event-stream.ts';
 import { FeedReader } from './feed-reader.ts';
-import type { FeedPlace } from './place.ts';
+import type { FeedPlace } from './feed-place.ts';
 
 const MAX_STREAMS = 500;
 const KEEP_ALIVE_MS = 15_000;
@@ -17,9 +17,9 @@ export interface Opening {
   readonly place: FeedPlace;
   readonly wants: (event: FeedEvent) => boolean;
   /** A comment for people who look at the bytes; empty for none. */
-  readonly note: string;
+  readonly comment: string;
   /** Whether the token that opened the stream still may. */
-  readonly mayGoOn: () => Promise<boolean>;
+  readonly isStillAllowed: () => Promise<boolean>;
 }
 
 export class EventStreams {
@@ -47,11 +47,11 @@ export class EventStreams {
       throw new SpineError('overloaded', { retryAfterS: 5, limit: MAX_STREAMS });
   }
 
-  open({ raw, place, wants, note, mayGoOn }: Opening): void {
+  open({ raw, place, wants, comment, isStillAllowed }: Opening): void {
     const stream = new EventStream(raw, place, wants, this.#clock);
-    this.#open.set(stream, mayGoOn);
+    this.#open.set(stream, isStillAllowed);
     raw.once('close', () => this.#leave(stream));
-    stream.begin(note);
+    stream.begin(comment);
     this.#cancelTimer ??= this.#clock.after(KEEP_ALIVE_MS, () => this.#keepAlive());
     this.#reader.follow(stream);
   }
@@ -79,9 +79,9 @@ export class EventStreams {
 
   async #judgeAgain(): Promise<void> {
     await Promise.all(
-      [...this.#open].map(async ([stream, mayGoOn]) => {
+      [...this.#open].map(async ([stream, isStillAllowed]) => {
         // Whoever cannot be judged is not let go on.
-        const may = await mayGoOn().catch(() => false);
+        const may = await isStillAllowed().catch(() => false);
         if (!may) stream.close('closed, because the token is no longer valid');
       }),
     );

@@ -1,58 +1,65 @@
-/** The events of one job. Its row names the flushes that tell of them; those of a long life are named in rows beside it. */
+/**
+ * The events of one job. Its row names the commits that tell of them; when these become many they move to rows beside it,
+ * and those that come from elsewhere are named there at once.
+ */
 
-import type { JobEvent } from '../../domain/event.ts';
 import type { Job } from '../../domain/job.ts';
-import { byNumber, type Sql } from './driver.ts';
-import { EVENT_COLUMNS, eventFrom, eventsOfJob } from './event-row.ts';
-import { entriesByKey } from './flush-key.ts';
+import { byNumber, type Shape, type Sql } from './driver.ts';
 
-/** So many events of a job at most are noted in its row. Most jobs never have more. */
-const NOTED_IN_ROW = 32;
+/** So many events of a job at most are named in its row. Most jobs never have more. */
+const NAMED_IN_ROW = 32;
 
-export async function eventsOf(
+const HISTORY: Shape = {
+  table: 'history',
+  columns: [
+    ['job_no', 'bigint'],
+    ['upto', 'bigint'],
+    ['commits', 'text'],
+  ],
+  onConflict: 'on conflict (job_no, upto) do update set commits = history.commits || excluded.commits',
+};
+
+/** Has jobs name commits that did not change their rows. Events of a job come in its order. */
+export async function nameCommits(
   sql: Sql,
-  jobNo: number,
-  afterSeq: number,
-  limit: number,
-): Promise<JobEvent[]> {
-  // The row first: what moves out of it meanwhile is found once more, and never missed.
-  const [row] = await sql.all('select flushes from job where no = $1', [jobNo]);
-  const parts = await sql.all(
-    'select flushes from history where job_no = $1 and upto > $2 order by upto limit $3 + 0',
-    [jobNo, afterSeq, limit],
+  events: readonly { readonly jobNo: number; readonly seq: number; readonly key: number }[],
+): Promise<void> {
+  const ofJobs = [...Map.groupBy(events, ({ jobNo }) => jobNo)];
+  await sql.insert(
+    HISTORY,
+    ofJobs.map(([jobNo, its]) => [
+      jobNo,
+      its.at(-1)?.seq ?? 0,
+      [...new Set(its.map(({ key }) => `${key},`))].join(''),
+    ]),
   );
-  const imported = await sql.all(
-    `select ${EVENT_COLUMNS} from event where job_no = $1 and seq > $2 order by seq limit $3 + 0`,
-    [jobNo, afterSeq, limit],
-  );
-  const events = new Map(imported.map(eventFrom).map((event) => [event.seq, event]));
-  for (const [flushes] of [...parts, ...(row === undefined ? [] : [row])]) {
-    if (events.size >= limit && imported.length === 0) break;
-    for (const event of await toldBy(sql, jobNo, flushes as string))
-      if (event.seq > afterSeq) events.set(event.seq, event);
-  }
-  return [...events.values()].toSorted((a, b) => a.seq - b.seq).slice(0, limit);
 }
 
-async function toldBy(sql: Sql, jobNo: number, flushes: string): Promise<JobEvent[]> {
-  const keys = new Set(flushes.split(',').slice(0, -1).map(Number));
-  const rows = await sql.byKeys(entriesByKey, [...keys]);
-  return rows.flatMap(([entries]) => eventsOfJob(entries as string, jobNo));
-}
-
-/** Whether the row names enough flushes with this change. */
+/** Whether the row names enough commits with this change. */
 export function outgrowsRow(before: Job, after: Job): boolean {
-  return Math.floor(after.seq / NOTED_IN_ROW) > Math.floor(before.seq / NOTED_IN_ROW);
+  return Math.floor(after.seq / NAMED_IN_ROW) > Math.floor(before.seq / NAMED_IN_ROW);
 }
 
 const copy = byNumber(
-  'insert into history (job_no, upto, flushes) select no, seq, flushes from job',
+  'insert into history (job_no, upto, commits) select no, seq, commits from job',
   'no',
-  'on conflict (job_no, upto) do update set flushes = history.flushes || excluded.flushes',
+  'on conflict (job_no, upto) do update set commits = history.commits || excluded.commits',
 );
-const clear = byNumber("update job set flushes = ''", 'no');
+const clear = byNumber("update job set commits = ''", 'no');
 
-/** Moves what these rows have noted so far into rows of its own. */
+/** Moves what these rows have named so far into rows of its own. */
 export async function moveOut(sql: Sql, nos: readonly number[]): Promise<void> {
   if (nos.length > 0) await Promise.all([sql.byKeys(copy, nos), sql.byKeys(clear, nos)]);
+}
+
+const firstClaims = byNumber(
+  'select job_no, min(at) from event',
+  'job_no',
+  "and kind = 'job.claimed' group by job_no",
+);
+
+/** When each of these jobs was claimed for the first time. */
+export async function firstClaimsOf(sql: Sql, jobNos: readonly number[]): Promise<Map<number, number>> {
+  const rows = jobNos.length === 0 ? [] : await sql.byKeys(firstClaims, jobNos);
+  return new Map(rows.map(([no, at]) => [no as number, at as number]));
 }

@@ -43,6 +43,7 @@ export function clientOf({ url, token, hookToken, cli }: RealGateway, withHook =
     token,
     hookToken: withHook ? hookToken : null,
     cli,
+    cliEnv: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '' },
     clock: systemClock(),
     limits: { pollMs: 500 },
   });

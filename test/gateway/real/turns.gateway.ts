@@ -1,6 +1,6 @@
 import { deepStrictEqual, notStrictEqual, ok, rejects, strictEqual } from 'node:assert';
 import { after, before, test } from 'node:test';
-import { doorOf } from '../../../src/gateway/door.ts';
+import { accessOf } from '../../../src/gateway/access.ts';
 import type { Gateway } from '../../../src/gateway/gateway.ts';
 import { listedSessions } from '../../../src/gateway/sessions.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
@@ -136,15 +136,23 @@ test('the mark stands still while the model is silent [SC-09]', async () => {
 
 test('a chat turn is seen over HTTP alone, without a mark [SC-09]', async () => {
   const { url, token, cli } = real;
-  const door = doorOf({ name: 'http', url, token, hookToken: null, cli, clock: systemClock() });
+  const access = accessOf({
+    name: 'http',
+    url,
+    token,
+    hookToken: null,
+    cli,
+    cliEnv: {},
+    clock: systemClock(),
+  });
   const turn = turnOf({ words: 12, gapMs: 200 });
   const run = gateway.run(turn, 'chat', never, ignore);
   const ref = refOf(turn, 'chat');
-  await eventually('it runs', async () => (await listedSessions(door).look(ref)).status === 'running');
-  strictEqual((await listedSessions(door).look(ref)).mark, null);
+  await eventually('it runs', async () => (await listedSessions(access).look(ref)).status === 'running');
+  strictEqual((await listedSessions(access).look(ref)).mark, null);
   await run;
-  await eventually('it has ended', async () => (await listedSessions(door).look(ref)).status === 'ended');
-  ok((await listedSessions(door).messages(ref)).length >= 2);
+  await eventually('it has ended', async () => (await listedSessions(access).look(ref)).status === 'ended');
+  ok((await listedSessions(access).messages(ref)).length >= 2);
 });
 
 test('a turn that is over its time ends at the gateway', async () => {

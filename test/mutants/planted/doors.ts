@@ -6,7 +6,7 @@ export const DOORS: readonly Mutant[] = [
   {
     name: 'viewer-sees-all-events',
     means: 'a viewer of one target reads what happens to the jobs of all others',
-    file: 'src/http/contracts/spine-events.ts',
+    file: 'src/http/doors/spine/events.ts',
     find: `if (asked === undefined) return actor.targets === null ? null : new Set(actor.targets);`,
     replace: `if (asked === undefined) return actor.targets === null || actor.role === 'viewer' ? null : new Set(actor.targets);`,
     seenBy: ['test/contracts/spine-sqlite.test.ts'],
@@ -15,7 +15,7 @@ export const DOORS: readonly Mutant[] = [
   {
     name: 'foreign-target-followed',
     means: 'a worker follows the events of a target that is not its own',
-    file: 'src/http/contracts/spine-events.ts',
+    file: 'src/http/doors/spine/events.ts',
     find: `const foreign = targets.find((target) => !serves(actor, target));`,
     replace: `const foreign = targets.find((target) => target === '');`,
     seenBy: ['test/contracts/spine-sqlite.test.ts'],
@@ -24,10 +24,35 @@ export const DOORS: readonly Mutant[] = [
   {
     name: 'role-not-asked',
     means: 'every token may call every route',
-    file: 'src/http/routes.ts',
+    file: 'src/http/mount.ts',
     find: `if (actor === null || !roles.includes(actor.role)) return`,
     replace: `if (actor === null) return`,
     seenBy: ['test/http/matrix.test.ts'],
+  },
+  {
+    name: 'refused-by-another-door',
+    means: 'a caller of one door is refused in a shape that only the callers of another can read',
+    file: 'src/http/mount.ts',
+    find: `errorHandler: refuse,`,
+    replace: ``,
+    seenBy: ['test/http/third-door.test.ts'],
+  },
+  {
+    name: 'lost-path-at-the-wrong-door',
+    means: 'a path without a route is answered by whichever door was listed first',
+    file: 'src/http/door.ts',
+    find: `.toSorted((one, other) => other.start.length - one.start.length);`,
+    replace: `.toSorted((one, other) => one.start.length - other.start.length);`,
+    seenBy: ['test/http/third-door.test.ts'],
+  },
+  {
+    name: 'refusal-without-status',
+    means: 'a v0 client that comes too late is not told how the job ended',
+    file: 'src/http/errors.ts',
+    find: `const WITH_STATUS: readonly ErrorCode[] = ['terminal_status', 'not_running', 'lease_lost'];`,
+    replace: `const WITH_STATUS: readonly ErrorCode[] = [];`,
+    seenBy: ['test/contracts/spine-sqlite.test.ts'],
+    only: 'a job that has ended cannot be claimed',
   },
   {
     name: 'secrets-compared-by-char',
@@ -115,7 +140,7 @@ export const DOORS: readonly Mutant[] = [
   {
     name: 'event-lost-at-resume',
     means: 'a reader that comes back misses the event after the last one it saw',
-    file: 'src/http/events/place.ts',
+    file: 'src/http/events/feed-place.ts',
     find: `return a.pos > b.pos || (a.pos === b.pos && a.ordinal > b.ordinal);`,
     replace: `return a.pos > b.pos || (a.pos === b.pos && a.ordinal > b.ordinal + 1);`,
     seenBy: ['test/contracts/spine-sqlite.test.ts'],
@@ -124,7 +149,7 @@ export const DOORS: readonly Mutant[] = [
   {
     name: 'events-twice-at-resume',
     means: 'a reader that comes back is sent the last event again',
-    file: 'src/store/sql/feed.ts',
+    file: 'src/store/reads/feed.ts',
     find: `const left = pos === after.pos ? last - after.ordinal : last + 1;`,
     replace: `const left = last + 1;`,
     seenBy: ['test/conformance/sqlite-memory.test.ts', 'test/http/events.test.ts'],
@@ -158,7 +183,7 @@ export const DOORS: readonly Mutant[] = [
   {
     name: 'revoked-wait-goes-on',
     means: 'a wait for work that began before a revocation is still handed a job',
-    file: 'src/http/contracts/spine-claims.ts',
+    file: 'src/http/doors/spine/claims.ts',
     find: `(may) => may || gone.abort(),`,
     replace: `() => undefined,`,
     seenBy: ['test/contracts/spine-sqlite.test.ts'],

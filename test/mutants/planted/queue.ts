@@ -6,20 +6,36 @@ const STORES = ['test/conformance/sqlite-memory.test.ts'];
 
 export const QUEUE: readonly Mutant[] = [
   {
+    name: 'requirements-not-judged',
+    means: 'a worker takes a job by its id although it cannot do it',
+    file: 'src/domain/decide.ts',
+    find: `if (missing.length > 0) return`,
+    replace: `if (missing.length > 16) return`,
+    seenBy: STORES,
+  },
+  {
+    name: 'set-hidden-by-others',
+    means: 'a job waits for ever behind those that require more and that nobody here can do',
+    file: 'src/domain/capabilities.ts',
+    find: "return at === 0 ? null : `[${before.join(',')}]`;",
+    replace: 'return null;',
+    seenBy: ['test/domain/capabilities.test.ts'],
+  },
+  {
     name: 'last-in-first-out',
     means: 'old jobs of two targets wait behind young ones',
-    file: 'src/engine/claim-next.ts',
+    file: 'src/engine/claim-batch.ts',
     find: `a.priority === b.priority ? a.no < b.no : a.priority > b.priority`,
     replace: `a.priority === b.priority ? a.no > b.no : a.priority > b.priority`,
-    seenBy: ['test/engine/claim-next.test.ts'],
+    seenBy: ['test/engine/claim-batch.test.ts'],
   },
   {
     name: 'priority-ignored-between-targets',
     means: 'urgent work of a second target waits behind old work of the first',
-    file: 'src/engine/claim-next.ts',
+    file: 'src/engine/claim-batch.ts',
     find: `a.priority === b.priority ? a.no < b.no : a.priority > b.priority`,
     replace: `a.no < b.no`,
-    seenBy: ['test/engine/claim-next.test.ts'],
+    seenBy: ['test/engine/claim-batch.test.ts'],
   },
   {
     name: 'delay-ignored',
@@ -73,7 +89,7 @@ export const QUEUE: readonly Mutant[] = [
   {
     name: 'retry-of-lineage-twice',
     means: 'a failed run is retried twice',
-    file: 'src/store/migrations/0001_jobs.ts',
+    file: 'src/store/migrations/baseline/jobs.ts',
     find: `create unique index job_retry_of`,
     replace: `create index job_retry_of`,
     seenBy: STORES,
@@ -89,7 +105,7 @@ export const QUEUE: readonly Mutant[] = [
   {
     name: 'pool-over-capacity',
     means: 'more jobs of a pool run at once than it has slots',
-    file: 'src/engine/claim-next.ts',
+    file: 'src/engine/claim-batch.ts',
     find: `return needsSlots(job) && job.attempts < job.maxAttempts ? this.#slotFor(job) : true;`,
     replace: `return true;`,
     seenBy: ['test/engine/pools.test.ts'],
@@ -97,7 +113,7 @@ export const QUEUE: readonly Mutant[] = [
   {
     name: 'slots-never-freed',
     means: 'a pool stands still once all its slots were used',
-    file: 'src/engine/ledger.ts',
+    file: 'src/engine/change-set.ts',
     find: `if (before.state === 'running' || after.fence > before.fence) stopped.push(before.no);`,
     replace: `if (before.state === 'running' && after.fence > before.fence) stopped.push(before.no);`,
     seenBy: ['test/engine/pools.test.ts'],
@@ -113,7 +129,7 @@ export const QUEUE: readonly Mutant[] = [
   {
     name: 'children-without-bound',
     means: 'one job makes children without end',
-    file: 'src/engine/creation.ts',
+    file: 'src/engine/creation-batch.ts',
     find: `if (children > LIMITS.childrenPerJob)`,
     replace: `if (children > LIMITS.childrenPerJob * 1_000)`,
     seenBy: ['test/engine/dependencies.test.ts', 'test/engine/operators.test.ts'],
@@ -121,7 +137,7 @@ export const QUEUE: readonly Mutant[] = [
   {
     name: 'child-of-a-foreign-job',
     means: 'a worker makes children of a job that another one holds',
-    file: 'src/engine/creation.ts',
+    file: 'src/engine/creation-batch.ts',
     find: `if (parent.state !== 'running' || parent.claimedBy !== actor.name)`,
     replace: `if (parent.state !== 'running')`,
     seenBy: ['test/engine/dependencies.test.ts', 'test/engine/operators.test.ts'],
@@ -129,7 +145,7 @@ export const QUEUE: readonly Mutant[] = [
   {
     name: 'descendants-without-bound',
     means: 'children of children fill the queue although each makes only a few',
-    file: 'src/engine/creation.ts',
+    file: 'src/engine/creation-batch.ts',
     find: `return size > limit ? refuse(`,
     replace: `return size > limit * 1_000 ? refuse(`,
     seenBy: ['test/engine/operators.test.ts'],
@@ -138,8 +154,8 @@ export const QUEUE: readonly Mutant[] = [
     name: 'child-with-more-than-its-parent',
     means: 'a worker gives its children fields that nobody has judged',
     file: 'src/domain/child-job.ts',
-    find: `const problem = stranger(wish) ?? beyondParent(wish, parent);`,
-    replace: `const problem = stranger(wish);`,
+    find: `const problem = stranger(draft) ?? beyondParent(draft, parent);`,
+    replace: `const problem = stranger(draft);`,
     seenBy: ['test/domain/child-job.test.ts'],
   },
 ];

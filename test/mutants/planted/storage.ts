@@ -42,7 +42,7 @@ export const STORAGE: readonly Mutant[] = [
   {
     name: 'journal-of-another-database',
     means: 'a journal of an older past is continued, and a rebuild mixes both',
-    file: 'src/files/outset.ts',
+    file: 'src/files/startup-check.ts',
     find: `(end.identity === null || end.identity === store.identity) && (await continues(store.read, end.mark))`,
     replace: `end.identity === null || end.identity === store.identity`,
     seenBy: ['test/files/journal.test.ts', 'test/files/server.test.ts'],
@@ -62,6 +62,22 @@ export const STORAGE: readonly Mutant[] = [
     find: `if (revision !== routing.revision) throw new StaleRouting();`,
     replace: ``,
     seenBy: ['test/engine/faults.test.ts'],
+  },
+  {
+    name: 'rebuilt-events-not-found',
+    means: 'after a rebuild jobs have no history',
+    file: 'src/store/tx/feed.ts',
+    find: `key: pos })),`,
+    replace: `key: pos + 1e9 })),`,
+    seenBy: ['test/store/history.test.ts', 'test/import/rebuild.test.ts'],
+  },
+  {
+    name: 'quote-in-imported-kind',
+    means: 'one line of a v0 file breaks the feed for everybody',
+    file: 'src/store/sql/packed-events.ts',
+    find: `\${JSON.stringify(kind)}`,
+    replace: `"\${kind}"`,
+    seenBy: ['test/store/packed-events.test.ts', 'test/store/views.test.ts'],
   },
   {
     name: 'old-migration-changed',
@@ -92,7 +108,7 @@ export const STORAGE: readonly Mutant[] = [
   {
     name: 'pruned-while-waited-for',
     means: 'retention removes a job that others still wait for',
-    file: 'src/store/sql/reads.ts',
+    file: 'src/store/reads/jobs.ts',
     find: `      and not exists (select 1 from dependency where dependency.parent_no = job.no)
 `,
     replace: ``,
@@ -109,7 +125,7 @@ export const STORAGE: readonly Mutant[] = [
   {
     name: 'notice-never-queued',
     means: 'the webhook never hears that a job has ended',
-    file: 'src/engine/ledger.ts',
+    file: 'src/engine/change-set.ts',
     find: `if (draft !== null) this.#outbox.push(draft);`,
     replace: ``,
     seenBy: ['test/engine/faults.test.ts', 'test/loops/duties.test.ts'],
@@ -118,8 +134,8 @@ export const STORAGE: readonly Mutant[] = [
     name: 'notice-dropped-on-failure',
     means: 'a notice is lost when the webhook is away for a moment',
     file: 'src/loops/notifier.ts',
-    find: `tx.postponeOutbox(row.no, runAt, message)`,
-    replace: `tx.deleteOutbox(row.no)`,
+    find: `tx.outbox.postpone(row.no, runAt, message)`,
+    replace: `tx.outbox.remove(row.no)`,
     seenBy: ['test/loops/duties.test.ts'],
   },
   {
@@ -170,6 +186,24 @@ export const STORAGE: readonly Mutant[] = [
     find: `if (lateMs > LATE_MS) this.#stalled(lateMs);`,
     replace: ``,
     seenBy: ['test/loops/reaper.test.ts'],
+  },
+  {
+    name: 'requeue-written-as-end',
+    means: 'a job that was released shows who held it last as its holder',
+    file: 'src/domain/decide-ending.ts',
+    find: `kind: isFinal(next.state) ? 'end' : 'other'`,
+    replace: `kind: 'end'`,
+    seenBy: ['test/conformance/sqlite-memory.test.ts'],
+    only: 'plain write would',
+  },
+  {
+    name: 'second-command-written-as-claim',
+    means: 'what the second of two commands on one job did is lost',
+    file: 'src/engine/change-set.ts',
+    find: `entry.kind = entry.after === entry.before ? (decision.kind ?? 'other') : 'other';`,
+    replace: `entry.kind = decision.kind ?? entry.kind;`,
+    seenBy: ['test/conformance/sqlite-memory.test.ts'],
+    only: 'last answered',
   },
   {
     name: 'deleted-database-written',

@@ -28,7 +28,7 @@ export interface Run {
   readonly runId: string;
   readonly key: string;
   readonly message: string;
-  /** Only turns over the WebSocket are in the task ledger. */
+  /** Only turns over the WebSocket are in the task changeSet. */
   readonly inLedger: boolean;
   readonly ended: Promise<End>;
   state: 'queued' | 'running' | 'finished';
@@ -140,10 +140,11 @@ export class Runs {
   #written(run: Run, end: End): void {
     const session = this.sessions.get(run.key);
     if (session === undefined) return;
-    if (end.status === 'ok') {
+    // A model that fails half-way has counted what it was given.
+    if (end.status === 'ok' || end.status === 'failed') {
       session.messages.push({
         role: 'assistant',
-        content: [{ type: 'text', text: end.text }],
+        content: end.status === 'ok' ? [{ type: 'text', text: end.text }] : [],
         timestamp: Date.now(),
         usage: { input: USAGE.input, output: USAGE.output, totalTokens: USAGE.total },
         __openclaw: { runId: run.runId },

@@ -133,9 +133,28 @@ function invoke(state: StandInState, { request, response, raw, body }: Exchange)
       const messages = state.runs.sessions.get(words(args['sessionKey']))?.messages ?? [];
       return json(response, 200, { ok: true, result: { details: { messages } } });
     }
+    case 'message':
+      return message(state, response, args);
     default:
       return json(response, 404, { ok: false, error: { type: 'not_found', message: 'Tool not available' } });
   }
+}
+
+function message(
+  state: StandInState,
+  response: ServerResponse,
+  args: Readonly<Record<string, unknown>>,
+): void {
+  const { action, channel, target, message: text, ...unknown } = args;
+  const wrong = Object.keys(unknown)[0] ?? (action === 'send' ? null : 'action');
+  if (wrong !== null) return fail(response, 400, 'invalid_request_error', `Invalid parameter: ${wrong}`);
+  if ([channel, target, text].some((each) => typeof each !== 'string' || each === ''))
+    return fail(response, 400, 'invalid_request_error', 'message.send requires channel, target and message');
+  const failure = state.messageFailures.shift();
+  if (failure !== undefined) return fail(response, failure, 'api_error', 'internal error');
+  state.messages.push({ channel: words(channel), target: words(target), text: words(text) });
+  const details = { status: 'ok', messageId: `m${state.messages.length}` };
+  json(response, 200, { ok: true, result: { details } });
 }
 
 function rows(state: StandInState, search: string): readonly unknown[] {

@@ -93,7 +93,12 @@ function lastPayload({ runId }: Run, end: End | null): Params {
         result: { payloads: [{ text: end.text }], meta: { agentMeta: { usage: USAGE } } },
       };
     case 'failed':
-      return { runId, status: 'error', summary: end.failure.message };
+      return {
+        runId,
+        status: 'error',
+        summary: end.failure.message,
+        result: { meta: { agentMeta: { usage: USAGE } } },
+      };
     case 'timeout':
       return { runId, status: 'timeout', summary: 'aborted', timeoutPhase: 'provider' };
     case 'killed':

@@ -29,6 +29,9 @@ export interface StandInState {
   /** Gateways of the past had neither /readyz nor a session's status, and changed `updatedAt` during a turn. */
   old: boolean;
   monitoring: 'works' | 'fails' | 'garbage';
+  /** What its message tool has sent, and with which status it refuses the next ones. */
+  readonly messages: { channel: string; target: string; text: string }[];
+  readonly messageFailures: number[];
   /** Methods and paths that are never answered. */
   readonly silent: Set<string>;
   /** What one frame may have. */
@@ -49,6 +52,8 @@ export function newState(token: string | null): StandInState {
     draining: false,
     old: false,
     monitoring: 'works',
+    messages: [],
+    messageFailures: [],
     silent: new Set(),
     maxPayload: 25 * 1024 * 1024,
   };

@@ -1,0 +1,161 @@
+/** Gathers what a backup consists of in a folder beside the data, so that it is one moment however long the upload takes. */
+
+import { constants } from 'node:fs';
+import { copyFile, link, mkdir, open, readFile, rm, stat, statfs } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { listSegments } from '../files/journal-segments.ts';
+import { copyDatabase, identityOf } from '../store/sqlite-copy.ts';
+import { openSqliteReader } from '../store/sqlite-reader.ts';
+import type { Reader } from '../store/store.ts';
+import { printArtifact } from './manifest.ts';
+import { BackupProblem } from './problem.ts';
+import { fileSource, type Sum, sumOf } from './sums.ts';
+
+export interface Piece extends Sum {
+  /** Where its bytes are, from the beginning of that file. */
+  readonly path: string;
+}
+
+export interface Staged {
+  readonly identity: string;
+  readonly database: Piece | null;
+  readonly jobs: number;
+  readonly journal: readonly (Piece & { readonly file: string })[];
+  readonly artifacts: Piece & { readonly count: number; readonly bytes: number };
+  /** Where the artifacts themselves are, under their ids. */
+  readonly blobFolder: string;
+}
+
+export interface StagingOptions {
+  readonly dataDir: string;
+  /** Null for SQLite. */
+  readonly postgresUrl: string | null;
+}
+
+const BLOBS_A_PAGE = 500;
+/** What is left to the server on a disk that a copy would fill. */
+const SPARE_BYTES = 32 * 1024 * 1024;
+
+/** The folder is gone afterwards, whatever happened; one that a killed process left is cleared first. */
+export async function withStaged<T>(
+  options: StagingOptions,
+  use: (staged: Staged) => Promise<T>,
+): Promise<T> {
+  const folder = join(options.dataDir, 'backup.staging');
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { mode: 0o700 });
+  try {
+    return await use(await stage(options, folder));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function stage({ dataDir, postgresUrl }: StagingOptions, folder: string): Promise<Staged> {
+  // Before the database: a journal that was ahead of it would be put aside at the first start.
+  const journal = await stageJournal(join(dataDir, 'journal'), folder);
+  const blobFolder = join(dataDir, 'blobs');
+  if (postgresUrl !== null) {
+    const identity = await ownerOf(blobFolder);
+    const { openPostgresReader } = await import('../store/postgres-reader.ts');
+    const read = await readAll(openPostgresReader(postgresUrl, 1), folder);
+    return { identity, database: null, journal, blobFolder, ...read };
+  }
+  const copy = join(folder, 'spine.db');
+  const original = join(dataDir, 'spine.db');
+  await mustFit(original, dataDir);
+  await copyDatabase(original, copy);
+  const database = await pieceOf(copy);
+  const read = await readAll(openSqliteReader(copy), folder);
+  return { identity: identityOf(copy), database, journal, blobFolder, ...read };
+}
+
+/** A disk that the copy filled to the brim would hold up the server. */
+async function mustFit(database: string, dataDir: string): Promise<void> {
+  const { size } = await stat(database).catch((cause: unknown) => {
+    const hint = 'Name its folder with --data-dir.';
+    throw new BackupProblem('not_found', `There is no database at ${database}. ${hint}`, cause);
+  });
+  const log = await stat(`${database}-wal`).catch(() => null);
+  const { bavail, bsize } = await statfs(dataDir);
+  const neededBytes = size + (log?.size ?? 0) + SPARE_BYTES;
+  if (bavail * bsize < neededBytes)
+    throw new BackupProblem(
+      'failure',
+      `The disk of ${dataDir} has not enough room for a copy of the database: ${megabytes(neededBytes)} are needed, ${megabytes(bavail * bsize)} are free.`,
+    );
+}
+
+const megabytes = (bytes: number): string => `${Math.ceil(bytes / 1e6).toLocaleString('en')} MB`;
+
+async function ownerOf(blobFolder: string): Promise<string> {
+  const file = join(blobFolder, '.owner');
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new BackupProblem(
+      'not_found',
+      `There are no artifacts at ${blobFolder}: no server used it yet.`,
+      cause,
+    );
+  });
+  return text.trim();
+}
+
+const TRIES = 5;
+
+/** Links instead of copies: segments are only appended to, and a base may take their place at any time. */
+async function stageJournal(dir: string, folder: string): Promise<Staged['journal']> {
+  for (let tries = 1; ; tries++) {
+    try {
+      const { live } = await listSegments(dir);
+      const pieces: (Piece & { file: string })[] = [];
+      for (const { file } of live) {
+        const path = join(folder, `journal-${tries}-${basename(file)}`);
+        await linkOrCopy(file, path);
+        const piece = await pieceOf(path);
+        pieces.push({ ...piece, file: basename(file) });
+      }
+      return pieces;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || tries === TRIES) throw error;
+    }
+  }
+}
+
+/** Not every file system has links. */
+async function linkOrCopy(from: string, to: string): Promise<void> {
+  await link(from, to).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') throw error;
+    return copyFile(from, to, constants.COPYFILE_EXCL);
+  });
+}
+
+/** As long as the file is now. */
+async function pieceOf(path: string): Promise<Piece> {
+  const { size } = await stat(path);
+  return { path, ...(await sumOf(fileSource(path, size).open())) };
+}
+
+/** Writes the list of artifacts a page at a time: there may be millions. */
+async function readAll(reader: Reader, folder: string): Promise<Pick<Staged, 'jobs' | 'artifacts'>> {
+  const path = join(folder, 'artifacts');
+  const handle = await open(path, 'w', 0o600);
+  let count = 0;
+  let bytes = 0;
+  try {
+    const { read } = reader;
+    for (let after = ''; ; ) {
+      const page = await read.blobs.after(after, BLOBS_A_PAGE);
+      const last = page.at(-1);
+      if (last === undefined) break;
+      await handle.appendFile(page.map(printArtifact).join(''));
+      count += page.length;
+      for (const { size } of page) bytes += size;
+      after = last.id;
+    }
+    const jobs = (await read.counters.all()).reduce((sum, { n }) => sum + n, 0);
+    return { jobs, artifacts: { ...(await pieceOf(path)), count, bytes } };
+  } finally {
+    await handle.close();
+    await reader.close();
+  }
+}

@@ -1,0 +1,153 @@
+/** Brings what was gathered to a place. All that is written is read back and compared; the manifest comes last. */
+
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Artifact, type Manifest, parseArtifacts, printManifest } from './manifest.ts';
+import {
+  artifactsKey,
+  databaseKey,
+  type Kind,
+  manifestKey,
+  type Named,
+  nameAt,
+  OWNER_KEY,
+  type Pool,
+  pooledKey,
+} from './names.ts';
+import { forEachOf } from './parallel.ts';
+import { type Place, readText, type Source, sourceOf } from './place.ts';
+import { BackupProblem } from './problem.ts';
+import type { Piece, Staged } from './staging.ts';
+import { fileSource, type Sum, sumOf, sumOfText } from './sums.ts';
+import { survey } from './survey.ts';
+
+export interface WriteOptions {
+  readonly kind: Kind;
+  readonly at: number;
+  readonly version: string;
+}
+
+export interface Written {
+  readonly manifest: Manifest;
+  /** What had to be brought there, of all that the backup consists of. */
+  readonly uploadedBytes: number;
+}
+
+const LOST_SHOWN = 20;
+
+export async function writeBackup(place: Place, staged: Staged, options: WriteOptions): Promise<Written> {
+  const { kind, version } = options;
+  await mustOwn(place, staged.identity);
+  const named: Named = { kind, name: await freeName(place, options) };
+  const pooled = new Pooling(place);
+  await pooled.look();
+  for (const segment of staged.journal) await pooled.bring('journal', segment, segment.path);
+  const lost = await bringArtifacts(pooled, staged);
+  const { path: listPath, ...artifacts } = staged.artifacts;
+  const database = staged.database;
+  if (database !== null) await putChecked(place, databaseKey(named), database);
+  await putChecked(place, artifactsKey(named), { ...artifacts, path: listPath });
+  const manifest: Manifest = {
+    format: 1,
+    ...named,
+    identity: staged.identity,
+    version,
+    at: options.at,
+    database: database && { size: database.size, sha256: database.sha256 },
+    jobs: staged.jobs,
+    journal: staged.journal.map(({ file, size, sha256 }) => ({ file, size, sha256 })),
+    artifacts,
+    lost,
+  };
+  const text = printManifest(manifest);
+  await putSource(place, manifestKey(named), sourceOf(text), sumOfText(text));
+  return { manifest, uploadedBytes: pooled.uploadedBytes + (database?.size ?? 0) + artifacts.size };
+}
+
+/** Two installations under one prefix would restore each other's jobs. Said before the database is copied, too. */
+export async function mustOwn(place: Place, identity: string | null): Promise<void> {
+  const owner = await readText(place, OWNER_KEY, 1_000).catch((error: unknown) => {
+    if (error instanceof BackupProblem && error.kind === 'not_found') return null;
+    throw error;
+  });
+  if (identity === null) return;
+  if (owner === null) return place.put(OWNER_KEY, sourceOf(`${identity}\n`));
+  if (owner.trim() === identity) return;
+  throw new BackupProblem(
+    'conflict',
+    `${place.name} holds the backups of another installation (${owner.trim().slice(0, 100)}). Set another SCHEDULER_BACKUP_PREFIX.`,
+  );
+}
+
+/** Names are unique to the second; whoever comes in the same one takes the next that is free. */
+async function freeName(place: Place, { kind, at }: WriteOptions): Promise<string> {
+  const taken = new Set((await survey(place, [kind])).map(({ name }) => name));
+  let time = at;
+  while (taken.has(nameAt(time))) time += 1_000;
+  return nameAt(time);
+}
+
+async function bringArtifacts(pooled: Pooling, staged: Staged): Promise<Manifest['lost']> {
+  const ids: string[] = [];
+  let count = 0;
+  const { path, size } = staged.artifacts;
+  await forEachOf(parseArtifacts(fileSource(path, size).open()), async (artifact) => {
+    if (pooled.has('artifacts', artifact)) return;
+    const file = join(staged.blobFolder, artifact.id);
+    if (await isWhole(file, artifact)) return pooled.bring('artifacts', artifact, file);
+    count++;
+    if (ids.length < LOST_SHOWN) ids.push(artifact.id);
+  });
+  return { count, ids };
+}
+
+/** A file that is gone, pruned since or lost, or that the disk has changed, must not keep the others from being saved. */
+async function isWhole(file: string, { size, sha256 }: Artifact): Promise<boolean> {
+  const found = await stat(file).catch(() => null);
+  if (found === null || !found.isFile() || found.size !== size) return false;
+  const sum = await sumOf(fileSource(file, size).open()).catch(() => null);
+  return sum?.sha256 === sha256;
+}
+
+/** What many backups share, each piece once. Its names are held in memory, about 150 bytes each. */
+class Pooling {
+  uploadedBytes = 0;
+  readonly #place: Place;
+  readonly #sizes = new Map<string, number>();
+
+  constructor(place: Place) {
+    this.#place = place;
+  }
+
+  async look(): Promise<void> {
+    for (const pool of ['artifacts', 'journal'] as const)
+      for await (const { key, size } of this.#place.list(`${pool}/`)) this.#sizes.set(key, size);
+  }
+
+  has(pool: Pool, { sha256, size }: Sum): boolean {
+    return this.#sizes.get(pooledKey(pool, sha256)) === size;
+  }
+
+  async bring(pool: Pool, sum: Sum, path: string): Promise<void> {
+    if (this.has(pool, sum)) return;
+    const key = pooledKey(pool, sum.sha256);
+    await putChecked(this.#place, key, { path, size: sum.size, sha256: sum.sha256 });
+    this.#sizes.set(key, sum.size);
+    this.uploadedBytes += sum.size;
+  }
+}
+
+function putChecked(place: Place, key: string, { path, size, sha256 }: Piece): Promise<void> {
+  return putSource(place, key, fileSource(path, size), sha256);
+}
+
+async function putSource(place: Place, key: string, source: Source, sha256: string): Promise<void> {
+  await place.put(key, source);
+  const back = await sumOf(place.read(key));
+  if (back.sha256 === sha256 && back.size === source.size) return;
+  await place.remove(key);
+  throw new BackupProblem(
+    'failure',
+    `${key} did not come back from ${place.name} as it was written: it is no backup.`,
+  );
+}

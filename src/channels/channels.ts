@@ -1,0 +1,30 @@
+/** Which channel takes a delivery: Spine's own where it has a token, else one of the gateway's. */
+
+import type { Channel } from './channel.ts';
+import { channelOfGateway, gateway, type GatewayAccess } from './gateway.ts';
+import { slack, type SlackOptions } from './slack.ts';
+import { telegram, type TelegramOptions } from './telegram.ts';
+
+export interface ChannelOptions {
+  readonly webhook: Channel;
+  readonly log: Channel;
+  readonly gateways: readonly GatewayAccess[];
+  readonly telegram: Omit<TelegramOptions, 'token'> & { readonly token: string | null };
+  readonly slack: SlackOptions;
+}
+
+export type ChannelOf = (name: string) => Channel;
+
+export function channelsOf(options: ChannelOptions): ChannelOf {
+  const { gateways, webhook, log } = options;
+  const own = new Map<string, Channel>([
+    ['webhook', webhook],
+    ['log', log],
+    ['gateway', gateway(gateways)],
+  ]);
+  const { token, url } = options.telegram;
+  if (token !== null) own.set('telegram', telegram({ url, token }));
+  if (options.slack.token !== null || options.slack.webhookUrl !== null)
+    own.set('slack', slack(options.slack));
+  return (name) => own.get(name) ?? channelOfGateway(gateways, name);
+}

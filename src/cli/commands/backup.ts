@@ -1,0 +1,176 @@
+import type { Handler } from '../command.ts';
+import { CliError, EXIT, usage } from '../failure.ts';
+import type {
+  BackupAnswer,
+  BackupManifest,
+  BackupProblemKind,
+  BackupRequest,
+  BackupStatus,
+} from '../host.ts';
+import type { Session } from '../session.ts';
+import { type Line, styled } from '../text/line.ts';
+import { table } from '../text/table.ts';
+import { duration, relative } from '../text/times.ts';
+import { sizeText } from './blobs.ts';
+import { fact } from './job-lines.ts';
+import { SilentExit } from './silent-exit.ts';
+
+interface ToOption {
+  readonly to?: string;
+}
+
+export const snapshot: Handler<ToOption> = (session, { options }) => make(session, 'snapshot', options);
+export const rollup: Handler<ToOption> = (session, { options }) => make(session, 'rollup', options);
+
+const EXIT_OF: Readonly<Record<BackupProblemKind, number>> = {
+  usage: EXIT.usage,
+  settings: EXIT.config,
+  refused: EXIT.auth,
+  not_found: EXIT.notFound,
+  conflict: EXIT.conflict,
+  busy: EXIT.conflict,
+  unavailable: EXIT.unavailable,
+  timeout: EXIT.timeout,
+  failure: EXIT.failure,
+};
+
+type Answered = Extract<BackupAnswer, { verb: string }>;
+
+async function ask(session: Session, request: BackupRequest): Promise<Answered> {
+  const answer = await session.host.backup(request, session.flags);
+  if (!('problem' in answer)) return answer;
+  const { kind, message } = answer.problem;
+  throw new CliError(EXIT_OF[kind], kind, message);
+}
+
+async function make(session: Session, verb: 'snapshot' | 'rollup', { to = null }: { to?: string | null }) {
+  const answer = await ask(session, { verb, to });
+  if (!('made' in answer)) return;
+  const { made, onPostgres } = answer;
+  for (const { manifest } of made) if (manifest.lost.count > 0) session.out.warn(lostLine(manifest));
+  if (onPostgres)
+    session.out.warn(
+      'The database is on PostgreSQL and not in it: back that up with pg_dump, or with WAL archiving (pg_basebackup).',
+    );
+  session.out.result({
+    value: { ok: true, made },
+    ids: () => made.map(({ manifest }) => manifest.name),
+    lines: () =>
+      made.map(({ place, manifest, removed }): Line => {
+        const gone = removed === 0 ? '' : ` ${removed.toLocaleString('en')} older removed.`;
+        return `Made the ${verb} ${manifest.name} in ${place}: ${contents(manifest)}; read back and checked.${gone}`;
+      }),
+  });
+}
+
+function contents({ jobs, database, artifacts }: BackupManifest): string {
+  const files = count(artifacts.count, 'artifact');
+  if (database === null) return `${files} (${sizeText(artifacts.bytes)})`;
+  return `${count(jobs, 'job')} (${sizeText(database.size)}), ${files} (${sizeText(artifacts.bytes)})`;
+}
+
+function count(n: number, what: string): string {
+  return `${n.toLocaleString('en')} ${what}${n === 1 ? '' : 's'}`;
+}
+
+function lostLine({ lost }: BackupManifest): string {
+  const more = lost.count > lost.ids.length ? ' and others' : '';
+  const them = lost.count === 1 ? 'it is' : 'they are';
+  return `${count(lost.count, 'artifact')} could not be read as stored, so ${them} not in it: ${lost.ids.join(', ')}${more}.`;
+}
+
+interface RestoreOptions extends ToOption {
+  readonly from?: string;
+  readonly force?: boolean;
+}
+
+export const restore: Handler<RestoreOptions> = async (session, { args: [name = null], options }) => {
+  const { from, to, force = false } = options;
+  if (from !== undefined && to !== undefined) throw usage('Name the place once, with --from.');
+  if (name !== null && !/^\d{4}-\d\d-\d\d\/\d\d-\d\d-\d\d$/.test(name))
+    throw usage('A backup is named like 2026-11-17/02-05-33; see: spine backup list');
+  const answer = await ask(session, { verb: 'restore', to: from ?? to ?? null, force, name });
+  if (answer.verb !== 'restore') return;
+  const { restored, dataDir, onPostgres } = answer;
+  const { manifest, place, skipped, lost, asides } = restored;
+  for (const line of skipped) session.out.warn(line);
+  if (lost.length > 0)
+    session.out.warn(
+      `${count(lost.length, 'artifact')} could not be brought back: ${lost.slice(0, 20).join(', ')}.`,
+    );
+  const what = onPostgres ? 'The database is on PostgreSQL: restore that with its own backups.' : '';
+  session.out.result({
+    value: { ok: true, dataDir, ...restored },
+    ids: () => [manifest.name],
+    lines: () => [
+      `Restored the ${manifest.kind} ${manifest.name} (${relative(manifest.at, session.now())}) from ${place} into ${dataDir}: ${contents(manifest)}.`,
+      ...(what === '' ? [] : [what]),
+      ...asides.map((aside): Line => `What was there is kept as ${aside}.`),
+    ],
+  });
+};
+
+export const list: Handler<ToOption> = async (session, { options: { to = null } }) => {
+  const answer = await ask(session, { verb: 'list', to });
+  if (answer.verb !== 'list') return;
+  const { entries } = answer;
+  const columns = [
+    { head: 'name' },
+    { head: 'kind' },
+    { head: 'age' },
+    { head: 'size', right: true },
+    { head: 'place', gives: true },
+  ];
+  const rows = entries.map(({ name, kind, at, bytes: size, place }) => [
+    name,
+    kind,
+    relative(at, session.now()),
+    sizeText(size),
+    place,
+  ]);
+  session.out.result({
+    value: entries,
+    ids: () => entries.map(({ name }) => name),
+    lines: () =>
+      rows.length === 0 ? ['There are no backups yet.'] : table(columns, rows, session.out.columns),
+  });
+};
+
+export const status: Handler<ToOption> = async (session, { options: { to = null } }) => {
+  const answer = await ask(session, { verb: 'status', to });
+  if (answer.verb !== 'status') return;
+  const { status } = answer;
+  const isWell = status.lastError === null && status.places.every(({ error }) => error === null);
+  const next = nextAt(status, session.now());
+  session.out.result({
+    value: { ok: isWell, ...status, nextAt: next },
+    lines: () => [
+      fact('automatic', status.enabled ? `every ${duration(status.everyMs)}` : 'off'),
+      ...(next === null ? [] : [fact('next', relative(next, session.now()))]),
+      ...status.places.flatMap((place) => placeLines(place, session.now())),
+      ...(status.lastError === null ? [] : [trouble(status.lastError)]),
+    ],
+  });
+  if (!isWell) throw new SilentExit(EXIT.failure);
+};
+
+/** What a server does as soon as it runs is due now. */
+function nextAt({ enabled, everyMs, lastSnapshotAt }: BackupStatus, now: number): number | null {
+  return enabled ? Math.max(now, (lastSnapshotAt ?? 0) + everyMs) : null;
+}
+
+function placeLines(place: BackupStatus['places'][number], now: number): Line[] {
+  const { snapshots, rollups, newest, error } = place;
+  const kept = `${count(snapshots, 'snapshot')}, ${count(rollups, 'rollup')}, ${sizeText(place.bytes)}`;
+  return [
+    fact('place', place.place),
+    ...(error === null ? [fact('kept', kept)] : [trouble(error)]),
+    ...(newest === null
+      ? []
+      : [fact('newest', `${newest.name}, ${relative(newest.at, now)}: ${contents(newest)}`)]),
+  ];
+}
+
+function trouble(message: string): Line {
+  return [styled('red', 'trouble'.padEnd(12)), ` ${message}`];
+}

@@ -1,0 +1,37 @@
+/** Schedules of other programs, on their way to being ours. */
+
+export type SourceKind = 'openclaw' | 'scheduler' | 'crontab';
+
+export interface Foreign {
+  /** What the source calls it; with the source's name it is the mark by which it is known again. */
+  readonly key: string;
+  readonly name: string;
+  readonly parentKey: string | null;
+  /** The fields of a schedule, in the words of the door. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** What did not come along, and why. */
+  readonly notes: readonly string[];
+}
+
+/** What cannot be a schedule here. */
+export interface Unfit {
+  readonly name: string;
+  readonly reason: string;
+}
+
+export interface Source {
+  readonly kind: SourceKind;
+  readonly schedules: readonly Foreign[];
+  readonly unfit: readonly Unfit[];
+}
+
+export function markOf(kind: SourceKind, key: string): string {
+  return `import:${kind}/${key}`.slice(0, 200);
+}
+
+/** Leaves out what is not there. */
+export function present(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== undefined && value !== null && value !== ''),
+  );
+}

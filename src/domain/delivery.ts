@@ -1,0 +1,80 @@
+/** A text on its way to somebody outside. */
+
+import type { Place } from './alias.ts';
+
+export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
+/** What it tells of: what a run said, how it failed, a question, an event of a subscription, or that some were left out. */
+export type DeliveryKind = 'result' | 'failure' | 'approval' | 'event' | 'gap';
+
+export interface DeliveryDraft extends Place {
+  readonly id: string;
+  readonly kind: DeliveryKind;
+  readonly jobNo: number | null;
+  /** The alias that led to the place, without its @. */
+  readonly alias: string | null;
+  readonly text: string;
+  readonly at: number;
+  /** Why it can go nowhere: it is kept as failed, for people to see. */
+  readonly problem: string | null;
+}
+
+export interface Delivery extends Place {
+  readonly no: number;
+  readonly id: string;
+  readonly kind: DeliveryKind;
+  readonly jobNo: number | null;
+  readonly alias: string | null;
+  /** Null once it was delivered: what was said is in the job. */
+  readonly text: string | null;
+  readonly status: DeliveryStatus;
+  readonly attempts: number;
+  /** Of a text that goes in several messages: how many the other side has taken. */
+  readonly partsSent: number;
+  /** What the other side answered, as JSON. */
+  readonly proof: string | null;
+  readonly error: string | null;
+  readonly createdAt: number;
+  readonly deliveredAt: number | null;
+}
+
+/** A delivery that this server sends now. */
+export interface TakenDelivery extends Delivery {
+  /** How often in a row its address has failed. */
+  readonly failures: number;
+}
+
+/** A try that has come to its end. */
+export interface TriedDelivery {
+  readonly no: number;
+  readonly address: string;
+  /** The try that ended: if another server has begun one since, this one counts for nothing. */
+  readonly attempts: number;
+  readonly now: number;
+}
+
+export interface DeliveryFilter {
+  readonly jobNo?: number;
+  readonly status?: DeliveryStatus;
+  readonly before?: number;
+  readonly limit: number;
+}
+
+/** What goes to one address goes in order. */
+export function addressOf({ channel, target }: Place): string {
+  return `${channel}:${target}`;
+}
+
+/** With the waits in between this is about ten hours. */
+const MAX_ATTEMPTS = 20;
+/** What could not be delivered for so long is news to nobody. */
+export const STALE_MS = 24 * 3_600_000;
+
+/** Whether one more try is worth while after this many. */
+export function isGivenUp(
+  { attempts, createdAt }: Pick<Delivery, 'attempts' | 'createdAt'>,
+  now: number,
+): boolean {
+  return attempts >= MAX_ATTEMPTS || now - createdAt > STALE_MS;
+}

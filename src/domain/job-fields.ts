@@ -1,0 +1,330 @@
+/**
+ * The fields of a job's row, each said once: its type, its column, its default, its limits and who sees it. What else
+ * knows jobs is derived from this table. A new field goes to the end: journals have been written in this order.
+ */
+
+import { STATES } from './job.ts';
+import { LIMITS } from './limits.ts';
+
+/** What a caller may say. Numbers have bounds, texts a shape: a name stands in URLs, a label is any printable text. */
+export interface Asked {
+  readonly about: string;
+  readonly min?: number;
+  readonly max?: number;
+  readonly shape?: 'name' | 'label';
+  readonly maxChars?: number;
+  /** The option of `spine jobs add`. */
+  readonly option: string;
+}
+
+export interface FieldRule {
+  /** `json` is JSON as text, `texts` a list of texts as JSON, `time` epoch milliseconds; a list holds the only values. */
+  readonly is: 'text' | 'texts' | 'json' | 'whole' | 'time' | 'flag' | readonly (string | number)[];
+  /** How it changes: never; with a claim, a heartbeat or an end; or now and then. Each group is written by its own statement. */
+  readonly group: 'key' | 'fixed' | 'lease' | 'rare';
+  /** What a new job has unless its maker says otherwise; a field without one must be said. Only what is null here can be null. */
+  readonly default?: string | number | boolean | null;
+  /** Whoever creates the job says it, within these limits; everything else is the engine's to set. */
+  readonly asked?: Asked | { readonly within: 'type' | 'retry' };
+  /** In words, where it is not asked for. */
+  readonly about?: string;
+  /** Who sees the job sees it, always or when it is not its default; `file` is for its file alone. */
+  readonly shown?: 'always' | 'set' | 'file';
+  /** Lists can be asked for the jobs that have this value, or this among its texts; in words, as an option says it. */
+  readonly filtered?: string;
+  /** Jobs differ in it although it has a default: a claim reads it of every job. */
+  readonly differs?: true;
+  /** It changes, and the next job of a lineage has it from the one before, like everything that never changes. */
+  readonly handedOn?: true;
+  /** It may change without an event: a journal may have an older value. */
+  readonly silent?: true;
+}
+
+const RULES = {
+  no: { is: 'whole', group: 'key', shown: 'always', about: 'the short number that people say and type' },
+  id: { is: 'text', group: 'fixed', shown: 'always' },
+  /** 0 stands for "no type", so that one index serves typed and untyped work. */
+  typeNo: { is: 'whole', group: 'fixed', default: 0, differs: true, asked: { within: 'type' } },
+  target: {
+    is: 'text',
+    group: 'fixed',
+    shown: 'always',
+    asked: {
+      about: 'who may do it: a worker, a queue, or any (left-claw unless said)',
+      shape: 'name',
+      option: '-t, --target <name>',
+    },
+  },
+  createdAt: { is: 'time', group: 'fixed', shown: 'always' },
+  createdBy: { is: 'text', group: 'fixed', shown: 'always' },
+  leaseMs: {
+    is: 'whole',
+    group: 'fixed',
+    shown: 'always',
+    asked: {
+      about: 'how long its worker may be silent',
+      min: LIMITS.leaseMsMin,
+      max: LIMITS.leaseMsMax,
+      option: '--lease <duration>',
+    },
+  },
+  timeoutMs: {
+    is: 'whole',
+    group: 'fixed',
+    default: null,
+    shown: 'set',
+    asked: {
+      about: 'how long one attempt may take',
+      min: 1,
+      max: LIMITS.timeoutMsMax,
+      option: '--time-limit <duration>',
+    },
+  },
+  retryMode: {
+    is: ['requeue', 'lineage'],
+    group: 'fixed',
+    default: 'requeue',
+    differs: true,
+    asked: { within: 'retry' },
+  },
+  retryMax: { is: 'whole', group: 'fixed', default: 0, differs: true, asked: { within: 'retry' } },
+  backoffMs: { is: 'whole', group: 'fixed', default: 0, differs: true, asked: { within: 'retry' } },
+  retryCount: { is: 'whole', group: 'fixed', default: 0 },
+  retryOf: { is: 'whole', group: 'fixed', default: null },
+  /** The first job of a retry lineage; null for that first job itself. */
+  rootNo: { is: 'whole', group: 'fixed', default: null },
+  parentNo: { is: 'whole', group: 'fixed', default: null },
+  scheduleId: { is: 'text', group: 'fixed', default: null, shown: 'set' },
+  uniqueKey: {
+    is: 'text',
+    group: 'fixed',
+    default: null,
+    shown: 'set',
+    asked: {
+      about: 'refused while an unfinished job of the type has this key',
+      shape: 'label',
+      maxChars: LIMITS.uniqueKeyChars,
+      option: '--unique-key <key>',
+    },
+  },
+  pool: {
+    is: 'text',
+    group: 'fixed',
+    default: null,
+    shown: 'set',
+    asked: {
+      about: 'the pool whose slots it takes',
+      shape: 'name',
+      option: '--pool <name>',
+    },
+    filtered: 'only jobs of this pool',
+  },
+  concurrencyKey: {
+    is: 'text',
+    group: 'fixed',
+    default: null,
+    shown: 'set',
+    asked: {
+      about: 'jobs of a pool with the same key share its per-key slots',
+      shape: 'label',
+      maxChars: LIMITS.nameChars,
+      option: '--concurrency-key <key>',
+    },
+  },
+
+  state: { is: STATES, group: 'lease', shown: 'always' },
+  updatedAt: { is: 'time', group: 'lease', silent: true, shown: 'always' },
+  attempts: { is: 'whole', group: 'lease', default: 0, shown: 'always' },
+  fence: { is: 'whole', group: 'lease', default: 0 },
+  leaseToken: { is: 'text', group: 'lease', default: null },
+  leaseUntil: {
+    is: 'time',
+    group: 'lease',
+    default: null,
+    silent: true,
+    shown: 'always',
+    about: 'when its holder loses it without a heartbeat',
+  },
+  leasePolicy: { is: ['own', 'adopt'], group: 'lease', default: 'own', shown: 'file' },
+  /** How long each heartbeat renews the lease, when its claim asked for more or less than the job's own. */
+  leaseSpanMs: { is: 'whole', group: 'lease', default: null, silent: true },
+  claimedBy: {
+    is: 'text',
+    group: 'lease',
+    default: null,
+    shown: 'always',
+    about: 'who holds it, or held it last',
+  },
+  claimId: { is: 'text', group: 'lease', default: null },
+  /** Once a lease was used with its token, writes without one are refused. */
+  tokenUsed: { is: 'flag', group: 'lease', default: false, silent: true },
+  timeoutAt: { is: 'time', group: 'lease', default: null, silent: true, shown: 'file' },
+  /** The last lease that ended, how, and where that left the job. */
+  endedToken: { is: 'text', group: 'lease', default: null },
+  endedVerb: { is: ['complete', 'fail', 'release', 'snooze'], group: 'lease', default: null },
+  endedState: { is: STATES, group: 'lease', default: null },
+  settled: { is: [0, 1, 2], group: 'lease', default: 0, silent: true },
+  finishedAt: { is: 'time', group: 'lease', default: null, shown: 'set' },
+  reason: { is: 'text', group: 'lease', default: null, shown: 'set' },
+  progress: { is: 'json', group: 'lease', default: null, silent: true, shown: 'set' },
+  /** The number of its last event. */
+  seq: { is: 'whole', group: 'lease', default: 1, differs: true },
+
+  priority: {
+    is: 'whole',
+    group: 'rare',
+    default: 0,
+    differs: true,
+    handedOn: true,
+    shown: 'always',
+    asked: {
+      about: 'higher is sooner; 0 unless said',
+      min: -LIMITS.priority,
+      max: LIMITS.priority,
+      option: '-p, --priority <number>',
+    },
+  },
+  runAt: { is: 'time', group: 'rare', shown: 'set' },
+  maxAttempts: {
+    is: 'whole',
+    group: 'rare',
+    handedOn: true,
+    shown: 'always',
+    asked: {
+      about: 'how many times it runs at most',
+      min: 1,
+      max: LIMITS.maxAttempts,
+      option: '--max-attempts <number>',
+    },
+  },
+  cancelRequested: { is: 'flag', group: 'rare', default: false, silent: true, shown: 'set' },
+  blockedOn: {
+    is: 'text',
+    group: 'rare',
+    default: null,
+    silent: true,
+    shown: 'set',
+    about: 'the slot pool it waits for',
+  },
+  waitingFor: {
+    is: 'whole',
+    group: 'rare',
+    default: 0,
+    silent: true,
+    shown: 'set',
+    about: 'how many dependencies have not settled yet',
+  },
+  /** Something reacts to this job's end: it must pass the settling loop. */
+  watched: { is: 'flag', group: 'rare', default: false, silent: true, handedOn: true },
+  retryAt: {
+    is: 'time',
+    group: 'rare',
+    default: null,
+    silent: true,
+    shown: 'set',
+    about: 'when the next job of the lineage is due',
+  },
+  comments: { is: 'whole', group: 'rare', default: 0 },
+  approval: {
+    is: ['none', 'needed', 'given'],
+    group: 'rare',
+    default: 'none',
+    handedOn: true,
+    shown: 'set',
+    about: 'whether somebody has to agree before it runs, or has',
+  },
+  /** Why an attempt went wrong, where it was not the work itself. */
+  cause: {
+    is: ['timeout', 'stale', 'crashed'],
+    group: 'rare',
+    default: null,
+    shown: 'set',
+    about: 'what kind of failure it was, when it is known',
+  },
+  requires: {
+    is: 'texts',
+    group: 'fixed',
+    default: null,
+    shown: 'set',
+    asked: {
+      about: 'capabilities that its worker must have',
+      shape: 'name',
+      max: LIMITS.capabilities,
+      option: '--requires <capability>',
+    },
+    filtered: 'only jobs that require this capability',
+  },
+} as const satisfies Readonly<Record<string, FieldRule>>;
+
+type Rules = typeof RULES;
+type Named<Wanted> = { [K in keyof Rules]: Rules[K] extends Wanted ? K : never }[keyof Rules];
+type Kept = { readonly group: 'key' | 'fixed' };
+type ValueOf<Rule extends FieldRule> =
+  | (Rule['is'] extends readonly (infer Word)[]
+      ? Word
+      : Rule['is'] extends 'flag'
+        ? boolean
+        : Rule['is'] extends 'text' | 'texts' | 'json'
+          ? string
+          : number)
+  | (Rule extends { readonly default: null } ? null : never);
+
+/** A job's row as the table says. */
+export type JobRow = {
+  readonly [K in keyof Rules as Rules[K] extends Kept ? K : never]: ValueOf<Rules[K]>;
+} & { -readonly [K in keyof Rules as Rules[K] extends Kept ? never : K]: ValueOf<Rules[K]> };
+
+export type JobField = FieldRule & { readonly name: keyof JobRow; readonly column: string };
+
+const NAMES = Object.keys(RULES) as (keyof Rules)[];
+
+/** The table as a list. */
+export const JOB_FIELDS: readonly JobField[] = NAMES.map((name) => ({
+  ...(RULES[name] as FieldRule),
+  name,
+  column: name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+}));
+
+/** What has no default, and what a lineage hands on. */
+export type RequiredName = Exclude<keyof JobRow, Named<{ readonly default: unknown }> | 'no'>;
+export type HandedOnName = FixedName | Named<{ readonly handedOn: true }>;
+
+/** What whoever creates a job decides about its row. */
+export type AskedJob = Pick<JobRow, Named<{ readonly asked: object }>>;
+/** As it is said, under the same names. */
+export type JobRowDraft = { readonly [K in Named<{ readonly asked: Asked }>]?: Drafted<Rules[K]> };
+type Drafted<Rule extends FieldRule> = Rule['is'] extends 'texts'
+  ? readonly string[]
+  : NonNullable<ValueOf<Rule>>;
+/** What of it has a default for everybody. */
+export type DraftedRow = Pick<JobRow, Named<{ readonly asked: Asked; readonly default: unknown }>>;
+export const DRAFT_FIELDS = JOB_FIELDS.filter(isDraftField);
+
+/** What lists can be asked for by its value. */
+export type FieldFilter = { readonly [K in Named<{ readonly filtered: string }>]?: string };
+export const FILTERED = JOB_FIELDS.filter(isFiltered);
+
+/** What never changes about a job, and what does. */
+type FixedName = Named<{ readonly group: 'fixed' }>;
+export type FixedJob = Pick<JobRow, FixedName>;
+export type ChangingJob = Omit<JobRow, FixedName | 'no'>;
+export const FIXED = JOB_FIELDS.filter(isFixed);
+export const CHANGING = JOB_FIELDS.filter(isChanging);
+
+type DraftField = JobField & { readonly name: keyof JobRowDraft; readonly asked: Asked };
+
+function isDraftField(field: JobField): field is DraftField {
+  return field.asked !== undefined && 'about' in field.asked;
+}
+
+function isFiltered(field: JobField): field is JobField & { readonly name: keyof FieldFilter; asked: Asked } {
+  return field.filtered !== undefined;
+}
+
+function isFixed(field: JobField): field is JobField & { readonly name: keyof FixedJob } {
+  return field.group === 'fixed';
+}
+
+function isChanging(field: JobField): field is JobField & { readonly name: keyof ChangingJob } {
+  return field.group === 'lease' || field.group === 'rare';
+}

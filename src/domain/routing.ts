@@ -1,0 +1,12 @@
+/** What decides which jobs are handed out now. */
+
+export type PauseKind = 'target' | 'type';
+
+export interface Routing {
+  readonly revision: number;
+  readonly pausedTargets: ReadonlySet<string>;
+  readonly pausedTypes: ReadonlySet<number>;
+  /** How large the instructions are that each type adds to a claimed job; types without any are left out. */
+  readonly typeBytes: ReadonlyMap<number, number>;
+  readonly pauses: readonly { kind: PauseKind; name: string; at: number; by: string }[];
+}

@@ -1,0 +1,62 @@
+/** The statuses under which jobs are shown outside. They say less than the states, and each kind of reader has its own. */
+
+import type { Job, State } from './job.ts';
+
+/** One status for every state; null where a job of that state is not shown at all. */
+export type StatusOf<Status extends string = string> = Readonly<Record<State, Status | null>>;
+
+export const SPINE_STATUSES = ['queued', 'running', 'done', 'failed', 'dead'] as const;
+export type SpineStatus = (typeof SPINE_STATUSES)[number];
+
+export const RUN_STATUSES = [
+  'pending',
+  'awaiting_approval',
+  'running',
+  'ok',
+  'error',
+  'timeout',
+  'crashed',
+  'cancelled',
+  'skipped',
+] as const;
+export type RunStatus = (typeof RUN_STATUSES)[number];
+
+/** v0's statuses, which its files and its API share. */
+export const SPINE_STATUS_OF = {
+  scheduled: 'queued',
+  blocked: 'queued',
+  awaiting_approval: 'queued',
+  queued: 'queued',
+  running: 'running',
+  done: 'done',
+  failed: 'failed',
+  dead: 'dead',
+  cancelled: 'failed',
+  skipped: 'dead',
+} as const satisfies StatusOf<SpineStatus>;
+
+/** The scheduler's statuses of a run. */
+export const RUN_STATUS_OF = {
+  scheduled: null,
+  blocked: null,
+  awaiting_approval: 'awaiting_approval',
+  queued: 'pending',
+  running: 'running',
+  done: 'ok',
+  failed: 'error',
+  dead: 'error',
+  cancelled: 'cancelled',
+  skipped: 'skipped',
+} as const satisfies StatusOf<RunStatus>;
+
+/** How a run looks, where a failure says what kind it was. */
+export function runStatusOf({ state, cause }: Pick<Job, 'state' | 'cause'>): RunStatus {
+  const status = RUN_STATUS_OF[state] ?? 'pending';
+  if (status !== 'error' || cause === null) return status;
+  return cause === 'crashed' ? 'crashed' : 'timeout';
+}
+
+/** The states that are shown under one status. */
+export function statesShownAs<Status extends string>(statusOf: StatusOf<Status>, status: Status): State[] {
+  return (Object.keys(statusOf) as State[]).filter((state) => statusOf[state] === status);
+}

@@ -1,0 +1,13 @@
+/** The token: what a caller is known by. */
+
+export interface Token {
+  readonly id: string;
+  readonly name: string;
+  readonly role: 'head' | 'worker' | 'viewer';
+  readonly targets: readonly string[] | null;
+  /** SHA-256 of the token; the token itself is known to its owner alone. */
+  readonly hash: string;
+  readonly createdAt: number;
+  readonly createdBy: string;
+  readonly revokedAt: number | null;
+}

@@ -1,0 +1,87 @@
+/** Makes deliveries of what a commit brings about: the end of a run, a question, an event that somebody wants to hear of. */
+
+import { destinationOf, type Destination } from '../domain/alias.ts';
+import { addressOf, type DeliveryDraft, type DeliveryKind } from '../domain/delivery.ts';
+import { toldOfApproval, toldOfEvent, toldOfRun } from '../domain/delivery-text.ts';
+import type { Job, JobInput, Outcome } from '../domain/job.ts';
+import type { RunPlan, ScheduleSpec } from '../domain/schedule.ts';
+import { endEvent, type Subscription, wants } from '../domain/subscription.ts';
+import type { Tx } from '../store/store.ts';
+
+export interface Subscribers {
+  readonly list: readonly Subscription[];
+  /** An id for a delivery. */
+  readonly newId: (now: number) => string;
+}
+
+/** Gathers the deliveries of one commit; an address hears of a job once. */
+export class Announcer {
+  readonly drafts: DeliveryDraft[] = [];
+  readonly #now: number;
+  readonly #told = new Set<string>();
+
+  constructor(now: number) {
+    this.#now = now;
+  }
+
+  /** How the schedule wants the end of its run told. */
+  async runEnded(tx: Tx, job: Job, spec: ScheduleSpec, newId: Subscribers['newId']): Promise<void> {
+    const destination = spec.deliveryMode === 'none' ? null : destinationOf(spec);
+    if (destination === null) return;
+    const told = toldOfRun(job, spec, await outcomeOf(tx, job));
+    if (told !== null) await this.#add(tx, job, destination, told.kind, told.text, newId);
+  }
+
+  async asked(tx: Tx, job: Job, input: JobInput, { list, newId }: Subscribers): Promise<void> {
+    const text = toldOfApproval(job.id, titleOf(job, input));
+    const own = job.scheduleId === null ? null : destinationOfPlan(input);
+    if (own !== null) await this.#add(tx, job, own, 'approval', text, newId);
+    for (const { alias } of list.filter((each) => wants(each, 'approval', job)))
+      await this.#add(tx, job, { alias }, 'approval', text, newId);
+  }
+
+  /** Tells those who want to know that a job has ended for good. `written` is its outcome when this commit brings it. */
+  async ended(tx: Tx, job: Job, { list, newId }: Subscribers, written?: Outcome): Promise<void> {
+    const event = endEvent(job);
+    if (event === null || event === 'approval') return;
+    const wanted = list.filter((each) => wants(each, event, job));
+    if (wanted.length === 0) return;
+    const title = titleOf(job, await tx.jobs.inputOf(job.no));
+    const text = toldOfEvent(job, event, title, written ?? (await outcomeOf(tx, job)));
+    for (const { alias } of wanted) await this.#add(tx, job, { alias }, 'event', text, newId);
+  }
+
+  async #add(
+    tx: Tx,
+    job: Job,
+    destination: Destination,
+    kind: DeliveryKind,
+    text: string,
+    newId: Subscribers['newId'],
+  ): Promise<void> {
+    const name = 'alias' in destination ? destination.alias : null;
+    const place = 'alias' in destination ? await tx.aliases.byName(destination.alias) : destination;
+    const { channel, target } = place ?? { channel: '', target: '' };
+    const key = `${job.no} ${place === null ? `@${name}` : addressOf(place)}`;
+    if (this.#told.has(key)) return;
+    this.#told.add(key);
+    const problem = place === null ? `there is no alias @${name}` : null;
+    const id = newId(this.#now);
+    this.drafts.push({ id, kind, jobNo: job.no, alias: name, channel, target, text, at: this.#now, problem });
+  }
+}
+
+async function outcomeOf(tx: Tx, { no }: Job): Promise<Outcome> {
+  return (await tx.details.outcomes([no])).get(no) ?? { result: null, error: null };
+}
+
+function titleOf({ no }: Job, { title }: JobInput): string {
+  return title ?? `#${no}`;
+}
+
+/** As its schedule was when the run was made; one that a rebuild found may have lost that. */
+function destinationOfPlan({ meta }: JobInput): Destination | null {
+  const { schedule } = JSON.parse(meta ?? '{}') as Partial<RunPlan>;
+  if (schedule === undefined || schedule.deliveryMode === 'none') return null;
+  return destinationOf(schedule);
+}

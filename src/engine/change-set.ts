@@ -1,0 +1,280 @@
+/** What one flush or transaction changes: rows as they were and as they are decided to be, and everything to be written with them. */
+
+import { SYSTEM } from '../domain/actor.ts';
+import type { Actor, Decision, LogLine, WriteKind } from '../domain/command.ts';
+import type { EventDraft, JobEvent } from '../domain/event.ts';
+import { isFinal, type Job, type JobInput, SETTLED, type State, UNSETTLED } from '../domain/job.ts';
+import type { OutboxDraft } from '../domain/outbox.ts';
+import { mayHoldGatewaySlot, needsSlots, targetOfGatewayPool } from '../domain/pool.ts';
+import { RUN_ACTIVE, type RunNote } from '../domain/run.ts';
+import type { Change, NewRow, Tx } from '../store/store.ts';
+import { Announcer, type Subscribers } from './announcing.ts';
+
+interface Entry extends Change {
+  after: Job;
+  kind: WriteKind;
+}
+
+/** What the engine must wake once the flush is durable. */
+export interface Effects {
+  /** How many jobs became ready, by target. */
+  readonly queued: Map<string, number>;
+  unsettled: boolean;
+  /** Something now waits for a moment in time. */
+  timed: boolean;
+  /** Something is to be sent. */
+  delivering: boolean;
+}
+
+/** What to tell the outside when a job ends or waits for somebody's word; `input` comes with the latter. */
+export type OutboxPolicy = (job: Job, input?: JobInput) => OutboxDraft | null;
+
+/** Who is told of what a commit brings about. */
+export interface Audience {
+  readonly outbox: OutboxPolicy;
+  readonly subscribers: Subscribers;
+}
+
+export class ChangeSet {
+  readonly now: number;
+  readonly effects: Effects = { queued: new Map(), unsettled: false, timed: false, delivering: false };
+  readonly announcer: Announcer;
+  readonly #entries = new Map<number, Entry>();
+  readonly #byId = new Map<string, Entry>();
+  readonly #events: JobEvent[] = [];
+  readonly #outcomes = new Map<number, { jobNo: number; result: string | null; error: string | null }>();
+  readonly #comments: { jobNo: number; seq: number; at: number; by: string; text: string }[] = [];
+  readonly #logs: { jobNo: number; attempt: number; line: LogLine }[] = [];
+  readonly #counts = new Map<State, Map<string, number>>();
+  readonly #notes: { jobNo: number; note: RunNote }[] = [];
+  readonly #outbox: OutboxDraft[] = [];
+  /** Runs of schedules that somebody opened again: they are under way once more. */
+  readonly #reopened = new Set<number>();
+  /** Jobs that came up for approval, and jobs that ended before anybody decided. */
+  readonly #toAsk = new Set<Job>();
+  readonly #notNeeded = new Map<number, Job>();
+  readonly #madeReady = new Set<number>();
+
+  constructor(now: number) {
+    this.now = now;
+    this.announcer = new Announcer(now);
+  }
+
+  load(job: Job): Job {
+    return this.#entryOf(job).after;
+  }
+
+  /** A job that commands may name: only such can be found by their id. */
+  loadNamed(job: Job): void {
+    this.#byId.set(job.id, this.#entryOf(job));
+  }
+
+  #entryOf(job: Job): Entry {
+    const known = this.#entries.get(job.no);
+    if (known !== undefined) return known;
+    const entry: Entry = { before: job, after: job, kind: 'other' };
+    this.#entries.set(job.no, entry);
+    return entry;
+  }
+
+  find(id: string): Job | null {
+    return this.#byId.get(id)?.after ?? null;
+  }
+
+  /** Whether the row still holds the slots it had when the flush began. */
+  wasRunning(job: Job): boolean {
+    return this.#entries.get(job.no)?.before.state === 'running';
+  }
+
+  /** Takes over what a decision says; commands on the same job see each other's result. */
+  apply(decision: Decision, actor: Actor): void {
+    const { job, writes } = decision;
+    const entry = this.#entries.get(job.no);
+    if (entry === undefined) throw new Error(`job ${job.no} was decided without being loaded`);
+    if (entry.after.state !== job.state) this.#moved(entry.after, job);
+    // Whatever follows on another change is no longer that one alone.
+    if (entry.after !== job) entry.kind = entry.after === entry.before ? (decision.kind ?? 'other') : 'other';
+    entry.after = job;
+    for (const event of decision.events) this.#record(entry, event);
+    if (writes?.outcome) this.#outcomes.set(job.no, { jobNo: job.no, ...writes.outcome });
+    if (writes?.comment !== undefined) {
+      this.#comments.push({
+        jobNo: job.no,
+        seq: job.comments,
+        at: this.now,
+        by: actor.name,
+        text: writes.comment,
+      });
+    }
+    if (writes?.note) this.#notes.push({ jobNo: job.no, note: writes.note });
+    for (const line of writes?.logs ?? []) this.#logs.push({ jobNo: job.no, attempt: job.attempts, line });
+  }
+
+  /** Changes a row without a command of its own, e.g. a parent that is now watched. */
+  amend(job: Job, events: readonly EventDraft[] = []): void {
+    this.apply({ job, events, answer: { ok: true, job } }, SYSTEM);
+  }
+
+  async insert(tx: Tx, rows: readonly NewRow[], event: (row: NewRow) => EventDraft): Promise<Job[]> {
+    const nos = await tx.jobs.insert(rows);
+    return rows.map((row, i) => {
+      const job: Job = { no: nos[i] as number, ...row.job };
+      this.loadNamed(job);
+      this.#entered(job);
+      this.#tell(job, job.updatedAt, event(row));
+      return job;
+    });
+  }
+
+  /** A row that is about to be deleted leaves the statistics. */
+  forget(job: Job): void {
+    this.#count(job.target, job.state, -1);
+  }
+
+  /** Writes everything. The events come last but one: on PostgreSQL their place is drawn after the last row lock. */
+  async save(tx: Tx, laneKey: string, audience: Audience): Promise<void> {
+    await this.#passOnSlots(tx);
+    await this.#requestApprovals(tx, audience);
+    const changes = [...this.#entries.values()].filter((entry) => entry.before !== entry.after);
+    for (const entry of changes) this.#announce(entry, audience.outbox);
+    if (audience.subscribers.list.length > 0) await this.#tellSubscribers(tx, changes, audience.subscribers);
+    const counts = this.#sortedCounts();
+    if (changes.length > 0) tx.defer(tx.jobs.update(changes));
+    if (this.#outcomes.size > 0) tx.defer(tx.jobs.saveOutcomes([...this.#outcomes.values()]));
+    if (this.#comments.length > 0) tx.defer(tx.comments.add(this.#comments));
+    if (this.#logs.length > 0) tx.defer(tx.logs.add(this.#logs));
+    for (const no of this.#reopened) tx.defer(tx.runs.setActivity(no, RUN_ACTIVE));
+    for (const { jobNo, note } of this.#notes) tx.defer(tx.runs.note(jobNo, note));
+    if (this.#outbox.length > 0) tx.defer(tx.outbox.add(this.#outbox));
+    if (this.announcer.drafts.length > 0) await this.#deliver(tx);
+    if (this.#events.length > 0) tx.defer(tx.feed.add(this.#events, this.now));
+    if (counts.length > 0) tx.defer(tx.counters.add(laneKey, counts));
+    if (this.effects.queued.size > 0) tx.defer(tx.notify([...this.effects.queued.keys()]));
+  }
+
+  /** Slots of jobs that stopped running go to the best waiters, in the same commit. */
+  async #passOnSlots(tx: Tx): Promise<void> {
+    const stopped: number[] = [];
+    for (const { before, after } of this.#entries.values()) {
+      if (after.state === 'running' || !(needsSlots(before) || mayHoldGatewaySlot(after))) continue;
+      // A job may be claimed and ended within one flush: then only its fence tells that it ran.
+      if (before.state === 'running' || after.fence > before.fence) stopped.push(before.no);
+    }
+    if (stopped.length === 0) return;
+    for (const pool of await tx.pools.releaseSlots(stopped)) {
+      const target = targetOfGatewayPool(pool);
+      // Whoever waits for work there can take some now, on whatever server.
+      if (target !== null) this.#ready(target, 1);
+      else await this.requeueWaiters(tx, pool, stopped.length);
+    }
+  }
+
+  /** Somebody is asked once a job has come up for approval; one that ended meanwhile needs no answer any more. */
+  async #requestApprovals(tx: Tx, { outbox, subscribers }: Audience): Promise<void> {
+    for (const job of this.#toAsk) {
+      await tx.approvals.request(job.no, this.now);
+      const input = await tx.jobs.inputOf(job.no);
+      const notice = outbox(job, input);
+      if (notice !== null) this.#outbox.push(notice);
+      await this.announcer.asked(tx, job, input, subscribers);
+    }
+    for (const { no, reason } of this.#notNeeded.values())
+      await tx.approvals.resolve(no, {
+        status: 'rejected',
+        resolvedAt: this.now,
+        resolvedBy: 'operator',
+        notes: reason ?? 'the job ended before anybody decided',
+      });
+  }
+
+  /** A job has ended for good when no retry will come any more. */
+  async #tellSubscribers(tx: Tx, changes: readonly Entry[], subscribers: Subscribers): Promise<void> {
+    for (const { before, after } of changes)
+      if (isOver(after) && !isOver(before))
+        await this.announcer.ended(tx, after, subscribers, this.#outcomes.get(after.no));
+  }
+
+  async #deliver(tx: Tx): Promise<void> {
+    await tx.deliveries.add(this.announcer.drafts);
+    this.effects.delivering = true;
+  }
+
+  /** Lets the best waiters of every target look again: as many as may have room. */
+  async requeueWaiters(tx: Tx, pool: string, room: number): Promise<number> {
+    const waiters = (await tx.pools.bestWaiters(pool, room))
+      .map((job) => this.load(job))
+      .filter((job) => job.state === 'blocked');
+    for (const job of waiters) {
+      const next: Job = { ...job, state: 'queued', blockedOn: null, updatedAt: this.now };
+      this.amend(next, [{ kind: 'job.queued', by: 'system', facts: { pool } }]);
+    }
+    return waiters.length;
+  }
+
+  #record({ before, after: job }: Entry, draft: EventDraft): void {
+    job.seq += 1;
+    job.updatedAt = Math.max(job.updatedAt, before.updatedAt);
+    this.#tell(job, before.updatedAt, draft);
+  }
+
+  /** Writers look at the clock before they get the row's lock, so the later one may have looked first. */
+  #tell(job: Job, lastAt: number, { kind, by, facts }: EventDraft): void {
+    const at = Math.max(this.now, lastAt);
+    this.#events.push({ jobNo: job.no, seq: job.seq, at, kind, by, facts: facts ?? null });
+  }
+
+  #moved(from: Job, to: Job): void {
+    this.#count(from.target, from.state, -1);
+    if (to.approval === 'needed' && isFinal(to.state)) this.#notNeeded.set(to.no, to);
+    if (to.scheduleId !== null && isFinal(from.state) && !isFinal(to.state)) this.#reopened.add(to.no);
+    if (this.#madeReady.delete(from.no)) this.#ready(from.target, -1);
+    this.#entered(to);
+  }
+
+  #entered(job: Job): void {
+    this.#count(job.target, job.state, 1);
+    if (job.state === 'queued') {
+      this.#madeReady.add(job.no);
+      this.#ready(job.target, 1);
+    }
+    if (job.state === 'scheduled' || (job.state === 'running' && job.timeoutAt !== null))
+      this.effects.timed = true;
+    if (job.state === 'awaiting_approval') {
+      this.#toAsk.add(job);
+      this.effects.timed = true;
+    }
+    if (job.settled === UNSETTLED) this.effects.unsettled = true;
+  }
+
+  /** What becomes ready and is taken within one flush is nobody's news. */
+  #ready(target: string, by: number): void {
+    const count = (this.effects.queued.get(target) ?? 0) + by;
+    if (count > 0) this.effects.queued.set(target, count);
+    else this.effects.queued.delete(target);
+  }
+
+  #count(target: string, state: State, by: number): void {
+    let targets = this.#counts.get(state);
+    if (targets === undefined) this.#counts.set(state, (targets = new Map<string, number>()));
+    targets.set(target, (targets.get(target) ?? 0) + by);
+  }
+
+  /** Always in the same order, so that two servers that share a lane's name never deadlock. */
+  #sortedCounts(): { target: string; state: State; by: number }[] {
+    const deltas = [...this.#counts].flatMap(([state, targets]) =>
+      [...targets].map(([target, by]) => ({ target, state, by })),
+    );
+    const key = (delta: { target: string; state: State }): string => `${delta.target}\n${delta.state}`;
+    return deltas.filter(({ by }) => by !== 0).toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
+  }
+
+  #announce({ before, after }: Entry, outbox: OutboxPolicy): void {
+    if (isFinal(before.state) || !isFinal(after.state)) return;
+    const draft = outbox(after);
+    if (draft !== null) this.#outbox.push(draft);
+  }
+}
+
+function isOver({ state, settled, retryAt }: Job): boolean {
+  return isFinal(state) && settled === SETTLED && retryAt === null;
+}

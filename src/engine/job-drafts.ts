@@ -1,0 +1,110 @@
+/** Completes what a caller described: ids, defaults, the type's number and schema. */
+
+import { LINEAGE_RETRIES } from '../domain/child-job.ts';
+import type { Actor, ApprovalTerms, NewJob } from '../domain/command.ts';
+import { SpineError } from '../domain/error.ts';
+import { bareType, type JobType } from '../domain/job-type.ts';
+import { unsizedPool } from '../domain/pool.ts';
+import { Meter } from '../domain/schema/check.ts';
+import { inputOf } from '../domain/job-input.ts';
+import { draftedRow } from '../domain/new-job.ts';
+import { APPROVAL_TIMEOUT_S } from '../domain/schedule-fields.ts';
+import type { Core } from './core.ts';
+import type { JobDraft } from './engine.ts';
+
+export class JobDrafts {
+  readonly #core: Core;
+
+  constructor(core: Core) {
+    this.#core = core;
+  }
+
+  async complete(actor: Actor, drafts: readonly JobDraft[]): Promise<NewJob[]> {
+    const now = this.#core.now();
+    const jobs: NewJob[] = [];
+    // One for all of them: a batch may not cost more than a single job.
+    const meter = new Meter();
+    for (const [i, draft] of drafts.entries()) {
+      const type = draft.type === undefined ? null : await this.#typeOf(actor, draft.type, now);
+      const prefix = drafts.length > 1 ? `jobs[${i}].` : '';
+      checkTries(draft, prefix);
+      const field = `${prefix}params`;
+      if (type !== null && type.paramsSchema !== null)
+        await this.#core.longWork.run(actor, () => this.#checkParams(type, draft.params ?? {}, field, meter));
+      if (draft.pool !== undefined) await this.#ensurePool(actor, draft.pool, now);
+      jobs.push(this.#completed(draft, type?.no ?? 0, now));
+    }
+    return jobs;
+  }
+
+  #completed(draft: JobDraft, typeNo: number, now: number): NewJob {
+    const { settings, ids } = this.#core;
+    const mode = draft.retry?.mode ?? 'requeue';
+    const retryMax = draft.retry?.max ?? LINEAGE_RETRIES;
+    // Each member of a lineage runs once; a job that is requeued runs as often as its limit says.
+    const attempts =
+      mode === 'lineage' ? 1 : draft.retry?.max === undefined ? settings.maxAttempts : draft.retry.max + 1;
+    return {
+      id: ids.jobId(now),
+      asked: {
+        ...draftedRow(draft),
+        typeNo,
+        target: draft.target,
+        maxAttempts: draft.maxAttempts ?? attempts,
+        leaseMs: draft.leaseMs ?? settings.leaseMs,
+        retryMode: mode,
+        retryMax: mode === 'lineage' ? retryMax : 0,
+        backoffMs: draft.retry?.backoffMs ?? 0,
+      },
+      runAt: draft.runAt ?? null,
+      parentId: draft.parentId ?? null,
+      after: (draft.after ?? []).map(({ job, on }) => ({ id: job, on: on ?? 'success' })),
+      approvalTerms: approvalTermsOf(draft.approval),
+      input: inputOf(draft),
+    };
+  }
+
+  #checkParams({ name, paramsSchema }: JobType, params: unknown, field: string, meter: Meter): void {
+    if (paramsSchema === null) return;
+    const mismatch = this.#core.schemas.mismatch(paramsSchema, params, meter);
+    if (mismatch === null) return;
+    const { kind, why } = mismatch;
+    if (kind === 'unusable')
+      throw new SpineError('conflict', {
+        type: name,
+        problem: `type ${name} was stored with a paramsSchema that cannot be used: ${why}; save the type again`,
+      });
+    const advice = kind === 'costly' ? '; send less at once, or give the type a simpler schema' : '';
+    const problem = `${field} does not fit type ${name}: ${why}${advice}`;
+    throw new SpineError('bad_request', { field, problem });
+  }
+
+  async #typeOf(actor: Actor, name: string, now: number): Promise<JobType> {
+    const known = (await this.#core.types()).get(name);
+    if (known !== undefined) return known;
+    const made = await this.#core.flusher.transact(actor, async (tx) => tx.types.save(bareType(name), now));
+    this.#core.forgetTypes();
+    return made;
+  }
+
+  async #ensurePool(actor: Actor, name: string, now: number): Promise<void> {
+    const { knownPools, flusher } = this.#core;
+    if (knownPools.has(name)) return;
+    await flusher.transact(actor, async (tx) => tx.pools.ensure(unsizedPool(name), now));
+    knownPools.add(name);
+  }
+}
+
+/** Of a job that is requeued both say how often it runs; one of them would be ignored. */
+function checkTries({ retry, maxAttempts }: JobDraft, prefix: string): void {
+  if (retry?.mode === 'lineage' || retry?.max === undefined || maxAttempts === undefined) return;
+  if (maxAttempts === retry.max + 1) return;
+  const message = `${prefix}maxAttempts must be ${prefix}retry.max + 1 when the same job runs again; send one of them.`;
+  throw new SpineError('bad_request', { field: `${prefix}maxAttempts` }, { message });
+}
+
+function approvalTermsOf(approval: JobDraft['approval']): ApprovalTerms | null {
+  if (approval === undefined) return null;
+  const { timeoutS = APPROVAL_TIMEOUT_S, auto = 'reject' } = approval;
+  return { timeoutMs: timeoutS * 1_000, auto };
+}

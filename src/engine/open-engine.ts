@@ -1,0 +1,48 @@
+/** Puts the engine together. */
+
+import { aliasesOf } from './aliases.ts';
+import { applyingOf } from './applying.ts';
+import { approvalsOf } from './approvals.ts';
+import { auditOf } from './audit.ts';
+import { blobsOf } from './blobs.ts';
+import { Core, type EngineOptions } from './core.ts';
+import { deliveriesOf } from './deliveries.ts';
+import type { Engine } from './engine.ts';
+import { jobsOf } from './jobs.ts';
+import { leasesOf } from './leases.ts';
+import { messagesOf } from './messages.ts';
+import { poolsOf, routingOf, typesOf } from './routing.ts';
+import { runsOf } from './runs.ts';
+import { schedulesOf } from './schedules.ts';
+import { subscriptionsOf } from './subscriptions.ts';
+import { tokensOf } from './tokens.ts';
+
+export interface OpenEngine extends Engine {
+  /** For the loops, which keep the engine going. */
+  readonly core: Core;
+}
+
+export function openEngine(options: EngineOptions): OpenEngine {
+  const core = new Core(options);
+  return {
+    core,
+    jobs: jobsOf(core),
+    leases: leasesOf(core),
+    types: typesOf(core),
+    routing: routingOf(core),
+    pools: poolsOf(core),
+    blobs: blobsOf(core),
+    tokens: tokensOf(core),
+    audit: auditOf(core),
+    schedules: { ...schedulesOf(core), ...applyingOf(core) },
+    runs: runsOf(core),
+    approvals: approvalsOf(core),
+    messages: messagesOf(core),
+    counts: async () => core.store.read.counters.all(),
+    aliases: aliasesOf(core),
+    subscriptions: subscriptionsOf(core),
+    deliveries: deliveriesOf(core),
+    now: () => core.now(),
+    onNewEvents: (listener) => core.feed.watch(listener),
+  };
+}

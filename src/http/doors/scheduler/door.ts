@@ -1,0 +1,36 @@
+/** The scheduler's door: schedules, runs, approvals, messages and deliveries, under the names of its text. */
+
+import { RUN_STATUS_OF } from '../../../domain/statuses.ts';
+import { bearerTokens } from '../../auth.ts';
+import type { Door } from '../../door.ts';
+import { nativeErrors } from '../../errors.ts';
+import { NAMED_ANSWERS } from './answers.ts';
+import { aliasRoutes } from './aliases.ts';
+import { approvalRoutes } from './approvals.ts';
+import { deliveryRoutes } from './deliveries.ts';
+import { Alias, Delivery, Subscription } from './delivery-schemas.ts';
+import { messageRoutes } from './messages.ts';
+import { runRoutes } from './runs.ts';
+import { keepingRoutes } from './keeping.ts';
+import { scheduleRoutes } from './schedules.ts';
+import { NewSchedule, ScheduleChange } from './schemas.ts';
+import { steeringRoutes } from './steering.ts';
+
+export const scheduler: Door = {
+  name: 'scheduler',
+  prefixes: ['/schedules', '/runs', '/approvals', '/messages', '/aliases', '/subscriptions', '/deliveries'],
+  routes: [
+    ...scheduleRoutes,
+    ...keepingRoutes,
+    ...steeringRoutes,
+    ...runRoutes,
+    ...approvalRoutes,
+    ...messageRoutes,
+    ...aliasRoutes,
+    ...deliveryRoutes,
+  ],
+  auth: bearerTokens,
+  errors: nativeErrors,
+  statusOf: RUN_STATUS_OF,
+  schemas: { ...NAMED_ANSWERS, Alias, Subscription, Delivery, NewSchedule, ScheduleChange },
+};

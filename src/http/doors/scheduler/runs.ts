@@ -1,0 +1,144 @@
+/** The history of what schedules made. */
+
+import { SpineError } from '../../../domain/error.ts';
+import type { State } from '../../../domain/job.ts';
+import { mayTouch } from '../../../domain/lease.ts';
+import type { RunStatus } from '../../../domain/statuses.ts';
+import type { Engine } from '../../../engine/engine.ts';
+import { LARGE_ITEM_BYTES, pageOf } from '../../page.ts';
+import { type Call, route, type Route } from '../../routes.ts';
+import { deliveryView } from './delivery-view.ts';
+import { Run, Runs, StaleRuns } from './answers.ts';
+import { CancelBody, RunsOfQuery, RunsQuery, ScheduleParams, StaleQuery } from './schemas.ts';
+import { ABOUT_ONE, HEAD, READERS, seen } from './schedules.ts';
+import { listedRun, runView } from './view.ts';
+import { jobId } from '../../job-id.ts';
+
+type RunFilter = Parameters<Engine['runs']['list']>[0];
+type RunRecord = Awaited<ReturnType<Engine['runs']['get']>>;
+
+const EVERYONE = ['head', 'worker', 'viewer'] as const;
+const PAGE = 50;
+/** What a run takes beside its result. */
+const RUN_BYTES = 1_500;
+/** As long as an agent may be silent unless its schedule or the server says otherwise. */
+const STALE_S = 90;
+
+export const runRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/schedules/:id/runs',
+    name: 'listRunsOfSchedule',
+    about: 'List the runs of a schedule, newest first and in pages.',
+    who: READERS,
+    params: ScheduleParams,
+    query: RunsOfQuery,
+    answer: Runs,
+    errors: ABOUT_ONE,
+    handle: async (call) => {
+      const { id: scheduleId } = await seen(call);
+      return page(call, { ...paging(call.query), scheduleId });
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/runs',
+    name: 'listRuns',
+    about: 'List runs, newest first and in pages: next_before is the before of the next one.',
+    who: EVERYONE,
+    query: RunsQuery,
+    answer: Runs,
+    handle: (call) => {
+      const { query } = call;
+      return page(call, {
+        ...paging(query),
+        ...(query.status !== undefined && SHOWN_AS[query.status]),
+      });
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/runs/stale',
+    name: 'listStaleRuns',
+    about: `List running runs that showed no life for threshold_s seconds, ${STALE_S} unless said.`,
+    who: EVERYONE,
+    query: StaleQuery,
+    answer: StaleRuns,
+    handle: async ({ engine, actor, query }) => {
+      const stale = await engine.runs.stale((query.threshold_s ?? STALE_S) * 1_000, query.limit ?? PAGE);
+      return { runs: stale.filter(({ job }) => mayTouch(actor, job)).map(listedRun) };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/runs/:id',
+    name: 'getRun',
+    about: 'Read a run with its whole output.',
+    who: [...EVERYONE, 'run'],
+    forShownTokens: true,
+    answer: Run,
+    errors: ['not_found', 'forbidden'],
+    handle: async (call) => {
+      const record = await seenRun(call);
+      const deliveries = await call.engine.deliveries.list({ jobNo: record.job.no, limit: PAGE });
+      return { ...runView(record), deliveries: deliveries.map((each) => deliveryView(call.actor, each)) };
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/runs/:id/cancel',
+    name: 'cancelRun',
+    about: 'End a run; running work is told to stop.',
+    who: HEAD,
+    body: CancelBody,
+    answer: Run,
+    errors: ABOUT_ONE,
+    handle: async (call) => {
+      const { job } = await seenRun(call);
+      await call.engine.jobs.cancel(call.actor, job.id, call.body.reason ?? null);
+      return runView(await call.engine.runs.get(job.id));
+    },
+  }),
+];
+
+const failed: State[] = ['failed', 'dead'];
+
+/** Which jobs a run's status stands for: the way back from `runStatusOf`. */
+const SHOWN_AS: Readonly<Record<RunStatus, Pick<RunFilter, 'states' | 'causes'>>> = {
+  pending: { states: ['queued', 'scheduled', 'blocked'] },
+  awaiting_approval: { states: ['awaiting_approval'] },
+  running: { states: ['running'] },
+  ok: { states: ['done'] },
+  error: { states: failed, causes: [null] },
+  timeout: { states: failed, causes: ['timeout', 'stale'] },
+  crashed: { states: failed, causes: ['crashed'] },
+  cancelled: { states: ['cancelled'] },
+  skipped: { states: ['skipped'] },
+};
+
+function paging({ before, limit = PAGE }: { before?: number; limit?: number }): RunFilter {
+  return { limit, ...(before !== undefined && { before }) };
+}
+
+/** Whoever sees only some targets gets shorter pages, never a page that ends the list too early. */
+async function page(call: Call, filter: RunFilter): Promise<object> {
+  const { items, next } = await pageOf(call, {
+    limit: filter.limit,
+    itemBytes: LARGE_ITEM_BYTES,
+    start: filter.before,
+    read: (before, limit) =>
+      call.engine.runs.list({ ...filter, ...(before !== undefined && { before }), limit }),
+    cursorOf: ({ job }) => job.no,
+    bytesOf: ({ result, error }) => RUN_BYTES + (result?.length ?? 0) + (error?.length ?? 0),
+  });
+  return {
+    runs: items.filter(({ job }) => mayTouch(call.actor, job)).map(listedRun),
+    next_before: next,
+  };
+}
+
+async function seenRun(call: Call): Promise<RunRecord> {
+  const record = await call.engine.runs.get(await jobId(call));
+  if (!mayTouch(call.actor, record.job)) throw new SpineError('forbidden', { target: record.job.target });
+  return record;
+}

@@ -1,0 +1,178 @@
+/** Schedules: make them, read them, change them. */
+
+import { treeOf, type ChainTree } from '../../../domain/chain.ts';
+import type { Actor } from '../../../domain/command.ts';
+import { SpineError } from '../../../domain/error.ts';
+import { serves } from '../../../domain/lease.ts';
+import { type Schedule, targetOf } from '../../../domain/schedule.ts';
+import type { Engine } from '../../../engine/engine.ts';
+import { LARGE_ITEM_BYTES, pageOf } from '../../page.ts';
+import { type Call, route, type Route } from '../../routes.ts';
+import { Schedule as ScheduleAnswer, ScheduleDeleted, Schedules, ScheduleTree } from './answers.ts';
+import { NewSchedule, ScheduleBody, ScheduleChange, ScheduleParams, SchedulesQuery } from './schemas.ts';
+import { nodeView, scheduleView } from './view.ts';
+
+export const READERS = ['head', 'viewer'] as const;
+export const HEAD = ['head'] as const;
+/** What a call about one schedule can be told. */
+export const ABOUT_ONE = ['not_found', 'forbidden', 'conflict'] as const;
+const PAGE = 100;
+/** How many schedules the tree reads at a time. */
+const TREE_STEP = 20;
+
+export const scheduleRoutes: readonly Route[] = [
+  route({
+    method: 'POST',
+    path: '/schedules',
+    name: 'createSchedule',
+    about: 'Create a schedule: by cron, interval or time, after another one, or only by hand.',
+    who: HEAD,
+    body: ScheduleBody,
+    bodyShown: NewSchedule,
+    status: 201,
+    answer: ScheduleAnswer,
+    handle: async ({ engine, actor, body }) =>
+      shown(engine, actor, await engine.schedules.create(actor, body)),
+  }),
+  route({
+    method: 'GET',
+    path: '/schedules',
+    name: 'listSchedules',
+    about: 'List schedules, oldest first and in pages: next_after is the after of the next one.',
+    who: READERS,
+    query: SchedulesQuery,
+    answer: Schedules,
+    handle: async (call) => {
+      const { engine, actor, query } = call;
+      const { enabled, after = 0, limit = PAGE } = query;
+      const { items, next } = await pageOf(call, {
+        limit,
+        itemBytes: LARGE_ITEM_BYTES,
+        start: after,
+        read: (afterNo, count) =>
+          engine.schedules.list({ afterNo, limit: count, ...(enabled !== undefined && { enabled }) }),
+        cursorOf: ({ no }) => no,
+        bytesOf: ({ spec }) => JSON.stringify(spec).length,
+      });
+      const shown = await views(
+        engine,
+        actor,
+        items.filter(({ spec }) => serves(actor, targetOf(spec))),
+      );
+      return { schedules: shown, next_after: next };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/schedules/tree',
+    name: 'getScheduleTree',
+    about: 'Read all schedules as chains: each one holds those that it triggers.',
+    who: READERS,
+    answer: ScheduleTree,
+    handle: async ({ engine, actor }) => {
+      const edges: Edge[] = [];
+      // A parent that this caller may not see has no name here.
+      const names = new Map<string, string>();
+      // What a schedule asks for may be large and is not shown here: a few at a time are read whole.
+      for (let page = await engine.schedules.list({ afterNo: 0, limit: TREE_STEP }); page.length > 0; ) {
+        for (const schedule of page.filter(({ spec }) => serves(actor, targetOf(spec)))) {
+          const { parentId, name } = schedule.spec;
+          names.set(schedule.id, name);
+          edges.push({ id: schedule.id, parentId, name, schedule });
+        }
+        page = await engine.schedules.list({ afterNo: page.at(-1)?.no ?? 0, limit: TREE_STEP });
+      }
+      return { schedules: treeOf(edges).map((tree) => branch(tree, names)) };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/schedules/:id',
+    name: 'getSchedule',
+    about: 'Read a schedule, by its id or the beginning of it.',
+    who: READERS,
+    params: ScheduleParams,
+    answer: ScheduleAnswer,
+    errors: ABOUT_ONE,
+    handle: async (call) => shown(call.engine, call.actor, await seen(call)),
+  }),
+  route({
+    method: 'PATCH',
+    path: '/schedules/:id',
+    name: 'changeSchedule',
+    about: 'Change the named fields of a schedule; null asks for the default again.',
+    who: HEAD,
+    params: ScheduleParams,
+    body: ScheduleBody,
+    bodyShown: ScheduleChange,
+    answer: ScheduleAnswer,
+    errors: ABOUT_ONE,
+    handle: async (call) => {
+      const { id } = await seen(call);
+      return shown(call.engine, call.actor, await call.engine.schedules.update(call.actor, id, call.body));
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/schedules/:id',
+    name: 'deleteSchedule',
+    about: 'Delete a schedule and everything below it; its unfinished runs are cancelled.',
+    who: HEAD,
+    params: ScheduleParams,
+    answer: ScheduleDeleted,
+    errors: ABOUT_ONE,
+    handle: async (call) => {
+      const { id } = await seen(call);
+      const { schedules, runs } = await call.engine.schedules.remove(call.actor, id);
+      return { id, deleted: true, deleted_schedules: schedules, cancelled_runs: runs };
+    },
+  }),
+];
+
+/** The schedule that the path names. Whoever sees only some targets sees only their schedules. */
+export async function seen({ engine, actor, params }: Call): Promise<Schedule> {
+  const schedule = await engine.schedules.get(params['id'] ?? '');
+  const target = targetOf(schedule.spec);
+  if (!serves(actor, target)) throw new SpineError('forbidden', { target });
+  return schedule;
+}
+
+export async function shown(
+  engine: Engine,
+  actor: Actor,
+  schedule: Schedule,
+): Promise<Record<string, unknown>> {
+  const [view] = await views(engine, actor, [schedule]);
+  return view ?? {};
+}
+
+async function views(
+  engine: Engine,
+  actor: Actor,
+  schedules: readonly Schedule[],
+): Promise<Record<string, unknown>[]> {
+  if (schedules.length === 0) return [];
+  const [waiting, names] = await Promise.all([
+    engine.schedules.waiting(schedules),
+    parentNames(engine, actor, schedules),
+  ]);
+  return schedules.map((schedule) =>
+    scheduleView(schedule, waiting.get(schedule.id) ?? 0, names.get(schedule.spec.parentId ?? '') ?? null),
+  );
+}
+
+/** Whoever sees only some targets is not told what the schedules of others are called. */
+export async function parentNames(
+  engine: Engine,
+  actor: Actor,
+  schedules: readonly Schedule[],
+): Promise<ReadonlyMap<string, string>> {
+  return actor.targets === null ? engine.schedules.parentNames(schedules) : new Map();
+}
+
+type Edge = { id: string; parentId: string | null; name: string; schedule: Schedule };
+
+function branch({ edge, children }: ChainTree<Edge>, names: ReadonlyMap<string, string>): object {
+  const node = nodeView(edge.schedule, names.get(edge.parentId ?? '') ?? null);
+  return { ...node, children: children.map((child) => branch(child, names)) };
+}

@@ -1,0 +1,164 @@
+/** What requests about schedules, runs, approvals and messages must look like. */
+
+import type { TObject, TSchema } from 'typebox';
+import { fields, optional, textOrNull, whole } from '../../fields.ts';
+import { Type } from '../../typebox.ts';
+import { LIMITS } from '../../../domain/limits.ts';
+import { SCHEDULE_FIELDS, type ScheduleField } from '../../../domain/schedule-draft.ts';
+import { RUN_STATUSES } from '../../../domain/statuses.ts';
+
+const limit = optional(whole(1, LIMITS.pageJobs));
+const place = optional(whole(0, Number.MAX_SAFE_INTEGER));
+
+/** A schedule is read by the domain, field by field: it knows what was meant, and says so in a sentence. */
+export const ScheduleBody = Type.Unsafe<Record<string, unknown>>({ type: 'object', must: 'an object' });
+
+/** What the domain takes, for the description. */
+export const NewSchedule = scheduleShape(['name']);
+export const ScheduleChange = scheduleShape([]);
+
+function scheduleShape(required: readonly string[]): TSchema {
+  return Type.Unsafe({
+    type: 'object',
+    required,
+    properties: Object.fromEntries(
+      SCHEDULE_FIELDS.map((field) => [field.name, shapeOf(field, required.includes(field.name))]),
+    ),
+    // The same fields under their other names.
+    patternProperties: Object.fromEntries(
+      SCHEDULE_FIELDS.flatMap(({ name, key, synonyms = [] }) =>
+        [key, ...synonyms]
+          .filter((other) => other !== name)
+          .map((other) => [`^${other}$`, { $ref: `#/components/schemas/ScheduleChange/properties/${name}` }]),
+      ),
+    ),
+    additionalProperties: false,
+  });
+}
+
+/** Null asks for the default, which a field that must be given does not have. */
+function shapeOf(field: ScheduleField, isRequired: boolean): object {
+  const { help: description, default: preset } = field;
+  const about = { description, ...(preset !== null && { default: preset }) };
+  if (field.unused !== undefined) return { enum: [preset, null], ...about };
+  const typed = (...types: string[]) => ({ type: isRequired ? types[0] : [...types, 'null'] });
+  switch (field.type) {
+    case 'text':
+      return {
+        ...typed('string'),
+        maxLength: field.maxChars,
+        ...(field.shape && { pattern: field.shape.pattern.source }),
+        ...about,
+      };
+    case 'integer':
+      return { ...typed('integer'), minimum: field.min, maximum: field.max, ...about };
+    case 'boolean':
+      return { type: ['boolean', 'integer', 'null'], minimum: 0, maximum: 1, ...about };
+    case 'choice':
+      return { enum: [...field.values, null], ...about };
+    case 'time':
+      return {
+        ...typed('string', 'integer'),
+        ...about,
+        description: `${description} An ISO 8601 time, or epoch milliseconds.`,
+      };
+    case 'duration':
+      return { ...typed('integer', 'string'), minimum: field.min, maximum: field.max, ...about };
+    case 'json':
+      return about;
+  }
+}
+
+const setName = Type.String({
+  maxLength: LIMITS.nameChars,
+  pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
+  must: 'letters, digits and . _ -, beginning with a letter or digit',
+});
+const settingName = Type.String({ minLength: 1, maxLength: LIMITS.nameChars });
+/** A set of schedules as somebody keeps them; each is read by the domain. */
+export const ApplyBody = fields({
+  name: setName,
+  schedules: Type.Array(ScheduleBody, { maxItems: LIMITS.appliedSchedules }),
+  types: optional(
+    Type.Array(
+      fields({
+        name: settingName,
+        label: optional(Type.String({ minLength: 1, maxLength: LIMITS.titleChars })),
+        sop: optional(textOrNull(LIMITS.sopChars)),
+        paramsSchema: optional(Type.Unknown()),
+      }),
+      { maxItems: LIMITS.appliedSettings },
+    ),
+  ),
+  pools: optional(
+    Type.Array(
+      fields({
+        name: settingName,
+        capacity: whole(1, LIMITS.poolCapacity),
+        perKey: optional(whole(1, LIMITS.poolCapacity)),
+      }),
+      { maxItems: LIMITS.appliedSettings },
+    ),
+  ),
+  prune: optional(Type.Boolean()),
+  dry_run: optional(Type.Boolean()),
+});
+
+export const ScheduleParams: TObject = Type.Object({
+  id: Type.String({ maxLength: LIMITS.nameChars, must: 'the id of a schedule, or the beginning of one' }),
+});
+export const SchedulesQuery = fields({ enabled: optional(Type.Boolean()), after: place, limit });
+export const CancelQuery = fields({ cascade: optional(Type.Boolean()) });
+export const PreviewQuery = fields({ n: optional(whole(1, LIMITS.previewTicks)) });
+export const LimitQuery = fields({ limit });
+
+export const RunsQuery = fields({ status: optional(Type.Enum([...RUN_STATUSES])), before: place, limit });
+export const RunsOfQuery = fields({ before: place, limit });
+export const CancelBody = fields({ reason: optional(textOrNull(LIMITS.reasonChars)) });
+export const StaleQuery = fields({ threshold_s: optional(whole(1, 30 * 86_400)), limit });
+
+export const APPROVAL_STATUSES = ['pending', 'approved', 'rejected', 'timed_out'] as const;
+export const ApprovalsQuery = fields({
+  status: optional(Type.Enum([...APPROVAL_STATUSES])),
+  before: place,
+  limit,
+});
+const verdict = {
+  reason: optional(textOrNull(LIMITS.reasonChars)),
+  /** Through which door the word came: a person's command says `operator`. */
+  by: optional(Type.Enum(['operator', 'api'])),
+};
+export const VerdictBody = fields({
+  ...verdict,
+  hash: optional(
+    Type.String({
+      maxLength: 64,
+      pattern: '^[0-9a-f]{64}$',
+      must: 'the hash that the approval shows, 64 hexadecimal digits',
+    }),
+  ),
+});
+export const VerdictOfBody = fields(verdict);
+
+/** Kinds that somebody looks at; others are refused. */
+const MESSAGE_KINDS = ['spawn'] as const;
+export const MESSAGE_STATUSES = ['pending', 'delivered', 'read', 'expired', 'failed'] as const;
+const MessageText = Type.Unknown();
+const name = optional(Type.String({ minLength: 1, maxLength: LIMITS.nameChars }));
+export const MessageBody = fields({
+  kind: Type.Enum([...MESSAGE_KINDS]),
+  body: MessageText,
+  subject: optional(Type.String({ minLength: 1, maxLength: LIMITS.titleChars })),
+  job_id: name,
+  jobId: name,
+  from_agent: name,
+  fromAgent: name,
+  to_agent: name,
+  toAgent: name,
+});
+export const MessagesQuery = fields({
+  kind: optional(Type.String({ minLength: 1, maxLength: LIMITS.nameChars })),
+  status: optional(Type.Enum([...MESSAGE_STATUSES])),
+  before: place,
+  limit,
+});

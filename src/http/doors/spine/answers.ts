@@ -1,0 +1,193 @@
+/** The shapes of what is answered. The tests hold every answer against them, and the API's description is made of them. */
+
+import type { TProperties, TSchema } from 'typebox';
+import { Refusal } from '../../errors.ts';
+import { Type } from '../../typebox.ts';
+import { EVENT_KINDS } from '../../../domain/event.ts';
+import { STATES } from '../../../domain/job.ts';
+import { SPINE_STATUSES } from '../../../domain/statuses.ts';
+import { shownSchemas } from './job-fields.ts';
+
+const optional = Type.Optional;
+const text = Type.String();
+const whole = Type.Integer();
+const flag = Type.Boolean();
+const json = Type.Unknown();
+const time = Type.String({ format: 'date-time' });
+const orNull = (type: string, rest: object = {}) => Type.Unsafe({ type: [type, 'null'], ...rest });
+const status = Type.Enum([...SPINE_STATUSES]);
+const state = Type.Enum([...STATES]);
+const role = Type.Enum(['head', 'worker', 'viewer']);
+const listOf = <T extends TSchema>(items: T) => Type.Array(items);
+const open = { additionalProperties: true } as const;
+
+const Comment = Type.Object({ t: time, by: text, text });
+
+const jobFields = {
+  ...shownSchemas,
+  status,
+  comments: listOf(Comment),
+  tags: listOf(text),
+  spec: json,
+  meta: json,
+  result: json,
+  error: json,
+  type: optional(text),
+  title: optional(text),
+  description: optional(text),
+  params: optional(json),
+  budget: optional(json),
+  retry: optional(
+    Type.Object({ mode: Type.Enum(['requeue', 'lineage']), max: whole, backoffMs: whole, count: whole }),
+  ),
+  retryOf: optional(text),
+  parentId: optional(text),
+  releaseReason: optional(text),
+} satisfies TProperties;
+
+const holderFields = { leaseToken: text, attempt: whole };
+const outcome = optional(Type.Object({ verb: Type.Enum(['complete', 'fail', 'release', 'snooze']), status }));
+
+export const Job = Type.Object(jobFields);
+export const ClaimedJob = Type.Object({
+  ...jobFields,
+  ...holderFields,
+  sop: optional(orNull('string')),
+  schema: optional(json),
+});
+/** A repeated call says how the first one ended. */
+export const EndedJob = Type.Object({ ...jobFields, outcome });
+/** For a caller that prefers `return=minimal`. */
+const EndedBrief = Type.Object({ id: text, no: whole, status, state, outcome });
+/** The answer to a heartbeat is how a worker hears from the others. */
+export const Beat = Type.Object({ ...jobFields, cancelRequested: flag, messages: listOf(json) });
+
+export const JobBatch = Type.Object({ jobs: listOf(Job) });
+export const JobList = Type.Object({
+  jobs: listOf(Job),
+  nextCursor: optional(orNull('string')),
+  truncated: optional(flag),
+});
+export const Claimed = Type.Object({ jobs: listOf(ClaimedJob) });
+const Ended = Type.Union([EndedJob, EndedBrief]);
+const EndedAndNext = Type.Object({ job: Ended, next: listOf(ClaimedJob) });
+export const EndedMaybeNext = Type.Union([EndedJob, EndedBrief, EndedAndNext]);
+
+export const BatchResults = Type.Object({
+  results: listOf(
+    Type.Union([
+      Type.Object({ id: text, ok: Type.Literal(true), job: Ended }),
+      Type.Object({ id: text, ok: Type.Literal(false), ...Refusal.properties }, open),
+    ]),
+  ),
+  next: optional(listOf(ClaimedJob)),
+});
+
+const eventFields = { seq: whole, t: time, type: Type.Enum([...EVENT_KINDS]), by: text };
+/** Beside the fixed fields, every kind of event has facts of its own. */
+const JobEvent = Type.Object(eventFields, open);
+/** The `after` of the next page; null when there is none. */
+const nextAfter = orNull('integer');
+export const JobEvents = Type.Object({ events: listOf(JobEvent), nextAfter });
+export const JobComments = Type.Object({
+  comments: listOf(Type.Object({ seq: whole, t: time, by: text, text })),
+  nextAfter,
+});
+/** The `data` of one event of the stream. */
+export const FeedEvent = Type.Object({ jobId: text, no: whole, ...eventFields, target: text }, open);
+
+export const LogsAccepted = Type.Object({ accepted: whole, cancelRequested: flag });
+export const Logs = Type.Object({
+  logs: listOf(
+    Type.Object({
+      no: whole,
+      attempt: whole,
+      t: time,
+      level: Type.Enum(['debug', 'info', 'warn', 'error']),
+      text,
+    }),
+  ),
+  nextAfter,
+});
+
+const blobFields = { id: text, filename: text, size: whole, sha256: text };
+export const Stored = Type.Object({ ...blobFields, path: text });
+export const Artifacts = Type.Object({
+  blobs: listOf(Type.Object({ ...blobFields, contentType: text, createdAt: time, createdBy: text })),
+  nextAfter: orNull('string'),
+});
+export const Bytes = Type.String({ format: 'binary' });
+
+export const JobType = Type.Object({
+  name: text,
+  label: text,
+  sop: orNull('string'),
+  paramsSchema: json,
+  active: flag,
+  createdAt: time,
+  updatedAt: time,
+});
+export const JobTypes = Type.Object({ types: listOf(JobType), nextAfter: orNull('string') });
+export const Pool = Type.Object({
+  name: text,
+  capacity: whole,
+  perKey: whole,
+  running: whole,
+  waiting: whole,
+});
+export const Pools = Type.Object({ pools: listOf(Pool) });
+export const PoolRemoved = Type.Object({ name: text, removed: Type.Literal(true) });
+const kind = Type.Enum(['target', 'type']);
+export const PauseSet = Type.Object({ kind, name: text, paused: flag });
+export const Pauses = Type.Object({
+  pauses: listOf(Type.Object({ kind, name: text, since: time, by: text })),
+});
+export const Stats = Type.Object({
+  states: Type.Object(Object.fromEntries(STATES.map((name) => [name, whole]))),
+  targets: Type.Object({}, { additionalProperties: { type: 'object', additionalProperties: whole } }),
+  waitingClaims: whole,
+});
+
+const tokenFields = {
+  id: text,
+  name: text,
+  role,
+  targets: orNull('array', { items: text }),
+  createdAt: time,
+  createdBy: text,
+};
+const Token = Type.Object({ ...tokenFields, revokedAt: orNull('string', { format: 'date-time' }) });
+export const Tokens = Type.Object({ tokens: listOf(Token) });
+export const NewToken = Type.Object({ token: text, ...tokenFields });
+export const TokenRevoked = Type.Object({ token: text, revoked: Type.Literal(true) });
+export const AuditEntries = Type.Object({
+  entries: listOf(
+    Type.Object({ no: whole, t: time, by: text, action: text, subject: text, facts: orNull('object', open) }),
+  ),
+  nextBefore: orNull('integer'),
+});
+export const Settings = Type.Object({
+  settings: listOf(Type.Object({ name: text, value: orNull('string'), origin: text })),
+});
+
+const healthFields = { ok: flag, status: text, time, version: text };
+export const Health = Type.Object(healthFields);
+export const Ready = Type.Object({ ok: Type.Literal(true), status: Type.Literal('ready'), version: text });
+export const HealthDetails = Type.Object(healthFields, open);
+export const Page = Type.String();
+export const Description = Type.Object({ openapi: text }, open);
+
+/** Shapes that the description names once and refers to. */
+export const NAMED_ANSWERS: Readonly<Record<string, TSchema>> = {
+  Job,
+  ClaimedJob,
+  EndedJob,
+  EndedBrief,
+  Comment,
+  JobEvent,
+  FeedEvent,
+  JobType,
+  Pool,
+  Token,
+  Refusal,
+};

@@ -1,0 +1,39 @@
+/** The Spine door: v0's routes word for word, and the native ones beside them. */
+
+import { SPINE_STATUS_OF } from '../../../domain/statuses.ts';
+import { bearerTokens } from '../../auth.ts';
+import type { Door } from '../../door.ts';
+import { nativeErrors } from '../../errors.ts';
+import { adminRoutes } from './admin.ts';
+import { NAMED_ANSWERS } from './answers.ts';
+import { blobRoutes } from './blobs.ts';
+import { claimRoutes } from './claims.ts';
+import { eventRoutes } from './events.ts';
+import { historyRoutes } from './history.ts';
+import { jobRoutes } from './jobs.ts';
+import { leaseRoutes } from './leases.ts';
+import { metricRoutes } from './metrics.ts';
+import { publicRoutes } from './public.ts';
+import { NewJob } from './new-job.ts';
+import { tokenRoutes } from './tokens.ts';
+
+export const spine: Door = {
+  name: 'spine',
+  prefixes: ['/'],
+  routes: [
+    ...publicRoutes,
+    ...jobRoutes,
+    ...historyRoutes,
+    ...claimRoutes,
+    ...leaseRoutes,
+    ...blobRoutes,
+    ...eventRoutes,
+    ...metricRoutes,
+    ...adminRoutes,
+    ...tokenRoutes,
+  ],
+  auth: bearerTokens,
+  errors: nativeErrors,
+  statusOf: SPINE_STATUS_OF,
+  schemas: { ...NAMED_ANSWERS, NewJob },
+};

@@ -1,0 +1,100 @@
+/** What came to a job over time, oldest first: its events, its comments and its log. */
+
+import type { Static } from 'typebox';
+import { LIMITS } from '../../../domain/limits.ts';
+import { eventView } from '../../events/view.ts';
+import { jobId } from '../../job-id.ts';
+import { type Page, pageOf, type PageReader } from '../../page.ts';
+import { type Call, route, type Route } from '../../routes.ts';
+import { iso } from '../../iso.ts';
+import { JobComments, JobEvents, Logs } from './answers.ts';
+import { PageQuery } from './schemas.ts';
+
+/** The work itself may read what it wrote. */
+const READERS = ['head', 'worker', 'viewer', 'run'] as const;
+const ABOUT_ONE = ['not_found', 'forbidden'] as const;
+/** What one takes beside what it says. */
+const EVENT_BYTES = 150;
+const COMMENT_BYTES = 100;
+const LINE_BYTES = 100;
+
+export const historyRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/jobs/:id/events',
+    name: 'getJobEvents',
+    about: 'Read what happened to a job, oldest first.',
+    who: READERS,
+    query: PageQuery,
+    answer: JobEvents,
+    errors: ABOUT_ONE,
+    handle: async (call) => {
+      const { items, next } = await pageOfJob(call, {
+        itemBytes: LIMITS.errorChars,
+        read: (id, from, count) => call.engine.jobs.events(call.actor, id, from, count),
+        cursorOf: ({ seq }) => seq,
+        bytesOf: ({ facts }) => EVENT_BYTES + (facts === null ? 0 : JSON.stringify(facts).length),
+      });
+      return { events: items.map(eventView), nextAfter: next };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/jobs/:id/comments',
+    name: 'getJobComments',
+    about: 'Read the comments on a job, oldest first. The job itself shows the newest of them.',
+    who: READERS,
+    query: PageQuery,
+    answer: JobComments,
+    errors: ABOUT_ONE,
+    handle: async (call) => {
+      const { items, next } = await pageOfJob(call, {
+        itemBytes: LIMITS.commentChars,
+        read: (id, from, count) => call.engine.jobs.comments(call.actor, id, from, count),
+        cursorOf: ({ seq }) => seq,
+        bytesOf: ({ text }) => COMMENT_BYTES + text.length,
+      });
+      const comments = items.map(({ seq, at, by, text }) => ({ seq, t: iso(at), by, text }));
+      return { comments, nextAfter: next };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/jobs/:id/logs',
+    name: 'readLogs',
+    about: "Read a job's log, oldest line first.",
+    who: READERS,
+    query: PageQuery,
+    answer: Logs,
+    errors: ABOUT_ONE,
+    handle: async (call) => {
+      const { items, next } = await pageOfJob(call, {
+        itemBytes: LIMITS.logLineChars,
+        read: (id, from, count) => call.engine.jobs.logs(call.actor, id, from, count),
+        cursorOf: ({ no }) => no,
+        bytesOf: ({ text }) => LINE_BYTES + text.length,
+      });
+      const logs = items.map(({ no, attempt, at, level, text }) => ({
+        no,
+        attempt,
+        t: iso(at),
+        level,
+        text,
+      }));
+      return { logs, nextAfter: next };
+    },
+  }),
+];
+
+type HistoryReader<T> = Omit<PageReader<T, number>, 'limit' | 'start' | 'read'> & {
+  readonly read: (id: string, from: number, count: number) => Promise<readonly T[]>;
+};
+
+async function pageOfJob<T>(
+  call: Call<unknown, Static<typeof PageQuery>>,
+  { read, ...reader }: HistoryReader<T>,
+): Promise<Page<T, number>> {
+  const { after = 0, limit = LIMITS.pageJobs } = call.query;
+  const id = await jobId(call);
+  return pageOf(call, { ...reader, limit, start: after, read: (from, count) => read(id, from, count) });
+}

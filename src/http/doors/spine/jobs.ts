@@ -1,0 +1,223 @@
+/** Jobs at the Spine door: create, list, read, and what people do to them. */
+
+import type { Accepted, Actor } from '../../../domain/command.ts';
+import { SpineError } from '../../../domain/error.ts';
+import { inputOf } from '../../../domain/job-input.ts';
+import type { Job } from '../../../domain/job.ts';
+import type { IdempotencyKey, JobDraft } from '../../../engine/engine.ts';
+import { type Call, route, type Route } from '../../routes.ts';
+import { Job as JobAnswer, JobBatch, JobList } from './answers.ts';
+import { NewJob, type NewJobBody, NewJobs } from './new-job.ts';
+import { CancelBody, CommentBody, CreateHeaders } from './schemas.ts';
+import { NoFields } from '../../fields.ts';
+import { timeOf } from '../../times.ts';
+import { jobId } from '../../job-id.ts';
+import { ListQuery, listJobs } from './list.ts';
+import { briefJson, jobJson, onlyInput, outcomeOf } from './view.ts';
+
+const EVERYONE = ['head', 'worker', 'viewer'] as const;
+const MAKERS = ['head', 'worker'] as const;
+const HEAD = ['head'] as const;
+
+/** What a call about one job can be told. */
+const ABOUT_ONE = ['not_found', 'forbidden'] as const;
+const MAKING = [
+  'forbidden',
+  'not_owner',
+  'unique_key_taken',
+  'idempotency_conflict',
+  'too_many_children',
+  'queue_full',
+] as const;
+
+export const jobRoutes: readonly Route[] = [
+  route({
+    method: 'POST',
+    path: '/jobs',
+    name: 'createJob',
+    load: 'job',
+    about: 'Create a job. Workers may create children of a job they hold.',
+    who: [...MAKERS, 'run'],
+    admits: mayCreate,
+    headers: CreateHeaders,
+    body: NewJob,
+    status: 201,
+    answer: JobAnswer,
+    errors: MAKING,
+    handle: async (call) => (await create(call, [call.body])).join(''),
+  }),
+  route({
+    method: 'POST',
+    path: '/jobs/batch',
+    name: 'createJobs',
+    load: 'job',
+    about: 'Create up to 1,000 jobs, all or none.',
+    who: MAKERS,
+    admits: (actor, body) => actor.role === 'head' || areChildren(body),
+    headers: CreateHeaders,
+    body: NewJobs,
+    status: 201,
+    answer: JobBatch,
+    errors: MAKING,
+    handle: async (call) => `{"jobs":[${(await create(call, call.body.jobs)).join(',')}]}`,
+  }),
+  route({
+    method: 'GET',
+    path: '/jobs',
+    name: 'listJobs',
+    about: 'List jobs, filtered, searched and in pages. A worker sees its own targets.',
+    who: EVERYONE,
+    query: ListQuery,
+    answer: JobList,
+    handle: listJobs,
+  }),
+  route({
+    method: 'GET',
+    path: '/jobs/:id',
+    name: 'getJob',
+    about: 'Read a job, by its id or its short number.',
+    who: [...EVERYONE, 'run'],
+    answer: JobAnswer,
+    errors: ABOUT_ONE,
+    handle: async (call) =>
+      fullJson(call, await call.engine.jobs.get(call.actor, await jobId(call)), { done: false }),
+  }),
+  route({
+    method: 'POST',
+    path: '/jobs/:id/comment',
+    name: 'commentJob',
+    about: 'Add a comment to a job.',
+    who: [...MAKERS, 'run'],
+    body: CommentBody,
+    answer: JobAnswer,
+    errors: [...ABOUT_ONE, 'conflict'],
+    handle: async (call) =>
+      answer(call, await call.engine.jobs.comment(call.actor, await jobId(call), call.body.text)),
+  }),
+  route({
+    method: 'POST',
+    path: '/jobs/:id/cancel',
+    name: 'cancelJob',
+    about: 'End a job and its children; running work learns of it by cancelRequested.',
+    who: HEAD,
+    body: CancelBody,
+    answer: JobAnswer,
+    errors: [...ABOUT_ONE, 'conflict'],
+    handle: async (call) =>
+      answer(call, await call.engine.jobs.cancel(call.actor, await jobId(call), call.body.reason ?? null)),
+  }),
+  route({
+    method: 'POST',
+    path: '/jobs/:id/retry',
+    name: 'retryJob',
+    about: 'Open an ended job again.',
+    who: HEAD,
+    body: NoFields,
+    answer: JobAnswer,
+    errors: [...ABOUT_ONE, 'conflict', 'unique_key_taken'],
+    handle: async (call) => answer(call, await call.engine.jobs.retry(call.actor, await jobId(call))),
+  }),
+  route({
+    method: 'POST',
+    path: '/jobs/:id/redrive',
+    name: 'redriveJob',
+    about: 'Give a dead job all its attempts again.',
+    who: HEAD,
+    body: NoFields,
+    answer: JobAnswer,
+    errors: [...ABOUT_ONE, 'conflict', 'unique_key_taken'],
+    handle: async (call) => answer(call, await call.engine.jobs.redrive(call.actor, await jobId(call))),
+  }),
+];
+
+/** Whoever knows the job already may say so (RFC 7240), and is spared reading it again. */
+export function wantsLittle({ request }: Pick<Call, 'request'>): boolean {
+  const { prefer } = request.headers;
+  return typeof prefer === 'string' && /(^|[,;\s])return=minimal($|[,;\s])/i.test(prefer);
+}
+
+/** The end of a job, as little or as much of it as the caller wants. */
+export async function endAnswer(call: Call, accepted: Accepted): Promise<string> {
+  return wantsLittle(call) ? briefJson(accepted) : await answer(call, accepted);
+}
+
+/** The whole job after a verb, as v0 answers every one of them. */
+export async function answer(call: Call, accepted: Accepted, extra = ''): Promise<string> {
+  return await fullJson(call, accepted.job, { done: true, extra: outcomeOf(accepted) + extra });
+}
+
+/** What is small is shown at once. Anything else is read when there is room for it. */
+async function fullJson(
+  call: Call,
+  job: Job,
+  { done, extra = '' }: { readonly done: boolean; readonly extra?: string },
+): Promise<string> {
+  const { jobs } = call.engine;
+  const small = (await jobs.smallDetails([job])).get(job.no);
+  if (small !== undefined) return jobJson(job, small, extra);
+  // A commit may answer hundreds of callers: those with much to show go one after another, or nobody else would be heard.
+  const { room, longWork } = call.parts;
+  const bytes = await longWork.run(call.actor, async () => (await jobs.sizes([job])).get(job.no) ?? 0);
+  await room.take(call, bytes, done);
+  return await longWork.run(call.actor, async () => {
+    const details = (await jobs.details([job])).get(job.no);
+    // Retention may remove a finished job between two reads.
+    if (!details) throw new SpineError('not_found');
+    return jobJson(job, details, extra);
+  });
+}
+
+/** A worker has no right to create work of its own, only children of a job that it holds; a run, of its own job. */
+function mayCreate(actor: Actor, body: unknown): boolean {
+  if (actor.role === 'head') return true;
+  return isChild(body) && (actor.onlyJob === undefined || body.parentId === actor.onlyJob);
+}
+
+function isChild(body: unknown): body is { parentId: string } {
+  return typeof (body as { parentId?: unknown } | null)?.parentId === 'string';
+}
+
+function areChildren(body: unknown): boolean {
+  const jobs = (body as { jobs?: unknown } | null)?.jobs;
+  return Array.isArray(jobs) && jobs.every(isChild);
+}
+
+async function create(call: Call, bodies: readonly NewJobBody[]): Promise<string[]> {
+  const { engine, actor, reply } = call;
+  const drafts = bodies.map((body, index) => draftOf(body, bodies.length > 1 ? `jobs[${index}].` : ''));
+  const { jobs, replayed } = await engine.jobs.create(actor, drafts, idempotencyOf(call));
+  if (replayed) reply.header('idempotency-replayed', 'true');
+  if (replayed || drafts.some(({ parentId }) => parentId !== undefined)) {
+    const details = await engine.jobs.details(jobs);
+    return jobs.flatMap((job) => {
+      const known = details.get(job.no);
+      return known ? [jobJson(job, known)] : [];
+    });
+  }
+  // What was just written need not be read back.
+  return jobs.map((job, index) =>
+    jobJson(job, onlyInput(inputOf(bodies[index] ?? {}), bodies[index]?.type ?? null)),
+  );
+}
+
+function draftOf({ queue, target, runAt, after, ...rest }: NewJobBody, prefix: string): JobDraft {
+  if (queue !== undefined && target !== undefined && queue !== target) {
+    const message = `${prefix}queue and ${prefix}target mean the same and must not differ.`;
+    throw new SpineError('bad_request', { field: `${prefix}queue` }, { message });
+  }
+  return {
+    ...rest,
+    target: target ?? queue ?? 'left-claw',
+    ...(runAt !== undefined && { runAt: timeOf(runAt, `${prefix}runAt`) }),
+    ...(after !== undefined && { after: after.map((one) => (typeof one === 'string' ? { job: one } : one)) }),
+  };
+}
+
+/** Keys of one caller never meet those of another: the engine keeps them by actor. */
+function idempotencyOf({ request }: Call): IdempotencyKey | undefined {
+  const key = request.headers['idempotency-key'];
+  if (key === undefined) return undefined;
+  if (typeof key === 'string' && /^[\x21-\x7e]{1,200}$/.test(key)) return { key, bodyHash: request.bodyHash };
+  const message = 'The Idempotency-Key header must be 1 to 200 printable ASCII characters without spaces.';
+  throw new SpineError('bad_request', { field: 'Idempotency-Key' }, { message });
+}

@@ -1,0 +1,213 @@
+/** Leases at the Spine door: heartbeat, log, and the calls that end a claim. */
+
+import type { Actor } from '../../../domain/command.ts';
+import { SpineError } from '../../../domain/error.ts';
+import { LIMITS } from '../../../domain/limits.ts';
+import type { Ending } from '../../../engine/engine.ts';
+import { BatchResults, Beat, EndedJob, EndedMaybeNext, LogsAccepted } from './answers.ts';
+import { type Call, route, type Route } from '../../routes.ts';
+import {
+  BatchHeaders,
+  CompleteBatchBody,
+  CompleteBody,
+  EndHeaders,
+  FailBody,
+  HeartbeatBody,
+  LeaseHeaders,
+  LogBody,
+  type NextClaim,
+  ReleaseBody,
+  SnoozeBody,
+} from './schemas.ts';
+import { jobId } from '../../job-id.ts';
+import { timeOf } from '../../times.ts';
+import { completeBatch } from './batch.ts';
+import { claimedJson, wanted } from './claims.ts';
+import { delivered } from './delivery.ts';
+import { answer, endAnswer } from './jobs.ts';
+
+const HOLDERS = ['head', 'worker', 'run'] as const;
+
+const ABOUT_ONE = ['not_found', 'forbidden'] as const;
+/** What a call under a lease can be told. */
+const HELD = [...ABOUT_ONE, 'not_owner', 'not_running', 'lease_lost', 'lease_token_required'] as const;
+
+export const leaseRoutes: readonly Route[] = [
+  route({
+    method: 'POST',
+    path: '/jobs/:id/heartbeat',
+    name: 'heartbeat',
+    load: 'lease',
+    about: 'Keep the lease, say how far the work is, and hear whether to stop.',
+    who: HOLDERS,
+    forShownTokens: true,
+    headers: LeaseHeaders,
+    body: HeartbeatBody,
+    answer: Beat,
+    errors: HELD,
+    handle: async (call) => {
+      const progress = atMost(call.body.progress, 'progress', LIMITS.progressBytes);
+      const { leases } = call.engine;
+      const accepted = await leases.heartbeat(call.actor, await jobId(call), tokenOf(call), progress);
+      return answer(call, accepted, accepted.job.cancelRequested ? NO_NEWS : GO_ON);
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/jobs/:id/complete',
+    name: 'completeJob',
+    load: 'lease',
+    about: 'End a job well; with next, take further ones in the same call.',
+    who: HOLDERS,
+    admits: mayClaimNext,
+    headers: EndHeaders,
+    body: CompleteBody,
+    answer: EndedMaybeNext,
+    errors: HELD,
+    handle: async (call) => {
+      const { next, result } = call.body;
+      const id = await jobId(call);
+      if (next !== undefined) return endThenClaim(call, id, { verb: 'complete', result }, next);
+      return endAnswer(call, await call.engine.leases.complete(call.actor, id, tokenOf(call), result));
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/jobs/complete-batch',
+    name: 'completeJobs',
+    load: 'lease',
+    about:
+      'End up to 1,000 jobs well; each is judged by itself, and the answer says how. With next, take further ones.',
+    who: ['head', 'worker'],
+    admits: mayClaimNext,
+    headers: BatchHeaders,
+    body: CompleteBatchBody,
+    answer: BatchResults,
+    handle: completeBatch,
+  }),
+  route({
+    method: 'POST',
+    path: '/jobs/:id/fail',
+    name: 'failJob',
+    load: 'lease',
+    about: 'End an attempt badly; the job is queued again while attempts are left, unless requeue is false.',
+    who: HOLDERS,
+    admits: mayClaimNext,
+    headers: EndHeaders,
+    body: FailBody,
+    answer: EndedMaybeNext,
+    errors: HELD,
+    handle: async (call) => {
+      const { requeue = true, cause = null, next } = call.body;
+      const error = atMost(call.body.error, 'error', LIMITS.errorChars);
+      const id = await jobId(call);
+      if (next !== undefined) return endThenClaim(call, id, { verb: 'fail', error, requeue, cause }, next);
+      const { leases } = call.engine;
+      return endAnswer(call, await leases.fail(call.actor, id, tokenOf(call), error, requeue, cause));
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/jobs/:id/release',
+    name: 'releaseJob',
+    load: 'lease',
+    about: 'Give a job back, for somebody else to do.',
+    who: HOLDERS,
+    headers: LeaseHeaders,
+    body: ReleaseBody,
+    answer: EndedJob,
+    errors: HELD,
+    handle: async (call) => {
+      const { reason = null } = call.body;
+      return answer(
+        call,
+        await call.engine.leases.release(call.actor, await jobId(call), tokenOf(call), reason),
+      );
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/jobs/:id/snooze',
+    name: 'snoozeJob',
+    about: 'Put a job off until a later time.',
+    who: HOLDERS,
+    headers: LeaseHeaders,
+    body: SnoozeBody,
+    answer: EndedJob,
+    errors: HELD,
+    handle: async (call) => {
+      const untilAt = timeOf(call.body.untilAt, 'untilAt');
+      return answer(
+        call,
+        await call.engine.jobs.snooze(call.actor, await jobId(call), untilAt, tokenOf(call)),
+      );
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/jobs/:id/logs',
+    name: 'writeLogs',
+    about: "Add lines to a job's log.",
+    who: HOLDERS,
+    forShownTokens: true,
+    headers: LeaseHeaders,
+    body: LogBody,
+    answer: LogsAccepted,
+    errors: HELD,
+    handle: async (call) => {
+      const now = call.engine.now();
+      const lines = call.body.lines.map(({ text, level = 'info', at }, index) => ({
+        text,
+        level,
+        at: at === undefined ? now : timeOf(at, `lines[${index}].at`),
+      }));
+      const { job } = await call.engine.leases.log(call.actor, await jobId(call), tokenOf(call), lines);
+      return { accepted: lines.length, cancelRequested: job.cancelRequested };
+    },
+  }),
+];
+
+/** The job itself shows `cancelRequested` when it is true. */
+const NO_NEWS = ',"messages":[]';
+const GO_ON = `,"cancelRequested":false${NO_NEWS}`;
+
+/** v0 clients send no lease token, and are judged by who they are; a run is its lease. */
+function tokenOf({ actor, body, request }: Call<{ leaseToken?: string | null }>): string | null {
+  return body.leaseToken ?? leaseHeader(request) ?? actor.leaseToken ?? null;
+}
+
+export function leaseHeader({ headers }: Call['request']): string | null {
+  const header = headers['x-lease-token'];
+  return typeof header === 'string' ? header : null;
+}
+
+/** Only who may claim may claim the next: head does not work, and a run is one job alone. */
+function mayClaimNext(actor: Actor, body: unknown): boolean {
+  return actor.role === 'worker' || (body as { next?: unknown } | null)?.next === undefined;
+}
+
+/** Results may be as large as a body; what is written again and again may not. */
+function atMost(value: unknown, field: string, limit: number): unknown {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+  if (text.length <= limit) return value;
+  throw new SpineError(
+    'bad_request',
+    { field },
+    { message: `${field} must be at most ${limit} characters of JSON.` },
+  );
+}
+
+async function endThenClaim(
+  call: Call<{ leaseToken?: string | null }>,
+  id: string,
+  ending: Ending,
+  next: NextClaim,
+): Promise<string> {
+  const { engine, actor } = call;
+  const { leases } = engine;
+  const done = await leases.endThenClaim(actor, id, tokenOf(call), ending, wanted(actor, next));
+  return delivered(call, done.next, next.claimId, async (jobs) => {
+    const [job, claimed] = await Promise.all([endAnswer(call, done.ended), claimedJson(engine, jobs)]);
+    return `{"job":${job},"next":[${claimed.join(',')}]}`;
+  });
+}

@@ -1,0 +1,57 @@
+/** A job as a caller describes it. */
+
+import type { Static } from 'typebox';
+import { LIMITS } from '../../../domain/limits.ts';
+import { fields, optional, whole } from '../../fields.ts';
+import { Type } from '../../typebox.ts';
+import { draftSchemas } from './job-fields.ts';
+import { id, json, label, list, Name, text, Time } from './schemas.ts';
+
+const Dependency = Type.Union(
+  [id, fields({ job: id, on: optional(Type.Enum(['success', 'failure', 'complete'])) })],
+  {
+    must: 'a job id, or {job, on} with on one of success, failure, complete',
+  },
+);
+
+const described = <T extends object>(schema: T, description: string): T => ({ ...schema, description });
+
+export const NewJob = fields({
+  ...draftSchemas,
+  queue: optional(described(Name, 'the same as target')),
+  type: optional(described(Name, 'the type of job')),
+  title: optional(described(text(LIMITS.titleChars), 'a title for lists')),
+  description: optional(described(text(LIMITS.descriptionChars), 'more about it')),
+  spec: optional(described(json, 'what to do')),
+  params: optional(described(json, 'parameters, checked against the schema of the type')),
+  meta: optional(described(json, 'notes of your own')),
+  budget: optional(json),
+  tags: optional(list(label(LIMITS.nameChars), LIMITS.tags)),
+  runAt: optional(described(Time, 'not before this')),
+  retry: optional(
+    fields({
+      mode: optional(
+        described(
+          Type.Enum(['requeue', 'lineage']),
+          'whether the same job runs again (requeue) or every retry is a new one (lineage)',
+        ),
+      ),
+      max: optional(whole(0, LIMITS.maxAttempts)),
+      backoffMs: optional(whole(0, LIMITS.backoffMsMax)),
+    }),
+  ),
+  after: optional(described(list(Dependency, LIMITS.dependencies), 'jobs that must end before')),
+  approval: optional(
+    described(
+      fields({
+        timeoutS: optional(whole(1, 30 * 86_400)),
+        auto: optional(Type.Enum(['approve', 'reject'])),
+      }),
+      'somebody has to agree before it runs; within an hour unless said, else it is rejected',
+    ),
+  ),
+  parentId: optional(described(id, 'the running job that asks for this one; workers need it, head does not')),
+});
+export type NewJobBody = Static<typeof NewJob>;
+
+export const NewJobs = fields({ jobs: list(NewJob, LIMITS.batchJobs, 1) });

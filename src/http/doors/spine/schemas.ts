@@ -1,0 +1,170 @@
+/** The shapes that requests must have. Limits are the domain's; unknown fields are refused everywhere. */
+
+import type { Static } from 'typebox';
+import { fields, optional, textOrNull, whole } from '../../fields.ts';
+import { Type } from '../../typebox.ts';
+import { EVENT_KINDS } from '../../../domain/event.ts';
+import { LIMITS } from '../../../domain/limits.ts';
+
+export const text = (max: number, min = 1) => Type.String({ minLength: min, maxLength: max });
+export const list = <T extends Parameters<typeof Type.Array>[0]>(items: T, max: number, min = 0) =>
+  Type.Array(items, { minItems: min, maxItems: max });
+export const json = Type.Unknown();
+
+const NAME = '[\\p{L}\\p{N}][\\p{L}\\p{N}._:@-]*';
+/** Names of targets, types and pools: they stand in URLs, logs and file names. */
+export const Name = Type.String({
+  maxLength: LIMITS.nameChars,
+  pattern: `^${NAME}$`,
+  must: `a name of 1 to ${LIMITS.nameChars} letters, digits and . _ : @ -, beginning with a letter or digit`,
+});
+/** Free text that finds something again; control characters never belong there. */
+export const label = (max: number) =>
+  Type.String({
+    minLength: 1,
+    maxLength: max,
+    pattern: '^\\P{Cc}+$',
+    must: `text of 1 to ${max} printable characters`,
+  });
+export const Time = Type.Unsafe<string | number>({
+  type: ['string', 'integer'],
+  maxLength: 40,
+  must: 'an ISO 8601 time with its zone, or epoch milliseconds',
+});
+/** Several names in one parameter of a URL, with commas between them. */
+const commaList = (item: string, max: number, must: string) =>
+  Type.String({ maxLength: 2_000, pattern: `^(?:${item})(?:,(?:${item})){0,${max - 1}}$`, must });
+const leaseMs = whole(LIMITS.leaseMsMin, LIMITS.leaseMsMax);
+const leaseToken = optional(textOrNull(200));
+export const id = text(LIMITS.nameChars);
+
+export const PageQuery = fields({
+  after: optional(whole(0, Number.MAX_SAFE_INTEGER)),
+  limit: optional(whole(1, LIMITS.pageJobs)),
+});
+
+/** Pages of what is named, from behind a name or id on. */
+export const NamesQuery = fields({
+  after: optional(label(LIMITS.nameChars)),
+  limit: optional(whole(1, LIMITS.pageJobs)),
+});
+
+const capabilities = optional(list(Name, LIMITS.capabilities));
+export const ClaimBody = fields({
+  leaseMs: optional(leaseMs),
+  claimId: optional(label(LIMITS.nameChars)),
+  capabilities,
+});
+export const ClaimNextBody = fields({
+  target: optional(Name),
+  targets: optional(list(Name, LIMITS.claimTargets, 1)),
+  types: optional(list(Name, LIMITS.claimTypes, 1)),
+  capabilities,
+  max: optional(whole(1, LIMITS.claimJobs)),
+  waitMs: optional(whole(0, LIMITS.claimWaitMs)),
+  leaseMs: optional(leaseMs),
+  claimId: optional(label(LIMITS.nameChars)),
+});
+export const HeartbeatBody = fields({ progress: optional(json), leaseToken });
+/** What a holder takes in the same call that ends its job; nobody waits here. */
+const Next = fields({
+  targets: optional(list(Name, LIMITS.claimTargets, 1)),
+  types: optional(list(Name, LIMITS.claimTypes, 1)),
+  capabilities,
+  max: optional(whole(1, LIMITS.claimJobs)),
+  leaseMs: optional(leaseMs),
+  claimId: optional(label(LIMITS.nameChars)),
+});
+export type NextClaim = Static<typeof Next>;
+export const CompleteBody = fields({ result: optional(json), leaseToken, next: optional(Next) });
+export const FailBody = fields({
+  error: optional(json),
+  requeue: optional(Type.Boolean()),
+  cause: optional(Type.Enum(['timeout', 'stale', 'crashed'])),
+  leaseToken,
+  next: optional(Next),
+});
+export const CompleteBatchBody = fields({
+  jobs: list(fields({ id, leaseToken, result: optional(json) }), LIMITS.batchJobs, 1),
+  next: optional(Next),
+});
+export const ReleaseBody = fields({ reason: optional(textOrNull(LIMITS.reasonChars)), leaseToken });
+export const SnoozeBody = fields({ untilAt: Time, leaseToken });
+export const CommentBody = fields({ text: text(LIMITS.commentChars) });
+export const CancelBody = fields({ reason: optional(textOrNull(LIMITS.reasonChars)) });
+
+const LogLine = fields({
+  text: text(LIMITS.logLineChars),
+  level: optional(Type.Enum(['debug', 'info', 'warn', 'error'])),
+  at: optional(Time),
+});
+export const LogBody = fields({ lines: list(LogLine, LIMITS.logLines, 1), leaseToken });
+
+export const NameParams = Type.Object({ name: Name });
+export const TypeBody = fields({
+  label: optional(text(LIMITS.titleChars)),
+  sop: optional(textOrNull(LIMITS.sopChars)),
+  paramsSchema: optional(json),
+});
+export const PoolBody = fields({
+  capacity: whole(1, LIMITS.poolCapacity),
+  perKey: optional(whole(1, LIMITS.poolCapacity)),
+});
+
+export const TokenBody = fields({
+  name: Name,
+  role: Type.Enum(['head', 'worker', 'viewer']),
+  targets: optional(
+    Type.Unsafe<string[] | null>({
+      ...list(Name, LIMITS.claimTargets, 1),
+      type: ['array', 'null'],
+      must: `a list of 1 to ${LIMITS.claimTargets} names, or null for all targets`,
+    }),
+  ),
+});
+export const TokenParams = Type.Object({ token: Name });
+export const AuditQuery = fields({
+  before: optional(whole(1, Number.MAX_SAFE_INTEGER)),
+  limit: optional(whole(1, LIMITS.pageJobs)),
+});
+
+const PLACE = '\\d{1,15}(\\.\\d{1,9})?';
+export const DownloadQuery = fields({
+  verify: optional(
+    Type.Boolean({ description: 'Read the whole file first, and refuse it when its SHA-256 is another.' }),
+  ),
+});
+
+export const EventsQuery = fields({
+  after: optional(
+    Type.String({
+      maxLength: 25,
+      pattern: `^${PLACE}$`,
+      must: 'the id of an event, or 0 for the beginning',
+    }),
+  ),
+  target: optional(commaList(NAME, LIMITS.claimTargets, 'one or more names with commas between them')),
+  type: optional(
+    commaList(
+      EVENT_KINDS.map((kind) => kind.replace('.', '\\.')).join('|'),
+      EVENT_KINDS.length,
+      `one or more of ${EVENT_KINDS.join(', ')}, with commas between them`,
+    ),
+  ),
+  jobId: optional(id),
+});
+
+/** Headers that some routes read besides the usual ones; checked where they are used. */
+export const LeaseHeaders = Type.Object({
+  'X-Lease-Token': optional(text(200)),
+});
+/** `return=minimal` asks for the names and states of ended jobs only. */
+const prefer = { Prefer: optional(text(200)) };
+export const EndHeaders = Type.Object({ ...LeaseHeaders.properties, ...prefer });
+export const BatchHeaders = Type.Object(prefer);
+export const CreateHeaders = Type.Object({
+  'Idempotency-Key': optional(Type.String({ pattern: '^[\\x21-\\x7e]{1,200}$' })),
+});
+export const FeedHeaders = Type.Object({
+  'Last-Event-ID': optional(Type.String({ pattern: `^${PLACE}$` })),
+});

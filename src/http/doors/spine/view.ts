@@ -1,0 +1,98 @@
+/**
+ * A job as the Spine door shows it: v0's fields always, native ones when they are set. It is put together as text: to
+ * build an object and print that takes 1.7 µs more for a job that is handed out, 7 % of what the server's main thread
+ * takes for it in `http-batches`, side by side on a shared 2-core machine.
+ */
+
+import type { Accepted } from '../../../domain/command.ts';
+import type { Job, JobDetails, JobInput } from '../../../domain/job.ts';
+import { SPINE_STATUS_OF } from '../../../domain/statuses.ts';
+import { iso } from '../../iso.ts';
+import { alwaysShown, shownWhenSet, stateFields } from './job-fields.ts';
+
+const NO_COMMENTS: JobDetails['comments'] = [];
+
+/** Details of a job that has nothing but its input: new, or claimed for the first time. */
+export function onlyInput(input: JobInput, typeName: string | null): JobDetails {
+  return {
+    input,
+    result: null,
+    error: null,
+    comments: NO_COMMENTS,
+    typeName,
+    retryOfId: null,
+    parentId: null,
+  };
+}
+
+/** Stored JSON is pasted in as it is: a large spec is neither parsed nor printed again. `extra` are further fields. */
+export function jobJson(job: Job, details: JobDetails, extra = ''): string {
+  return `{${alwaysShown(job)}${besideRow(job, details)}${extra}${storedJson(details)}}`;
+}
+
+function besideRow(job: Job, { input, comments, typeName, retryOfId, parentId }: JobDetails): string {
+  return (
+    (comments.length === 0 ? ',"comments":[]' : commentsField(comments)) +
+    (input.tags.length === 0 ? ',"tags":[]' : `,"tags":${JSON.stringify(input.tags)}`) +
+    shownWhenSet(job) +
+    textField('type', typeName) +
+    textField('title', input.title) +
+    textField('description', input.description) +
+    retryField(job) +
+    textField('retryOf', retryOfId) +
+    textField('parentId', parentId) +
+    textField('releaseReason', job.state === 'cancelled' || job.cancelRequested ? null : job.reason)
+  );
+}
+
+function commentsField(comments: JobDetails['comments']): string {
+  return `,"comments":${JSON.stringify(comments.map(({ at, by, text }) => ({ t: iso(at), by, text })))}`;
+}
+
+function retryField(job: Job): string {
+  if (job.retryMode === 'requeue' && job.backoffMs === 0) return '';
+  return `,"retry":{"mode":"${job.retryMode}","max":${job.retryMax},"backoffMs":${job.backoffMs},"count":${job.retryCount}}`;
+}
+
+function storedJson({ input, result, error }: JobDetails): string {
+  const isNew = result === null && error === null;
+  return (
+    (input.spec === null ? NO_SPEC : `,"spec":${input.spec}`) +
+    (input.meta === null ? NO_META : `,"meta":${input.meta}`) +
+    (isNew ? NO_OUTCOME : `,"result":${result},"error":${error}`) +
+    jsonField('params', input.params) +
+    jsonField('budget', input.budget)
+  );
+}
+
+/** One more field, or nothing when there is no value. */
+function textField(name: string, value: string | null): string {
+  return value === null ? '' : `,"${name}":${JSON.stringify(value)}`;
+}
+
+function jsonField(name: string, json: string | null): string {
+  return json === null ? '' : `,"${name}":${json}`;
+}
+
+/** v0 shows a job without a spec as an empty text, and one without meta as an empty object. */
+const NO_SPEC = ',"spec":""';
+const NO_META = ',"meta":{}';
+const NO_OUTCOME = ',"result":null,"error":null';
+
+/** What only the holder of the lease may see. */
+export function forHolder(job: Job): string {
+  return `,"leaseToken":${JSON.stringify(job.leaseToken)},"attempt":${job.attempts}`;
+}
+
+/** A repeated call says how the first one ended. */
+export function outcomeOf({ repeated }: Accepted): string {
+  return repeated === undefined
+    ? ''
+    : `,"outcome":{"verb":"${repeated.verb}","status":"${SPINE_STATUS_OF[repeated.state]}"}`;
+}
+
+/** For whoever has the job already: which one it is, and what became of it. */
+export function briefJson(accepted: Accepted): string {
+  const { id, no } = accepted.job;
+  return `{"id":${JSON.stringify(id)},"no":${no},${stateFields(accepted.job)}${outcomeOf(accepted)}}`;
+}

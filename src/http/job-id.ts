@@ -1,0 +1,33 @@
+/** The ids of jobs, the same at every door: whole, or the short number that people type. */
+
+import type { Actor } from '../domain/command.ts';
+import { SpineError } from '../domain/error.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Call } from './routes.ts';
+
+/** The job that the path names, by id or by its short number. What cannot be either never reaches the store. */
+export function jobId({ engine, actor, params }: Call): Promise<string> {
+  return fullId(engine, actor, params['id'] ?? '');
+}
+
+export async function fullId(engine: Engine, actor: Actor, id: string): Promise<string> {
+  if (!mayBeId(id)) throw new SpineError('not_found', { id });
+  return isNumber(id) ? (await engine.jobs.get(actor, id)).id : id;
+}
+
+/** Written here, because a pattern inside a function is made anew by every call. */
+const ID = /^[\w.:~-]{1,100}$/;
+const NUMBER = /^\d{1,15}$/;
+
+/** Whether a caller's word can be the name of a job, and is not its short number. */
+export function isFullId(id: string): boolean {
+  return mayBeId(id) && !isNumber(id);
+}
+
+function mayBeId(id: string): boolean {
+  return ID.test(id);
+}
+
+function isNumber(id: string): boolean {
+  return NUMBER.test(id);
+}

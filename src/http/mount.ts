@@ -1,0 +1,143 @@
+/** Puts the routes of a door into the server: who calls, whether the request fits, and how the answer is sent. */
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Actor } from '../domain/command.ts';
+import { SpineError } from '../domain/error.ts';
+import type { Callers } from './auth.ts';
+import type { CallLimits, Load } from './call-limits.ts';
+import type { Door } from './door.ts';
+import { NoFields } from './fields.ts';
+import type { Parts } from './parts.ts';
+import type { Role, Route } from './routes.ts';
+import { takingFiles } from './uploads.ts';
+import { checker } from './validation.ts';
+
+/** Shorter texts are sent as they are: bytes are memory outside the heap, to be asked for and given back. */
+const LONG_CHARS = 16_384;
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+export type Refuse = (error: unknown, request: FastifyRequest, reply: FastifyReply) => void;
+
+/** What the routes of a door have beside what all doors share. */
+interface Opened {
+  readonly callers: Callers;
+  readonly refuse: Refuse;
+  readonly parts: Parts;
+}
+
+export function mount(app: FastifyInstance, door: Door, parts: Parts, refuse: Refuse): void {
+  const opened = { callers: door.auth.open(parts), refuse, parts };
+  const uploads = door.routes.filter(({ upload }) => upload === true);
+  for (const one of door.routes) if (one.upload !== true) mountRoute(app, one, opened);
+  if (uploads.length === 0) return;
+  app.register(
+    takingFiles(parts.blobLimitBytes, (scope) => {
+      for (const one of uploads) mountRoute(scope, one, opened);
+    }),
+  );
+}
+
+function mountRoute(app: FastifyInstance, one: Route, { callers, refuse, parts }: Opened): void {
+  const { engine, counts, limits } = parts;
+  const check = checkRequest(one, callers);
+  const count = counts.of(one.method, one.path);
+  const type = one.media ?? JSON_TYPE;
+  const status = one.status ?? 200;
+  const load = one.load ?? (one.method === 'GET' ? 'read' : 'write');
+  app.route({
+    method: one.method,
+    url: one.path,
+    errorHandler: refuse,
+    ...(one.who !== 'anyone' && {
+      onRequest: admit(one, one.who, callers, one.upload ? () => 0 : bodyBytes, load, limits),
+    }),
+    handler: async (request, reply) => {
+      const problem = check(request);
+      if (problem) throw problem;
+      const { actor, params, query, body } = request as FastifyRequest & { params: Record<string, string> };
+      const answer = await one.handle({ engine, actor, params, query, body, request, reply, parts, callers });
+      if (answer === reply) {
+        count(reply.raw.headersSent ? reply.raw.statusCode : reply.statusCode);
+        return reply;
+      }
+      count(status);
+      reply.code(status).header('content-type', type);
+      return sendable(typeof answer === 'string' ? answer : JSON.stringify(answer));
+    },
+  });
+}
+
+/** A text is put behind its headers in one more text, which for a long one is a copy; bytes are sent from where they lie. */
+function sendable(answer: string): string | Buffer {
+  return answer.length < LONG_CHARS ? answer : Buffer.from(answer);
+}
+
+/** Calls `done` when it is done at once, or answers a promise: most callers are spared the round that a promise costs. */
+type Hook = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: (error?: Error) => void,
+) => void | Promise<void>;
+
+/** What the body takes in memory while the call is under way. One that does not say so may be as large as bodies can be. */
+function bodyBytes({ headers, routeOptions }: FastifyRequest): number {
+  const length = headers['content-length'];
+  if (length !== undefined) return Number(length);
+  return headers['transfer-encoding'] === undefined ? 0 : (routeOptions.bodyLimit ?? 0);
+}
+
+function admit(
+  { forShownTokens }: Pick<Route, 'forShownTokens'>,
+  who: readonly Role[],
+  callers: Callers,
+  bytesOf: (request: FastifyRequest) => number,
+  load: Load,
+  limits: CallLimits,
+): Hook {
+  const roles: readonly Actor['role'][] = who;
+  const enter = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    actor: Actor | null,
+  ): SpineError | undefined => {
+    if (actor === null || !roles.includes(actor.role)) return callers.refusal(request.raw, actor);
+    if (actor.shown && forShownTokens !== true) return callers.refusal(request.raw, actor);
+    request.actor = actor;
+    const leave = limits.enter(actor, load, bytesOf(request));
+    if (leave instanceof SpineError) return leave;
+    if (leave !== null) reply.raw.once('close', leave);
+    return undefined;
+  };
+  const lookUp = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const problem = enter(request, reply, await callers.lookUp(request.raw));
+    if (problem) throw problem;
+  };
+  return (request, reply, done) => {
+    const known = callers.known(request.raw);
+    return known === null ? lookUp(request, reply) : done(enter(request, reply, known));
+  };
+}
+
+function checkRequest(one: Route, callers: Callers): (request: FastifyRequest) => SpineError | null {
+  const params = one.params ? checker(one.params, 'params') : null;
+  const query = checker(one.query ?? NoFields, 'querystring');
+  const takesBody = one.method !== 'GET' && one.method !== 'DELETE' && !one.upload;
+  const body = takesBody ? checker(one.body ?? NoFields, 'body') : null;
+  return (request) => {
+    if (body) request.body ??= {};
+    if (one.admits && !one.admits(request.actor, request.body))
+      return callers.refusal(request.raw, request.actor);
+    return (
+      params?.(request.params) ?? nobodysName(request) ?? query(request.query) ?? body?.(request.body) ?? null
+    );
+  };
+}
+
+/** Nothing has a name with a NUL in it, and PostgreSQL would not even look for one. */
+function nobodysName({ url, params }: FastifyRequest): SpineError | null {
+  if (!url.includes('%00')) return null;
+  // A path has nothing but texts.
+  const names = Object.values(params as Readonly<Record<string, string>>);
+  return names.some((name) => name.includes('\0')) ? new SpineError('not_found') : null;
+}

@@ -1,0 +1,69 @@
+/** What decides who may run, and what a commit leaves for others: pools, pauses, keys, notices, counts. */
+
+import type { Dialect } from './dialect.ts';
+
+export function queue(dialect: Dialect): string {
+  const { int, numbered, byNumber, byKey } = dialect;
+  return `
+-- How many jobs may run at the same time, in all and of each concurrency key.
+create table pool (
+  name text primary key,
+  capacity ${int} not null,
+  per_key ${int} not null,
+  updated_at ${int} not null
+)${byKey};
+
+-- The right to run one job of a pool, of a key (pool/key) or in a lane of a target. Whoever runs holds the row.
+create table slot (
+  pool text not null,
+  idx ${int} not null,
+  job_no ${int},               -- null: free
+  primary key (pool, idx)
+)${byKey};
+create unique index slot_by_job on slot (job_no, pool) where job_no is not null;
+create index slot_free on slot (pool, idx) where job_no is null;
+
+-- A target or a type whose jobs nobody may claim for now.
+create table pause (
+  kind text not null,          -- target or type
+  name text not null,
+  at ${int} not null,
+  actor text not null,
+  primary key (kind, name)
+)${byKey};
+
+-- An Idempotency-Key and what its first use created.
+create table idempotency (
+  principal text not null,
+  key text not null,
+  body_hash text not null,     -- the same key with another body is refused
+  job_ids text not null,       -- JSON
+  at ${int} not null,
+  primary key (principal, key)
+)${byKey};
+create index idempotency_by_age on idempotency (at);
+
+-- A notice that leaves the house after the commit, until it was taken.
+create table outbox (
+  no ${numbered},
+  channel text not null,
+  kind text not null,
+  job_no ${int},
+  body text not null,          -- JSON
+  run_at ${int} not null,      -- when to try next; whoever sends it puts this ahead first
+  attempts ${int} not null,
+  error text,
+  created_at ${int} not null
+)${byNumber};
+create index outbox_due on outbox (run_at, no);
+
+-- How many jobs there are. Writers of different lanes add to rows of their own; the sum counts.
+create table counter (
+  lane text not null,
+  target text not null,
+  state text not null,
+  n ${int} not null,
+  primary key (lane, target, state)
+)${dialect.name === 'postgres' ? ' with (fillfactor = 50)' : byKey};
+`;
+}

@@ -1,0 +1,130 @@
+/** Schedules, their runs, approvals, and messages between agents. */
+
+import type { Dialect } from './dialect.ts';
+
+export function scheduler(dialect: Dialect): string {
+  const { int, flag, numbered, byNumber, byKey } = dialect;
+  return `
+-- What creates jobs: a cron expression, a parent's end, a hand.
+create table schedule (
+  no ${numbered},
+  id text not null,
+  name text not null,
+  enabled ${flag} not null,
+  parent_id text,              -- the schedule whose end starts it
+  spec text not null,          -- JSON: when, what, by whom, delivered where
+  next_run_at ${int},
+  last_run_at ${int},
+  last_status text,
+  consecutive_errors ${int} not null,
+  run_count ${int} not null,   -- those by the clock or after a parent
+  managed_by text,             -- who keeps it: a set of files, or where it was imported from
+  created_at ${int} not null,
+  created_by text not null,
+  updated_at ${int} not null,
+  spawned_by text              -- the message that asked for it
+)${byNumber};
+create unique index schedule_by_id on schedule (id);
+create index schedule_due on schedule (next_run_at) where enabled = 1 and next_run_at is not null;
+create index schedule_by_name on schedule (name);
+create index schedule_managed on schedule (managed_by) where managed_by is not null;
+create index schedule_parent on schedule (parent_id) where parent_id is not null;
+create unique index schedule_spawned_by on schedule (spawned_by) where spawned_by is not null;
+-- Whether any has changed is asked every few seconds.
+create index schedule_by_change on schedule (updated_at);
+
+-- A moment at which a schedule was due: one that fired, or a row of them that were missed.
+create table tick (
+  schedule_id text not null,
+  at ${int} not null,
+  fate text not null,          -- fired or missed
+  job_no ${int},
+  until_at ${int} not null,    -- the last moment of the row
+  n ${int} not null,           -- how many
+  reason text,
+  recorded_at ${int} not null,
+  primary key (schedule_id, at)
+)${byKey};
+create index tick_by_age on tick (recorded_at);
+
+-- What a job has beside its row when a schedule made it. Whether it is under way stands here and in no index over job,
+-- so that a job's updates stay cheap.
+create table run (
+  job_no ${int} primary key,
+  schedule_id text not null,
+  kind text not null,          -- what started it
+  due_at ${int},
+  triggered_by ${int},         -- the job of the parent's run whose end started it
+  active ${flag} not null,     -- 0 ended, 1 under way (a retry to come included), 2 waiting in line
+  session_key text,            -- from here on: what its worker wrote down, so that another finds the work after a crash
+  transport text,
+  dispatched_at ${int},
+  last_heartbeat ${int},
+  context_summary text
+)${byNumber};
+create index run_by_schedule on run (schedule_id, job_no);
+create index run_active on run (schedule_id, job_no) where active > 0;
+create unique index run_triggered_once on run (triggered_by, schedule_id) where kind = 'chain';
+
+-- Whether somebody agrees that a job runs.
+create table approval (
+  job_no ${int} primary key,
+  schedule_id text,
+  status text not null,        -- pending, approved, rejected or timed_out
+  timeout_ms ${int} not null,
+  auto text not null,          -- what the end of that time means
+  hash text not null,          -- SHA-256 of what is to be approved
+  requested_at ${int},         -- null: the job has not come so far
+  expires_at ${int},
+  resolved_at ${int},
+  resolved_by text,
+  notes text
+)${byNumber};
+create index approval_by_schedule on approval (schedule_id) where status = 'pending';
+create index approval_due on approval (expires_at) where status = 'pending';
+
+-- What one agent says to another; a message of kind spawn asks for a schedule.
+create table message (
+  no ${numbered},
+  id text not null,
+  sender text not null,
+  recipient text not null,
+  kind text not null,
+  subject text,
+  body text not null,
+  priority ${int} not null,
+  owner text,
+  reply_to text,
+  schedule_id text,
+  job_no ${int},               -- the run in whose name it was sent
+  status text not null,        -- pending, delivered, read, expired or failed
+  error text,
+  created_at ${int} not null,
+  delivered_at ${int},
+  read_at ${int},
+  expires_at ${int}
+)${byNumber};
+create unique index message_by_id on message (id);
+create index message_spawn on message (no) where kind = 'spawn' and status = 'pending';
+create index message_spawned on message (job_no) where kind = 'spawn';
+
+-- Somebody who sends and receives messages.
+create table agent (
+  id text primary key,
+  name text,
+  status text not null,
+  last_seen_at ${int},
+  capabilities text,           -- JSON
+  created_at ${int} not null
+)${byKey};
+
+-- A name for a place that results are delivered to.
+create table alias (
+  alias text primary key,
+  channel text not null,
+  target text not null,
+  description text,
+  created_at ${int} not null
+)${byKey};
+`;
+}

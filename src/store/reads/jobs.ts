@@ -1,0 +1,189 @@
+/** Jobs: one by one, in lists, and those for whom something is to be done. */
+
+import type { ClaimedJob } from '../../domain/command.ts';
+import { CHANGING } from '../../domain/job-fields.ts';
+import type { Found, ListFilter } from '../../domain/job-filter.ts';
+import type { Job, JobInput, State } from '../../domain/job.ts';
+import { byNumber, perDialect, type Sql, type Value } from '../sql/driver.ts';
+import { PAST_BYTES, SHOWN_ALWAYS_BYTES } from '../sql/job-bytes.ts';
+import { further, page, type Put } from '../sql/job-pages.ts';
+import { JOB_COLUMNS, JOB_WIDTH, jobFrom } from '../sql/job-row.ts';
+import { column, first, only } from '../sql/rows.ts';
+import { listed, windowOf } from '../sql/search.ts';
+import { INPUT_BYTES, INPUT_COLUMNS, inputFrom } from '../sql/texts.ts';
+
+export async function byId(sql: Sql, id: string): Promise<Job | null> {
+  const text = `select ${JOB_COLUMNS} from job where no = (select job_no from job_input where id = $1)`;
+  const row = await first(sql, text, [id]);
+  return row && jobFrom(row);
+}
+
+const ofNumbers = byNumber(`select ${JOB_COLUMNS} from job`, 'no', 'order by no');
+
+export async function byNo(sql: Sql, nos: readonly number[]): Promise<Job[]> {
+  return (await sql.byKeys(ofNumbers, nos)).map(jobFrom);
+}
+
+export interface PrintedRow {
+  readonly no: number;
+  readonly seq: number;
+  /** The fields of `CHANGING` as a JSON array; flags are 0 or 1. */
+  readonly text: string;
+}
+
+const printing = perDialect((dialect) => {
+  const array = dialect === 'sqlite' ? 'json_array' : 'json_build_array';
+  const columns = CHANGING.map((field) => field.column).join(', ');
+  const select = `select no, seq, cast(${array}(${columns}) as text) from job`;
+  return byNumber(select, 'no', 'and schedule_id is null and comments = 0');
+});
+
+/**
+ * Of those that have no comments and that no schedule made. The database prints the rows: it takes a third of the time of
+ * reading thirty values and printing them here.
+ */
+export async function printed(sql: Sql, nos: readonly number[]): Promise<PrintedRow[]> {
+  return (await sql.byKeys(printing(sql), nos)).map(([no, seq, text]) => ({
+    no: no as number,
+    seq: seq as number,
+    text: text as string,
+  }));
+}
+
+export async function inputOf(sql: Sql, no: number): Promise<JobInput> {
+  const text = `select ${INPUT_COLUMNS} from job_input input where input.job_no = $1`;
+  return inputFrom((await first(sql, text, [no])) ?? [], 0);
+}
+
+/** The unfinished job that has this key, if any. */
+export function findUnique(sql: Sql, typeNo: number, uniqueKey: string): Promise<string | null> {
+  const text = 'select id from job where type_no = $1 and unique_key = $2 and finished_at is null';
+  return only<string | null>(sql, text, [typeNo, uniqueKey]);
+}
+
+/** How many jobs a lineage has, the first included. */
+export async function lineageSize(sql: Sql, rootNo: number): Promise<number> {
+  return 1 + (await only<number>(sql, 'select count(*) from job where root_no = $1', [rootNo]));
+}
+
+/** Whether the target has ready rows that anybody can do, those that another server is looking at included. */
+export async function hasReady(sql: Sql, target: string): Promise<boolean> {
+  return (
+    (await first(
+      sql,
+      "select 1 from job where target = $1 and state = 'queued' and requires is null limit 1",
+      [target],
+    )) !== null
+  );
+}
+
+/** The first set of requirements of the target's ready jobs from this text on. One look at job_ready_by_requires. */
+export function firstRequirement(sql: Sql, target: string, from: string): Promise<string | null> {
+  const text = "select min(requires) from job where target = $1 and state = 'queued' and requires >= $2";
+  return only<string | null>(sql, text, [target, from]);
+}
+
+const underClaim = `select ${JOB_COLUMNS}, ${INPUT_BYTES} + ${PAST_BYTES} from job
+  join job_input input on input.job_no = job.no
+  where job.claim_id = $1 and job.state = 'running' order by job.no limit $2 + 0`;
+
+/** Jobs under a live lease that was asked for with this claim id. */
+export async function claimedUnder(sql: Sql, claimId: string, limit: number): Promise<ClaimedJob[]> {
+  return (await sql.all(underClaim, [claimId, limit])).map((row) => ({
+    job: jobFrom(row),
+    input: null,
+    bytes: SHOWN_ALWAYS_BYTES + Number(row[JOB_WIDTH]),
+  }));
+}
+
+/** One page in the order of creation. Each state is read along job_by_state and the pages are merged, so that old jobs never slow the new. */
+export async function list(sql: Sql, filter: ListFilter): Promise<Job[]> {
+  if (filter.targets?.length === 0 || filter.states.length === 0) return [];
+  const newest = filter.order === 'newest';
+  const params: Value[] = [];
+  const put: Put = (value) => `$${params.push(value)}`;
+  // One statement sees one moment: a job that changes its state meanwhile is on the page once.
+  const pages = filter.states.map(
+    (state, i) => `select * from (${page(sql, filter, state, newest, put)}) as page${i}`,
+  );
+  const text = `${pages.join(' union all ')} order by no ${newest ? 'desc' : 'asc'} limit ${put(filter.limit)}`;
+  return (await sql.all(text, params)).map(jobFrom);
+}
+
+/**
+ * A page of those whose title or description has the words; it may be short, and there may yet be more. A window of the
+ * jobs with the words is looked at, and of those the ones that fit the rest.
+ */
+export async function search(sql: Sql, words: string, filter: ListFilter): Promise<Found> {
+  if (filter.targets?.length === 0 || filter.states.length === 0) return { jobs: [], next: null };
+  const newest = filter.order === 'newest';
+  const { nos, lastNo } = await windowOf(sql, words, { newest, from: filter.from });
+  if (nos.length === 0) return { jobs: [], next: null };
+  const params: Value[] = [];
+  const put: Put = (value) => `$${params.push(value)}`;
+  const where = [
+    `no in ${listed(sql)(put(JSON.stringify(nos)))}`,
+    `state in (${filter.states.map(put).join(', ')})`,
+    ...further(sql, filter, put),
+  ];
+  const order = `order by no ${newest ? 'desc' : 'asc'}`;
+  // Numbers are put in order first: whole rows would be carried along.
+  const fitting = `select no from job where ${where.join(' and ')} ${order} limit ${put(filter.limit)}`;
+  const text = `select ${JOB_COLUMNS} from job where no in (${fitting}) ${order}`;
+  const jobs = (await sql.all(text, params)).map(jobFrom);
+  const last = jobs.length === filter.limit ? jobs.at(-1)?.no : undefined;
+  return { jobs, next: last ?? lastNo };
+}
+
+/** The ids of those whose run time has come. */
+export function due(sql: Sql, now: number, limit: number): Promise<string[]> {
+  const text = "select id from job where state = 'scheduled' and run_at <= $1 order by run_at limit $2 + 0";
+  return column<string>(sql, text, [now, limit]);
+}
+
+/** When the next scheduled job is due, or the next timeout ends. */
+export function nextDueAt(sql: Sql): Promise<number | null> {
+  const text = `select least_at from (
+      select min(run_at) as least_at from job where state = 'scheduled'
+      union all select min(timeout_at) from job where state = 'running' and timeout_at is not null
+    ) as moments where least_at is not null order by least_at limit 1`;
+  return only<number | null>(sql, text, []);
+}
+
+export function unsettled(sql: Sql, limit: number): Promise<number[]> {
+  return column<number>(sql, 'select no from job where settled = 1 order by no limit $1 + 0', [limit]);
+}
+
+export interface PrunableWindow {
+  readonly jobs: readonly { no: number; id: string }[];
+  /** Where to look next; null when everything behind is too young. */
+  readonly nextNo: number | null;
+}
+
+/**
+ * Looks at a window of finished jobs for old ones that nothing kept refers to: a bounded look along job_by_state. Numbers
+ * rise with creation, so the first young row ends the search.
+ */
+export async function prunable(
+  sql: Sql,
+  state: State,
+  before: number,
+  afterNo: number,
+  limit: number,
+): Promise<PrunableWindow> {
+  const text = `
+    select no, id, created_at, case when finished_at < $3 and settled = 2
+      and not exists (select 1 from job child where child.parent_no = job.no)
+      and not exists (select 1 from job later where later.retry_of = job.no)
+      and not exists (select 1 from job later where later.root_no = job.no)
+      and not exists (select 1 from dependency where dependency.parent_no = job.no)
+      and no < (select max(no) from job) then 1 else 0 end
+    from job where state = $1 and state <> 'running' and no > $2 order by no limit $4 + 0`;
+  const rows = await sql.all(text, [state, afterNo, before, limit]);
+  const old = rows.filter((row) => (row[2] as number) < before);
+  const jobs = old
+    .filter((row) => row[3] === 1)
+    .map((row) => ({ no: row[0] as number, id: row[1] as string }));
+  const reachedYoung = old.length < rows.length || rows.length < limit;
+  return { jobs, nextNo: reachedYoung ? null : ((rows.at(-1)?.[0] ?? null) as number | null) };
+}

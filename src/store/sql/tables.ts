@@ -1,0 +1,162 @@
+/** How the nouns lie in their tables; a job's own row is in job-row.ts. */
+
+import type { Alias } from '../../domain/alias.ts';
+import type { Approval } from '../../domain/approval.ts';
+import type { Audit } from '../../domain/audit.ts';
+import type { Blob } from '../../domain/blob.ts';
+import type { Delivery } from '../../domain/delivery.ts';
+import type { JobType } from '../../domain/job-type.ts';
+import type { Message } from '../../domain/message.ts';
+import type { Run } from '../../domain/run.ts';
+import type { Schedule } from '../../domain/schedule.ts';
+import type { Subscription } from '../../domain/subscription.ts';
+import type { Token } from '../../domain/token.ts';
+import { tableOf } from './table.ts';
+
+export const ALIAS = tableOf<Alias>('alias', {
+  alias: 'text',
+  channel: 'text',
+  target: 'text',
+  description: 'text',
+  createdAt: 'bigint',
+});
+
+export const APPROVAL = tableOf<Approval>('approval', {
+  jobNo: 'bigint',
+  scheduleId: 'text',
+  status: 'text',
+  timeoutMs: 'bigint',
+  auto: 'text',
+  hash: 'text',
+  requestedAt: 'bigint',
+  expiresAt: 'bigint',
+  resolvedAt: 'bigint',
+  resolvedBy: 'text',
+  notes: 'text',
+});
+
+export const AUDIT = tableOf<Audit & { readonly no: number }>('audit', {
+  no: 'bigint',
+  at: 'bigint',
+  by: ['actor', 'text'],
+  action: 'text',
+  subject: 'text',
+  facts: 'json',
+});
+
+export const BLOB = tableOf<Blob>('blob', {
+  id: 'text',
+  filename: 'text',
+  size: 'bigint',
+  sha256: 'text',
+  contentType: 'text',
+  jobNo: 'bigint',
+  createdAt: 'bigint',
+  createdBy: 'text',
+});
+
+/** Its address has a column of its own beside the channel and the target that make it. */
+export const DELIVERY = tableOf<Delivery>('delivery', {
+  no: 'bigint',
+  id: 'text',
+  kind: 'text',
+  jobNo: 'bigint',
+  alias: 'text',
+  channel: 'text',
+  target: 'text',
+  text: ['body', 'text'],
+  status: 'text',
+  attempts: 'bigint',
+  partsSent: 'bigint',
+  proof: 'text',
+  error: 'text',
+  createdAt: 'bigint',
+  deliveredAt: 'bigint',
+});
+
+export const MESSAGE = tableOf<Message>('message', {
+  no: 'bigint',
+  id: 'text',
+  sender: 'text',
+  recipient: 'text',
+  kind: 'text',
+  subject: 'text',
+  body: 'text',
+  priority: 'bigint',
+  owner: 'text',
+  replyTo: 'text',
+  scheduleId: 'text',
+  jobNo: 'bigint',
+  status: 'text',
+  error: 'text',
+  createdAt: 'bigint',
+  deliveredAt: 'bigint',
+  readAt: 'bigint',
+  expiresAt: 'bigint',
+});
+
+export const RUN = tableOf<Run>('run', {
+  jobNo: 'bigint',
+  scheduleId: 'text',
+  kind: 'text',
+  dueAt: 'bigint',
+  triggeredBy: 'bigint',
+  active: 'smallint',
+  sessionKey: 'text',
+  transport: 'text',
+  dispatchedAt: 'bigint',
+  lastHeartbeat: 'bigint',
+  contextSummary: 'text',
+});
+
+/** Its name, its parent and who keeps it have columns of their own beside the spec that says them. */
+export const SCHEDULE = tableOf<Schedule>('schedule', {
+  no: 'bigint',
+  id: 'text',
+  enabled: 'flag',
+  spec: 'json',
+  nextRunAt: 'bigint',
+  lastRunAt: 'bigint',
+  lastStatus: 'text',
+  consecutiveErrors: 'bigint',
+  runCount: 'bigint',
+  updatedAt: 'bigint',
+  createdAt: 'bigint',
+  createdBy: 'text',
+  spawnedBy: 'text',
+});
+
+export const SUBSCRIPTION = tableOf<Subscription>('subscription', {
+  no: 'bigint',
+  id: 'text',
+  alias: 'text',
+  events: 'json',
+  typeNo: 'bigint',
+  scheduleId: 'text',
+  target: 'text',
+  jobNo: 'bigint',
+  createdAt: 'bigint',
+  createdBy: 'text',
+});
+
+export const TOKEN = tableOf<Token>('token', {
+  id: 'text',
+  name: 'text',
+  role: 'text',
+  targets: 'json',
+  hash: 'text',
+  createdAt: 'bigint',
+  createdBy: 'text',
+  revokedAt: 'bigint',
+});
+
+export const TYPE = tableOf<JobType>('job_type', {
+  no: 'bigint',
+  name: 'text',
+  label: 'text',
+  sop: 'text',
+  paramsSchema: 'text',
+  active: 'flag',
+  createdAt: 'bigint',
+  updatedAt: 'bigint',
+});

@@ -1,0 +1,368 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, test } from 'node:test';
+import { Cron } from 'croner';
+import type { Schedule } from '../../src/client/index.ts';
+import { readCrontab } from '../../src/cli/import/crontab.ts';
+import { startServer, type TestServer } from '../support/server.ts';
+import { envOf, spine } from './support.ts';
+import { golden, normal } from './transcript.ts';
+
+let server: TestServer;
+let folder = '';
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'spine-'));
+  server = await startServer({ env: { SPINE_SHELL: 'on' } });
+});
+after(async () => {
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const run = (...args: string[]) => spine(args, { env: envOf(server) });
+
+async function schedules(): Promise<Schedule[]> {
+  const { stdout } = await run('schedules', 'list', '--json');
+  return (JSON.parse(stdout) as { schedules: Schedule[] }).schedules;
+}
+
+interface Column {
+  readonly name: string;
+  readonly type: string;
+}
+
+/** Of the jobs of that scheduler, at its ninth schema and with what later ones added for times and commands. */
+const COLUMNS: readonly Column[] = [
+  ...'name schedule_cron schedule_tz session_target agent_id payload_kind payload_message payload_model payload_thinking overlap_policy delivery_mode delivery_channel delivery_to created_at updated_at parent_id trigger_on trigger_condition payload_scope resource_pool delivery_guarantee job_class approval_auto context_retrieval preferred_session_key next_run_at last_run_at last_status schedule_kind schedule_at'
+    .split(' ')
+    .map((name) => ({ name, type: 'TEXT' })),
+  ...'enabled payload_timeout_seconds run_timeout_ms delete_after_run trigger_delay_s max_retries queued_count approval_required approval_timeout_s context_retrieval_limit consecutive_errors'
+    .split(' ')
+    .map((name) => ({ name, type: 'INTEGER' })),
+];
+
+const USUAL = {
+  enabled: 1,
+  schedule_tz: 'America/New_York',
+  session_target: 'isolated',
+  agent_id: 'main',
+  payload_kind: 'agentTurn',
+  payload_message: 'Look after it',
+  payload_timeout_seconds: 120,
+  overlap_policy: 'skip',
+  run_timeout_ms: 300_000,
+  delivery_mode: 'announce',
+  delete_after_run: 0,
+  trigger_delay_s: 0,
+  max_retries: 0,
+  queued_count: 0,
+  payload_scope: 'own',
+  delivery_guarantee: 'at-most-once',
+  job_class: 'standard',
+  approval_required: 0,
+  approval_timeout_s: 3_600,
+  approval_auto: 'reject',
+  context_retrieval: 'none',
+  context_retrieval_limit: 5,
+  consecutive_errors: 0,
+  created_at: '2026-01-01 00:00:00',
+  updated_at: '2026-01-01 00:00:00',
+};
+const NEVER = '0 0 31 2 *';
+const ZONES = ['America/New_York', 'Europe/Stockholm', 'Asia/Kolkata', 'UTC', 'Australia/Lord_Howe'];
+const RULES = ['0 2 * * *', '*/15 9-17 * * 1-5', '30 6 1 * *', '0 */4 * * *', '15 3 * * sun', '0 0 29 2 *'];
+
+type Job = Readonly<Record<string, string | number | null>>;
+
+/** Fifty jobs: every zone with every rule, chains, single moments, commands, gates. */
+function fiftyJobs(): Job[] {
+  const jobs: Job[] = ZONES.flatMap((tz, z) =>
+    RULES.map((rule, r) => ({ ...USUAL, name: `rule ${z}.${r}`, schedule_cron: rule, schedule_tz: tz })),
+  );
+  const soon = new Date(Date.now() + 90 * 60_000).toISOString().slice(0, 19).replace('T', ' ');
+  const root = 'id-1';
+  jobs.push(
+    {
+      ...USUAL,
+      name: 'main event',
+      schedule_cron: '@hourly',
+      session_target: 'main',
+      payload_kind: 'systemEvent',
+    },
+    { ...USUAL, name: 'main turn', schedule_cron: '5 * * * *', session_target: 'main' },
+    {
+      ...USUAL,
+      name: 'command',
+      schedule_cron: '1 1 * * *',
+      session_target: 'shell',
+      payload_kind: 'shellCommand',
+      payload_message: 'true',
+      run_timeout_ms: 1_000,
+    },
+    {
+      ...USUAL,
+      name: 'command by kind',
+      schedule_cron: '2 1 * * *',
+      payload_kind: 'shellCommand',
+      payload_message: 'true',
+    },
+    { ...USUAL, name: 'once', schedule_cron: '3 1 * * *', delete_after_run: 1 },
+    {
+      ...USUAL,
+      name: 'moment',
+      schedule_cron: NEVER,
+      schedule_kind: 'at',
+      schedule_at: soon,
+      delete_after_run: 1,
+    },
+    { ...USUAL, name: 'off', schedule_cron: '4 1 * * *', enabled: 0 },
+    { ...USUAL, name: 'pool', schedule_cron: '5 1 * * *', resource_pool: 'gpu', overlap_policy: 'queue' },
+    {
+      ...USUAL,
+      name: 'again',
+      schedule_cron: '6 1 * * *',
+      max_retries: 3,
+      delivery_guarantee: 'at-least-once',
+    },
+    { ...USUAL, name: 'flush', schedule_cron: '7 1 * * *', job_class: 'pre_compaction_flush' },
+    {
+      ...USUAL,
+      name: 'global',
+      schedule_cron: '8 1 * * *',
+      payload_scope: 'global',
+      overlap_policy: 'allow',
+    },
+    { ...USUAL, name: 'told', schedule_cron: '9 1 * * *', delivery_channel: 'telegram', delivery_to: '@ops' },
+    {
+      ...USUAL,
+      name: 'deep',
+      schedule_cron: '10 1 * * *',
+      payload_model: 'm',
+      payload_thinking: 'high',
+      preferred_session_key: 'agent:main:x',
+    },
+    { ...USUAL, name: 'child ok', schedule_cron: NEVER, parent_id: root, trigger_on: 'success' },
+    {
+      ...USUAL,
+      name: 'child bad',
+      schedule_cron: NEVER,
+      parent_id: root,
+      trigger_on: 'failure',
+      trigger_delay_s: 60,
+    },
+    {
+      ...USUAL,
+      name: 'child end',
+      schedule_cron: NEVER,
+      parent_id: root,
+      trigger_on: 'complete',
+      trigger_condition: 'contains:ALERT',
+    },
+    {
+      ...USUAL,
+      name: 'gate',
+      schedule_cron: NEVER,
+      parent_id: root,
+      trigger_on: 'success',
+      approval_required: 1,
+      approval_timeout_s: 60,
+    },
+    { ...USUAL, name: 'deeper', schedule_cron: NEVER, parent_id: 'id-44', trigger_on: 'success' },
+    { ...USUAL, name: 'later', schedule_cron: '11 1 1 1 *', agent_id: 'ops' },
+    { ...USUAL, name: 'last', schedule_cron: '30 12 1 6 *', consecutive_errors: 2 },
+  );
+  return jobs;
+}
+
+/** What that program shows as the next run. */
+function nextOf(job: Job): string | null {
+  if (job['enabled'] === 0 || (job['parent_id'] ?? null) !== null) return null;
+  if (job['schedule_kind'] === 'at') return `${String(job['schedule_at']).replace(' ', 'T')}.000Z`;
+  const cron = new Cron(String(job['schedule_cron']), { timezone: String(job['schedule_tz']), paused: true });
+  return cron.nextRun()?.toISOString() ?? null;
+}
+
+function schedulerDatabase(file: string, jobs: readonly Job[]): void {
+  const database = new DatabaseSync(file);
+  database.exec(`pragma journal_mode = wal;
+    create table jobs (id text primary key, ${COLUMNS.map(({ name, type }) => `${name} ${type}`).join(', ')});
+    create table runs (id text primary key, job_id text not null);`);
+  for (const [index, job] of jobs.entries()) {
+    const names = Object.keys(job);
+    database
+      .prepare(
+        `insert into jobs (id, next_run_at, ${names.join(', ')}) values (?, ?, ${names.map(() => '?').join(', ')})`,
+      )
+      .run(`id-${index + 1}`, nextOf(job), ...Object.values(job));
+  }
+  database.close();
+}
+
+const sumOf = (file: string) => createHash('sha256').update(readFileSync(file)).digest('hex');
+
+test("fifty jobs of a scheduler's database are here with the same next runs, and a second import makes none [SC-76 SC-77 SC-78]", async () => {
+  const file = join(folder, 'scheduler.db');
+  const jobs = fiftyJobs();
+  assert.equal(jobs.length, 50);
+  schedulerDatabase(file, jobs);
+  const [sum, around] = [sumOf(file), readdirSync(folder)];
+  const dry = await run('import', file, '--dry-run');
+  assert.equal(dry.code, 0, dry.stdout + dry.stderr);
+  assert.deepEqual(await schedules(), []);
+  const { code, stdout } = await run('import', file);
+  assert.equal(code, 0, stdout);
+  assert.match(stdout, /^a scheduler's database: 50 imported$/m);
+  assert.match(stdout, /the alias @ops, which does not exist/, 'where it was to deliver is named');
+  const here = new Map((await schedules()).map((schedule) => [schedule.name, schedule]));
+  assert.equal(here.size, 50);
+  for (const job of jobs) {
+    const schedule = here.get(String(job['name']));
+    assert.equal(schedule?.next_run_at, nextOf(job), String(job['name']));
+    assert.equal(schedule?.enabled, job['enabled'] === 1);
+  }
+  assert.equal(here.get('deeper')?.parent_id, here.get('child ok')?.id);
+  assert.equal(here.get('command by kind')?.session_target, 'shell');
+  assert.equal(here.get('child end')?.rule, 'After “rule 0.0” ends, when its output contains ALERT');
+  const again = await run('import', file);
+  assert.match(again.stdout, /^a scheduler's database: 50 here already$/m);
+  assert.equal((await schedules()).length, 50);
+  assert.deepEqual([sumOf(file), readdirSync(folder)], [sum, around]);
+});
+
+test('jobs that are in the log of a database that is open come along too, and the database stays as it is', async () => {
+  const file = join(folder, 'open.db');
+  schedulerDatabase(file, []);
+  const database = new DatabaseSync(file);
+  database.exec(
+    "insert into jobs (id, name, schedule_cron, payload_message, enabled) values ('x', 'in the log', '0 1 * * *', 'go', 1)",
+  );
+  const sums = [sumOf(file), sumOf(`${file}-wal`)];
+  const { stdout } = await run('import', file);
+  assert.match(stdout, /^\+ in the log Every day at 01:00 UTC/m);
+  assert.deepEqual([sumOf(file), sumOf(`${file}-wal`)], sums);
+  database.close();
+});
+
+const OPENCLAW = {
+  version: 1,
+  jobs: [
+    {
+      id: 'a1',
+      name: 'Morning',
+      enabled: true,
+      schedule: { kind: 'cron', expr: '0 7 * * *', tz: 'Europe/Stockholm' },
+      sessionTarget: 'isolated',
+      agentId: 'Ops',
+      payload: { kind: 'agentTurn', message: 'Say hello', model: 'm', thinking: 'low', timeoutSeconds: 60 },
+      delivery: { mode: 'announce', channel: 'telegram', to: '123' },
+    },
+    {
+      id: 'a2',
+      name: 'Poll',
+      enabled: false,
+      createdAtMs: 1_700_000_000_000,
+      schedule: { kind: 'every', everyMs: 600_000 },
+      sessionTarget: 'main',
+      payload: { kind: 'systemEvent', text: 'Look' },
+    },
+    {
+      id: 'a3',
+      name: 'Remind',
+      schedule: { kind: 'at', at: '2099-01-01T09:00:00' },
+      deleteAfterRun: true,
+      sessionTarget: 'main',
+      payload: { kind: 'systemEvent', text: 'Call' },
+    },
+    {
+      id: 'a4',
+      name: 'Long ago',
+      schedule: { kind: 'at', at: '2020-01-01T09:00:00Z' },
+      payload: { kind: 'agentTurn', message: 'x' },
+    },
+    {
+      id: 'a5',
+      name: 'Hooked',
+      schedule: { kind: 'cron', expr: '0 7 * * *', tz: 'UTC' },
+      sessionTarget: 'session:abc',
+      payload: { kind: 'agentTurn', message: 'x' },
+      delivery: { mode: 'webhook', to: 'https://example.org' },
+    },
+    { id: 'a6', name: 'Strange', schedule: { kind: 'moon' }, payload: { kind: 'agentTurn', message: 'x' } },
+  ],
+};
+
+const CRONTAB = `# m h dom mon dow command
+SHELL=/bin/sh
+MAILTO=ann@example.org
+PATH="/usr/bin:/bin"
+
+# Nightly backup
+15 3 * * * /usr/bin/backup --name "$(date +\\%F)"
+CRON_TZ=Europe/Stockholm
+@daily mail -s hi bob%Dear Bob,%see you
+@reboot start-all
+61 * * * * never
+`;
+
+test('what an import prints reads as in its golden file', async (t) => {
+  writeFileSync(join(folder, 'jobs.json'), JSON.stringify(OPENCLAW));
+  // Without it the rules would go by the zone of the machine.
+  writeFileSync(join(folder, 'crontab'), `CRON_TZ=UTC\n${CRONTAB}`);
+  writeFileSync(join(folder, 'letter'), 'Dear Bob,\nsee you soon.\n');
+  writeFileSync(join(folder, 'list.json'), '[1]');
+  let text = '';
+  for (const line of [
+    'jobs.json --dry-run',
+    'jobs.json',
+    'jobs.json',
+    'crontab',
+    'crontab --json',
+    'letter',
+    'list.json',
+    'nowhere',
+  ]) {
+    const [file = '', ...flags] = line.split(' ');
+    const { code, stdout, stderr } = await run('import', join(folder, file), ...flags);
+    text += `$ spine import ${line}\n${stdout}${stderr.replace(/^/gm, '! ').replace(/! $/, '')}`;
+    text += code === 0 ? '\n' : `[exit code ${code}]\n\n`;
+  }
+  golden(
+    t,
+    'import',
+    normal(text.replaceAll(folder, '<data>')).replaceAll(/next <when>|next in \d+\w/g, 'next <when>'),
+  );
+});
+
+test('a line of a crontab is a command with its variables, its input and its zone', () => {
+  const source = readCrontab(CRONTAB.replace('MAILTO=ann@example.org\n', ''), 'Asia/Tokyo');
+  const [backup, mail] = source?.schedules ?? [];
+  assert.deepEqual(backup?.fields, {
+    name: 'Nightly backup',
+    schedule_cron: '15 3 * * *',
+    schedule_tz: 'Asia/Tokyo',
+    session_target: 'shell',
+    payload_message: `export PATH='/usr/bin:/bin'\n/usr/bin/backup --name "$(date +%F)"`,
+  });
+  assert.equal(mail?.fields['schedule_tz'], 'Europe/Stockholm');
+  assert.match(
+    String(mail?.fields['payload_message']),
+    /\{\nmail -s hi bob\n\} <<'END_OF_INPUT'\nDear Bob,\nsee you\nEND_OF_INPUT$/,
+  );
+  const twice = readCrontab('1 1 * * * x\n1 1 * * * x\n', 'UTC');
+  assert.equal(new Set(twice?.schedules.map(({ key }) => key)).size, 2);
+  assert.equal(readCrontab('hello\n', 'UTC'), null);
+  const bash = readCrontab("SHELL=/bin/bash\n1 1 * * * echo 'a'\n", 'UTC')?.schedules[0];
+  assert.equal(bash?.fields['payload_message'], `/bin/bash -c 'echo '\\''a'\\'''`);
+});
+
+test('commands stay out where the server runs none', async () => {
+  await using plain = await startServer();
+  writeFileSync(join(folder, 'one'), '1 1 * * * true\n');
+  const { code, stdout } = await spine(['import', join(folder, 'one')], { env: envOf(plain) });
+  assert.equal(code, 1);
+  assert.match(stdout, /^! true is left out: session_target shell is switched off/m);
+});

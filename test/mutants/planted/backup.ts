@@ -1,0 +1,46 @@
+/** Backups and the way back. */
+
+import type { Mutant } from '../mutant.ts';
+
+export const BACKUP: readonly Mutant[] = [
+  {
+    name: 'backup-not-compared',
+    means: 'a storage that loses bytes is found out on the day of the restore',
+    file: 'src/backup/write.ts',
+    find: `if (back.sha256 === sha256 && back.size === source.size) return;`,
+    replace: `if (back.size >= 0) return;`,
+    seenBy: ['test/backup/snapshot.test.ts'],
+  },
+  {
+    name: 'killed-upload-counts',
+    means: 'what a killed upload left is taken for a backup',
+    file: 'src/backup/survey.ts',
+    find: `complete: complete || isManifest,`,
+    replace: `complete: complete || size >= 0,`,
+    seenBy: ['test/backup/snapshot.test.ts'],
+  },
+  {
+    name: 'pool-emptied-blindly',
+    means: 'artifacts that only a damaged list names are removed from the storage',
+    file: 'src/backup/retention.ts',
+    find: `if (manifest === null) return null;`,
+    replace: `if (manifest === null) continue;`,
+    seenBy: ['test/backup/retention.test.ts'],
+  },
+  {
+    name: 'rollup-preferred',
+    means: 'a restore takes an hourly rollup though a newer snapshot is there',
+    file: 'src/backup/restore.ts',
+    find: `.toSorted((a, b) => b.at - a.at || a.kind.localeCompare(b.kind));`,
+    replace: `.toSorted((a, b) => a.kind.localeCompare(b.kind) || b.at - a.at);`,
+    seenBy: ['test/backup/restore.test.ts'],
+  },
+  {
+    name: 'restore-overwrites',
+    means: 'a restore into the wrong folder replaces the installation there without a word',
+    file: 'src/backup/restore.ts',
+    find: `if (target?.isOccupied === true && !force)`,
+    replace: `if (target?.isOccupied === null && !force)`,
+    seenBy: ['test/backup/restore.test.ts'],
+  },
+];

@@ -1,0 +1,173 @@
+/** What happens after something went away, and who notices that it did. */
+
+import type { Mutant } from '../mutant.ts';
+
+export const RECOVERY: readonly Mutant[] = [
+  {
+    name: 'outage-grows-the-pause',
+    means: 'after a long outage of the database schedules wait for half a minute more',
+    file: 'src/loops/loop.ts',
+    find: `const isAway = code !== null && AWAY.has(code);`,
+    replace: `const isAway = code !== null && AWAY.has('');`,
+    seenBy: ['test/loops/loop.test.ts'],
+  },
+  {
+    name: 'silent-connection-waited-for',
+    means: 'calls hang on a connection to PostgreSQL whose other end is gone',
+    file: 'src/store/postgres-watch.ts',
+    find: `      line.cut();
+      this.#cutIdle();`,
+    replace: `      this.#cutIdle();`,
+    seenBy: ['test/store/postgres-net.test.ts'],
+  },
+  {
+    name: 'long-statement-cut',
+    means: 'a statement that takes a while is broken off although the database works on it',
+    file: 'src/store/postgres-watch.ts',
+    find: `const isIdle = !atWork.has(line.backend.pid) && line`,
+    replace: `const isIdle = line`,
+    seenBy: ['test/store/postgres-net.test.ts'],
+  },
+  {
+    name: 'dead-connections-left-at-the-database',
+    means: 'connections that died keep their locks and places until the database notices, for hours',
+    file: 'src/store/postgres-watch.ts',
+    find: `    this.#abandoned = [...this.#abandoned, backend].slice(-ABANDONED);
+`,
+    replace: ``,
+    seenBy: ['test/store/postgres-net.test.ts'],
+  },
+  {
+    name: 'rejection-ends-the-server',
+    means: 'one promise that failed unheard ends the calls of everybody',
+    file: 'src/app/unexpected.ts',
+    find: `process.on('unhandledRejection', (reason) => {`,
+    replace: `process.on('rejectionHandled', (reason) => {`,
+    seenBy: ['test/app/unexpected.test.ts'],
+  },
+  {
+    name: 'rows-not-compared',
+    means: 'doctor --deep passes a database whose counters and index say something else than its jobs',
+    file: 'src/store/sqlite-check.ts',
+    find: `if (found.length === 0) return [];`,
+    replace: `if (found.length >= 0) return [];`,
+    seenBy: ['test/app/deep-check.test.ts'],
+  },
+  {
+    name: 'input-not-compared',
+    means: 'doctor --deep passes a flipped bit in the input of a job',
+    file: 'src/files/journal-compare.ts',
+    find: `if (input && !isDeepStrictEqual({ ...details.input }, { ...input })) return 'its input is another';`,
+    replace: ``,
+    seenBy: ['test/app/deep-check.test.ts'],
+  },
+  {
+    name: 'own-runs-not-taken-over',
+    means: 'after a restart on PostgreSQL the runs of the server itself wait for their leases',
+    file: 'src/loops/adopter.ts',
+    find: `    if (siteOf(holder) === siteOf(own)) return silentMs >= REPLACED_MS;
+`,
+    replace: ``,
+    seenBy: ['test/loops/adopter.test.ts'],
+  },
+  {
+    name: 'runs-of-the-dead-not-taken-over',
+    means: 'runs of a server that died wait for its return',
+    file: 'src/loops/adopter.ts',
+    find: `return silentMs >= GONE_MS && now - this.#steadySince >= GONE_MS;`,
+    replace: `return silentMs >= GONE_MS * 100 && now - this.#steadySince >= GONE_MS;`,
+    seenBy: ['test/loops/adopter.test.ts'],
+  },
+  {
+    name: 'held-ticks-stay-taken',
+    means: 'a tick that is shown as next does not fire after disable and enable',
+    file: 'src/engine/schedule-backoff.ts',
+    find: `    await tx.ticks.drop(schedule.id, at);
+`,
+    replace: ``,
+    seenBy: ['test/engine/schedule-backoff.test.ts'],
+  },
+  {
+    name: 'lane-counts-as-run-time',
+    means: 'turns that wait for a lane of the gateway time out before they begin',
+    file: 'src/worker/gateway-watch.ts',
+    find: `return mark !== null || status === 'ended' ||`,
+    replace: `return mark !== null || status !== 'ended' ||`,
+    seenBy: ['test/worker/embedded.test.ts', 'test/worker/gateway-runner.test.ts'],
+  },
+  {
+    name: 'payload-timeout-unused',
+    means: 'payload_timeout_seconds does nothing',
+    file: 'src/worker/gateway-turn.ts',
+    find: `Math.min(staleThresholdMs, payloadTimeoutSeconds * 1_000)`,
+    replace: `Math.max(staleThresholdMs, payloadTimeoutSeconds)`,
+    seenBy: ['test/worker/gateway-runner.test.ts', 'test/scheduler/liveness.test.ts'],
+  },
+  {
+    name: 'failed-turn-took-nothing',
+    means: 'nobody learns how many tokens a failed turn has cost',
+    file: 'src/worker/gateway-failure.ts',
+    find: `...(usage && { usage })`,
+    replace: `...(usage && {})`,
+    seenBy: ['test/worker/gateway-runner.test.ts', 'test/scheduler/dispatch.test.ts'],
+  },
+  {
+    name: 'one-hint-for-all-refusals',
+    means: 'whoever named a wrong model is told to look for the agent',
+    file: 'src/worker/gateway-failure.ts',
+    find: `REFUSALS.find(([words]) => words.test(message))`,
+    replace: `REFUSALS.findLast(() => message !== '')`,
+    seenBy: ['test/worker/gateway-runner.test.ts', 'test/scheduler/dispatch.test.ts'],
+  },
+  {
+    name: 'wrong-gateway-token-is-ready',
+    means: 'a gateway that refuses our token shows as ready, and every run fails',
+    file: 'src/gateway/gateway.ts',
+    find: `return open.ready ? await authority() : open;`,
+    replace: `return open;`,
+    seenBy: ['test/gateway/readiness.test.ts', 'test/scheduler/dispatch.test.ts'],
+  },
+  {
+    name: 'cancel-reason-overwritten',
+    means: 'the holder of a cancelled job replaces the reason of the operator',
+    file: 'src/domain/decide-ending.ts',
+    find: `  if (next.cancelRequested) {
+    // Why`,
+    replace: `  next.reason = command.reason;
+  if (next.cancelRequested) {
+    // Why`,
+    seenBy: ['test/domain/decide.test.ts'],
+  },
+  {
+    name: 'commands-cut-at-stop',
+    means: 'shell commands get next to no time when the server stops',
+    file: 'src/app.ts',
+    find: `stop(Math.max(0, config.drainSeconds * 1_000 - CLOSING_MS));`,
+    replace: `stop(Math.min(2_500, config.drainSeconds * 1_000 - CLOSING_MS));`,
+    seenBy: ['test/scheduler/crash.test.ts'],
+  },
+  {
+    name: 'setting-of-backups-ignored',
+    means: 'whoever asked for backups believes that there are some',
+    file: 'src/config/stated.ts',
+    find: `/^(SPINE|SCHEDULER)_/.test(name)`,
+    replace: `/^SPINE_/.test(name)`,
+    seenBy: ['test/config.test.ts'],
+  },
+  {
+    name: 'summary-missing-in-sql',
+    means: 'the view of runs has no summary',
+    file: 'src/store/migrations/baseline/views.ts',
+    find: '${summaryIn(dialect)} as summary',
+    replace: 'null as summary',
+    seenBy: ['test/store/views.test.ts'],
+  },
+  {
+    name: 'idle-schedules-read',
+    means: 'ten thousand schedules that nobody changes cost a part of a processor',
+    file: 'src/files/schedule-rounds.ts',
+    find: `      if (!changed) {`,
+    replace: `      if (!changed && now < 0) {`,
+    seenBy: ['test/files/schedules.test.ts'],
+  },
+];
