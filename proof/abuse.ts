@@ -12,6 +12,8 @@ export interface AbuseOptions extends Callers {
   readonly connections: number;
   /** How long each way is tried. */
   readonly forMs: number;
+  /** Only ways with this in their names; all where it is left out. */
+  readonly way?: string;
   readonly limits: { readonly heartbeatP99Ms: number; readonly memoryMb: number };
 }
 
@@ -34,7 +36,8 @@ export async function proveAbuse(store: ProofStore, options: AbuseOptions): Prom
   // What the machine itself does to them, told beside the rest; it also warms the server up.
   const alone = await workBeside(server, options, () => sleep(options.forMs));
   const found: Found[] = [];
-  for (const way of Object.keys(WAYS)) found.push(await tryOne(server, attackers, way, options));
+  const ways = Object.keys(WAYS).filter((way) => way.includes(options.way ?? ''));
+  for (const way of ways) found.push(await tryOne(server, attackers, way, options));
   const lostLeases = found.reduce((sum, each) => sum + each.lostLeases, 0);
   return report({
     proof: 'abuse',

@@ -30,6 +30,8 @@ interface Run {
   readonly kind: StoreKind;
   readonly postgres: PostgresSource;
   readonly seed: number;
+  /** A part of the names of abuse's ways: the others are left out. */
+  readonly way: string;
   sized(full: number): number;
 }
 
@@ -106,6 +108,7 @@ const PROOFS: Readonly<Record<string, (run: Run) => Promise<ProofReport | string
         forMs: run.sized(20_000),
         workers: 20,
         creators: 5,
+        way: run.way,
         limits: { heartbeatP99Ms: 250, memoryMb: 400 },
       }),
     ),
@@ -131,7 +134,12 @@ async function onStore(run: Run, prove: (store: ProofStore) => Promise<ProofRepo
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { scale: { type: 'string', default: '1' }, store: { type: 'string' }, seed: { type: 'string' } },
+  options: {
+    scale: { type: 'string', default: '1' },
+    store: { type: 'string' },
+    seed: { type: 'string' },
+    way: { type: 'string', default: '' },
+  },
 });
 const scale = Number(values.scale);
 const seed = values.seed === undefined ? freshSeed() : Number(values.seed);
@@ -139,7 +147,7 @@ const names = positionals.length > 0 ? positionals : Object.keys(PROOFS);
 const kinds = STORES.filter((kind) => values.store === undefined || values.store === kind);
 const unknown = names.filter((name) => PROOFS[name] === undefined);
 if (unknown.length > 0 || kinds.length === 0 || !(scale > 0) || !Number.isInteger(seed)) {
-  const usage = `usage: npm run proof [${Object.keys(PROOFS).join('|')}…] [-- --scale 0.1 --store sqlite|postgres --seed 1]`;
+  const usage = `usage: npm run proof [${Object.keys(PROOFS).join('|')}…] [-- --scale 0.1 --store sqlite|postgres --seed 1 --way logs]`;
   process.stderr.write(
     `${unknown.length > 0 ? `there is no proof named ${unknown.join(', ')}\n` : ''}${usage}\n`,
   );
@@ -150,7 +158,7 @@ await using postgres = durablePostgres();
 for (const name of names) {
   for (const kind of kinds) {
     const sized = (full: number): number => Math.max(1, Math.round(full * scale));
-    const found = await PROOFS[name]?.({ kind, postgres, seed, sized });
+    const found = await PROOFS[name]?.({ kind, postgres, seed, way: values.way, sized });
     if (found === undefined) continue;
     if (typeof found === 'string') {
       process.stdout.write(`${name} on ${kind}: skipped, ${found}\n`);

@@ -109,7 +109,7 @@ export const SETTINGS = {
     group: 'Storage',
     type: whole(1, 16, 'lanes'),
     default: '3',
-    help: 'PostgreSQL connections that write, each committing its own groups of commands.',
+    help: 'PostgreSQL connections that write, each committing its own groups of commands; heartbeats have one more.',
   },
   pgPool: {
     ...plain,

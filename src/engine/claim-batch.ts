@@ -36,6 +36,7 @@ interface ClaimSettings {
   readonly newToken: () => string;
 }
 
+const ANY_TYPE: readonly null[] = [null];
 const NOTHING: ClaimNextAnswer = { ok: true, jobs: [], more: false };
 
 export class ClaimBatch {
@@ -48,6 +49,8 @@ export class ClaimBatch {
   readonly #canBeHidden: boolean;
   readonly #newToken: () => string;
   readonly #heads = new Map<string, Heads>();
+  /** Where each claimer may look; asked for twice. */
+  readonly #keysOf = new Map<ClaimNext, readonly string[]>();
   readonly #gatewaySlots: FreeGatewaySlots;
   readonly #sets: RequirementSets;
   /** What claims of this flush took under their claim ids, which the database cannot show yet. */
@@ -73,7 +76,9 @@ export class ClaimBatch {
     for (const command of commands) {
       const most = this.#gatewaySlots.most(command);
       if (most === 0) continue;
-      for (const key of this.#keys(command)) {
+      const keys = this.#keys(command);
+      this.#keysOf.set(command, keys);
+      for (const key of keys) {
         demand.set(key, (demand.get(key) ?? 0) + most);
         all += most;
       }
@@ -116,7 +121,7 @@ export class ClaimBatch {
       const mine = known.filter(({ job }) => job.claimedBy === command.actor.name);
       if (mine.length > 0) return { ok: true, jobs: mine, more: false };
     }
-    const lists = this.#keys(command).flatMap((key) => this.#heads.get(key) ?? []);
+    const lists = this.#listsOf(command);
     const taken: ClaimedJob[] = [];
     let bytes = 0;
     const most = this.#gatewaySlots.most(command);
@@ -142,6 +147,15 @@ export class ClaimBatch {
     return { ok: true, jobs: taken, more };
   }
 
+  #listsOf(command: ClaimNext): Heads[] {
+    const lists: Heads[] = [];
+    for (const key of this.#keysOf.get(command) ?? []) {
+      const heads = this.#heads.get(key);
+      if (heads !== undefined) lists.push(heads);
+    }
+    return lists;
+  }
+
   /** As many as one answer may hold, the first in any case: jobs that were claimed by their ids may have one claim id too. */
   async #claimedUnder(claimId: string): Promise<ClaimedJob[]> {
     const claimed = await this.#tx.jobs.claimedUnder(claimId, LIMITS.claimJobs);
@@ -160,11 +174,7 @@ export class ClaimBatch {
     if (!this.#canBeHidden || command.typeNos !== null || lists.some((list) => list.jobs.length > 0))
       return false;
     for (const target of command.targets) {
-      if (
-        this.#heads.has(headKey({ target, typeNo: null, requires: null })) &&
-        (await this.#tx.jobs.hasReady(target))
-      )
-        return true;
+      if (this.#heads.has(headKey(target, null, null)) && (await this.#tx.jobs.hasReady(target))) return true;
     }
     return false;
   }
@@ -203,16 +213,16 @@ export class ClaimBatch {
   }
 
   /** One key for each list of heads: a target, what is required there, and one type when only some types may be taken. */
-  #keys(command: ClaimNext): string[] {
-    const targets = command.targets.filter(
-      (target) => serves(command.actor, target) && !this.#routing.pausedTargets.has(target),
-    );
-    const types = command.typeNos?.filter((no) => !this.#routing.pausedTypes.has(no)) ?? [null];
-    return targets.flatMap((target) =>
-      [null, ...this.#sets.of(target, command.terms.capabilities)].flatMap((requires) =>
-        types.map((typeNo) => headKey({ target, typeNo, requires })),
-      ),
-    );
+  #keys({ actor, targets, typeNos, terms }: ClaimNext): string[] {
+    const types = typeNos?.filter((no) => !this.#routing.pausedTypes.has(no)) ?? ANY_TYPE;
+    const keys: string[] = [];
+    for (const target of targets) {
+      if (!serves(actor, target) || this.#routing.pausedTargets.has(target)) continue;
+      for (const typeNo of types) keys.push(headKey(target, typeNo, null));
+      for (const requires of this.#sets.of(target, terms.capabilities))
+        for (const typeNo of types) keys.push(headKey(target, typeNo, requires));
+    }
+    return keys;
   }
 
   async #read(key: string, demand: number, carriedBytes: number): Promise<Heads> {
@@ -234,7 +244,7 @@ interface HeadsOf {
   readonly requires: string | null;
 }
 
-function headKey({ target, typeNo, requires }: HeadsOf): string {
+function headKey(target: string, typeNo: number | null, requires: string | null): string {
   return `${typeNo ?? ''}\n${requires ?? ''}\n${target}`;
 }
 

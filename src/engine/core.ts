@@ -125,7 +125,7 @@ export class Core {
     this.waiters = new Waiters(options.clock);
     this.longWork = new LongWork(1, options.clock);
     this.tokens = new TokenCache(options.store);
-    const laneNames = Array.from({ length: options.store.lanes }, () =>
+    const laneNames = Array.from({ length: options.store.lanes + 1 }, () =>
       String(Math.floor(options.ids.fraction() * LANE_NAMES)),
     );
     this.flusher = new Flusher({

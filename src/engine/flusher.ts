@@ -21,8 +21,6 @@ import { weightOf } from './command-weight.ts';
 
 /** Larger flushes hold locks longer without getting cheaper. */
 const FLUSH_WEIGHT = 1_000;
-/** Heartbeats do not wait for much else; what does not fit is for the next lane, if there is one that comes to it. */
-const WEIGHT_BESIDE_HEARTBEATS = 250;
 /** A lost race over a unique key is decided anew; more than a few in a row is a fault. */
 const TRIES_ALONE = 4;
 /** Further waiters are woken after the commit, as always. */
@@ -72,14 +70,16 @@ export interface FlusherOptions {
 
 /**
  * Five kinds of work wait apart, so that none can stand before another: heartbeats, claims, other commands, the
- * callers' own transactions and those of the loops. A flush takes all heartbeats, and of the other commands what fits;
- * flushes and transactions alternate. Within a kind everybody is served in rotation.
+ * callers' own transactions and those of the loops. Heartbeats have a lane of their own where there is one, and wait
+ * for nothing else; with a single lane a flush takes all of them, and of the other commands what fits. Flushes and
+ * transactions alternate. Within a kind everybody is served in rotation.
  */
 export class Flusher {
   readonly #options: FlusherOptions;
   readonly #freeLanes: number[];
   readonly #parking = new Set<string>();
   readonly #heartbeats = new FairQueue<Waiting>();
+  #heartbeatsUnderWay = false;
   /** Those that were sent and are not decided yet. */
   readonly #unheard = new Set<Waiting>();
   readonly #listeners = new Set<Listener>();
@@ -125,7 +125,8 @@ export class Flusher {
       const waiting: Waiting = { actor, weight: weightOf(commands), commands, resolve, reject };
       queue.push(waiting);
       if (queue === this.#heartbeats) this.#unheard.add(waiting);
-      this.#kick();
+      if (queue === this.#heartbeats && this.#options.store.heartbeatLane !== null) this.#kickHeartbeats();
+      else this.#kick();
     });
   }
 
@@ -177,6 +178,22 @@ export class Flusher {
     setImmediate(() => void this.#work(lane).catch(stopTheServer));
   }
 
+  #kickHeartbeats(): void {
+    const { heartbeatLane } = this.#options.store;
+    if (heartbeatLane === null || this.#heartbeatsUnderWay || this.#heartbeats.size === 0) return;
+    this.#heartbeatsUnderWay = true;
+    this.#underWay++;
+    setImmediate(() => void this.#workHeartbeats(heartbeatLane).catch(stopTheServer));
+  }
+
+  async #workHeartbeats(lane: number): Promise<void> {
+    const heartbeats = this.#heartbeats.take(FLUSH_WEIGHT);
+    await this.#flush(lane, heartbeats);
+    this.#tellListeners(heartbeats);
+    this.#heartbeatsUnderWay = false;
+    this.#leave();
+  }
+
   async #work(lane: number): Promise<void> {
     if (this.#mayRunAlone() && (this.#next.of === 'alone' || !this.#hasCommands())) {
       await this.#runAlone(lane);
@@ -185,15 +202,24 @@ export class Flusher {
       await this.#flushNext(lane);
     }
     this.#freeLanes.push(lane);
+    this.#leave();
+  }
+
+  #leave(): void {
     this.#underWay--;
+    this.#kickHeartbeats();
     if (this.#hasCommands() || this.#mayRunAlone()) this.#kick();
     else if (this.#underWay === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   /** Whether there is something that a free lane may do now. */
   #hasCommands(): boolean {
-    if (this.#heartbeats.size > 0 || this.#commands.size > 0) return true;
+    if (this.#commands.size > 0 || this.#beatsAmongCommands()) return true;
     return this.#claims.size > 0 && !this.#claiming;
+  }
+
+  #beatsAmongCommands(): boolean {
+    return this.#heartbeats.size > 0 && this.#options.store.heartbeatLane === null;
   }
 
   /** Where there are several lanes, one is always left for commands. */
@@ -213,12 +239,10 @@ export class Flusher {
   }
 
   async #flushNext(lane: number): Promise<void> {
-    const heartbeats = this.#heartbeats.take(FLUSH_WEIGHT);
-    const severalLanes = this.#options.store.lanes > 1;
-    const room = severalLanes && heartbeats.length > 0 ? WEIGHT_BESIDE_HEARTBEATS : FLUSH_WEIGHT;
-    const claims = this.#claiming ? [] : this.#claims.take(room);
-    const least = severalLanes && !this.#passedOver ? 0 : room / 2;
-    const others = this.#commands.take(Math.max(least, room - weightOfAll(claims)));
+    const heartbeats = this.#beatsAmongCommands() ? this.#heartbeats.take(FLUSH_WEIGHT) : [];
+    const claims = this.#claiming ? [] : this.#claims.take(FLUSH_WEIGHT);
+    const least = this.#options.store.lanes > 1 && !this.#passedOver ? 0 : FLUSH_WEIGHT / 2;
+    const others = this.#commands.take(Math.max(least, FLUSH_WEIGHT - weightOfAll(claims)));
     this.#passedOver = others.length === 0 && this.#commands.size > 0;
     if (claims.length > 0) this.#claiming = true;
     if (this.#hasCommands()) this.#kick();

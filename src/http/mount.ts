@@ -106,7 +106,7 @@ function admit(
     request.actor = actor;
     const leave = limits.enter(actor, load, bytesOf(request));
     if (leave instanceof SpineError) return leave;
-    if (leave !== null) reply.raw.once('close', leave);
+    if (leave !== null) reply.raw.on('close', leave);
     return undefined;
   };
   const lookUp = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {

@@ -13,9 +13,12 @@ export const systemTime: TimeSource = { wallMs: () => Date.now(), monoMs: () => 
 
 export function systemClock(): Clock {
   const startedAt = Date.now() - performance.now();
-  const awake = sleepMeter();
+  const sleptMs = sleepMeter();
   return {
-    now: () => Math.floor(startedAt + performance.now() + awake()),
+    now: () => {
+      const monoMs = performance.now();
+      return Math.floor(startedAt + monoMs + sleptMs(monoMs));
+    },
     after: (delayMs, task) => {
       // Longer delays would overflow Node's timer and fire at once; every caller looks again when it wakes.
       const timer = setTimeout(task, Math.min(Math.max(0, delayMs), 2 ** 31 - 1));
@@ -25,13 +28,13 @@ export function systemClock(): Clock {
 }
 
 /** The monotonic clock stands still while the machine sleeps, the uptime does not: the difference is the sleep. */
-function sleepMeter(): () => number {
+function sleepMeter(): (monoMs: number) => number {
   const aheadAtStart = uptime() * 1000 - performance.now();
   let lookedAt = performance.now();
   let sleptMs = 0;
-  return () => {
-    if (performance.now() - lookedAt > LOOK_EVERY_MS) {
-      lookedAt = performance.now();
+  return (monoMs) => {
+    if (monoMs - lookedAt > LOOK_EVERY_MS) {
+      lookedAt = monoMs;
       const aheadMs = uptime() * 1000 - lookedAt - aheadAtStart;
       if (aheadMs - sleptMs > SLEEP_MIN_MS) sleptMs = aheadMs;
     }

@@ -48,6 +48,7 @@ const DATABASE_CLOCK = 'select floor(extract(epoch from clock_timestamp()) * 100
 class PostgresStore implements Store {
   readonly dialect = 'postgres';
   readonly lanes: number;
+  readonly heartbeatLane: number;
   readonly identity: string;
   readonly read: Reads;
   readonly #clock: Clock;
@@ -61,10 +62,11 @@ class PostgresStore implements Store {
     this.#clock = clock;
     this.identity = identity;
     this.lanes = options.lanes;
+    this.heartbeatLane = options.lanes;
     const memory = new RowMemory<KnownRow>();
     const watch = new PostgresWatch(url, netClock);
     this.#watch = watch;
-    this.#lanes = Array.from({ length: options.lanes }, () => new PostgresLane(url, memory, watch));
+    this.#lanes = Array.from({ length: options.lanes + 1 }, () => new PostgresLane(url, memory, watch));
     this.#reader = openWatchedReader(url, options.pool, watch);
     this.read = this.#reader.read;
     watch.start();

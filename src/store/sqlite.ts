@@ -45,6 +45,7 @@ export function openSqlite(options: SqliteOptions): Store {
 class SqliteStore implements Store {
   readonly dialect = 'sqlite';
   readonly lanes = 1;
+  readonly heartbeatLane = null;
   readonly identity: string;
   readonly read: Reads;
   readonly #writer: SqliteConnection;

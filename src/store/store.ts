@@ -15,6 +15,8 @@ export interface Store {
   readonly dialect: 'sqlite' | 'postgres';
   /** How many transactions may be under way at once. */
   readonly lanes: number;
+  /** One more lane, for heartbeats alone; null where a single one has to do for all. */
+  readonly heartbeatLane: number | null;
   /** Who this installation is; written when the database was made. */
   readonly identity: string;
   /** What must be added to this machine's clock to read the store's. */

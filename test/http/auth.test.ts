@@ -1,7 +1,9 @@
 import { deepStrictEqual, doesNotMatch, match, strictEqual } from 'node:assert';
 import { readFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
 import { suite, test } from 'node:test';
 import { authenticator, credentialsOf } from '../../src/http/auth.ts';
+import { startServer } from '../support/server.ts';
 
 const tokens = { head: ['head-old', 'head-new'], left_claw: ['left'], right_claw: ['right', ''] };
 const authenticate = authenticator(credentialsOf(tokens));
@@ -56,4 +58,32 @@ suite('secrets are compared', () => {
       doesNotMatch(body, /\.equals\(|\.compare\(|digest\s*[!=]==|break|[lL]easeToken\s*[!=]==\s*leaseToken/);
       doesNotMatch(text, /job\.leaseToken\s*[!=]==\s*leaseToken/);
     });
+});
+
+test('a connection is known by each header that it sends, not by its first', async () => {
+  await using server = await startServer();
+  const { head, left } = server.tokens;
+  const statuses: number[] = [];
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const get = (path: string, authorization: string | undefined): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const headers = authorization === undefined ? {} : { authorization };
+      request(`${server.url}${path}`, { agent, headers }, (answer) => {
+        answer.resume().on('end', () => resolve(answer.statusCode ?? 0));
+      })
+        .on('error', reject)
+        .end();
+    });
+  for (const authorization of [
+    `Bearer ${head}`,
+    `Bearer ${head}`,
+    `Bearer ${left}`,
+    undefined,
+    `Bearer ${head}x`,
+    `Bearer ${head}`,
+  ])
+    statuses.push(await get('/tokens', authorization));
+  agent.destroy();
+  // A role that may not call is told the same as nobody.
+  deepStrictEqual(statuses, [200, 200, 401, 401, 401, 200]);
 });
