@@ -25,6 +25,11 @@ export class FakePlatform implements Platform {
     return () => void this.#timers.delete(timer);
   }
 
+  /** How many timers have been set and neither run nor called off. */
+  get pending(): number {
+    return this.#timers.size;
+  }
+
   random(): number {
     return 0.5;
   }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -117,10 +117,12 @@ function begun(run: RunBody | undefined): true | null {
 
 test('runs that wait in line survive a kill -9 and run once each [SC-24]', async () => {
   await using scene = await openScene();
+  // The first one lasts until its server is killed; those behind it find this file, and end at once.
+  const killed = join(scene.server.dataDir, 'killed');
   const made = await scene.plan({
     name: 'line',
     session_target: 'shell',
-    payload_message: 'sleep 0.5',
+    payload_message: `test -e '${killed}' || sleep 60`,
     overlap_policy: 'queue',
     delivery_guarantee: 'at-least-once',
   });
@@ -130,6 +132,7 @@ test('runs that wait in line survive a kill -9 and run once each [SC-24]', async
   await scene.run(made);
   assert.equal((await scene.schedule(made)).queued_count, 2);
   await scene.server.kill('SIGKILL');
+  writeFileSync(killed, '');
   await scene.server.restart();
   assert.equal((await scene.ended(first)).status, 'crashed');
   const done = await eventually('all have run', 15_000, async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newState } from '../support/gateway/stand-in-state.ts';
-import { eventually, msBetween, openScene } from './support.ts';
+import { eventually, openScene } from './support.ts';
 
 const CHAT = '/v1/chat/completions';
 
@@ -51,14 +51,16 @@ test('a turn goes over the WebSocket where the gateway offers it [SC-08]', async
 
 test('a slow agent delays nobody: a shell job starts at once beside it [SC-01 SC-05]', async () => {
   await using scene = await openScene();
-  scene.gateway.state.plan = () => ({ text: 'slow', delayMs: 4_000 });
+  scene.gateway.state.plan = () => ({ hang: true });
   const slow = await scene.plan({ name: 'slow', payload_message: 'think' });
   const quick = await scene.plan({ name: 'quick', session_target: 'shell', payload_message: 'true' });
   const slowRun = await scene.run(slow);
   await eventually('the agent is asked', 5_000, async () => scene.gateway.requests(CHAT)[0] ?? null);
   const shell = await scene.ended(await scene.run(quick));
   assert.equal(shell.status, 'ok');
-  assert.ok(msBetween(shell.created_at, shell.started_at) < 1_000);
+  const still = (await scene.runs(slow))[0];
+  assert.deepEqual([still?.id, still?.status], [slowRun, 'running'], 'the agent is still at work');
+  scene.gateway.finish(`agent:main:scheduler:${slow.id}:${slowRun}`, 'thought it over');
   assert.equal((await scene.ended(slowRun)).status, 'ok');
 });
 

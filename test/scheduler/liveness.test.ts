@@ -78,8 +78,13 @@ test('the run timeout ends an agent turn as a timeout, at the gateway too, and t
   await eventually('the request was called off', 3_000, async () =>
     scene.gateway.requests(CHAT)[0]?.aborted ? true : null,
   );
-  const [, retry] = await scene.runs(made);
-  assert.deepEqual([retry?.retry_of, retry?.retry_count, retry?.status], [run.id, 1, 'pending']);
+  // The retry is made by a loop, after the end.
+  const retry = await eventually(
+    'the retry is there',
+    5_000,
+    async () => (await scene.runs(made))[1] ?? null,
+  );
+  assert.deepEqual([retry.retry_of, retry.retry_count, retry.status], [run.id, 1, 'pending']);
 });
 
 test('cancelling a run aborts it at the gateway, and a late reply changes nothing [SC-40]', async () => {

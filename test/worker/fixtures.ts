@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { JobContext } from '../../src/client/index.ts';
 import { JobInterrupted, type Interruption } from '../../src/client/index.ts';
 import type { ClaimedJob, Platform } from '../../src/client/index.ts';
@@ -118,4 +119,14 @@ export async function passing<T>({ clock }: { readonly clock: TestClock }, promi
     return settled;
   });
   return await end;
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    // A process that nobody has collected yet is dead, too.
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
 }

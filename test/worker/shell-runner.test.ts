@@ -6,13 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { type ClaimedJob, JobFailure, JobInterrupted } from '../../src/client/index.ts';
-import { systemPlatform } from '../../src/client/platform.ts';
+import { type Platform, systemPlatform } from '../../src/client/platform.ts';
 import { ShellCommands } from '../../src/app/shell-commands.ts';
 import { KeptOutput } from '../../src/worker/kept-output.ts';
 import { ShellRunner } from '../../src/worker/shell-runner.ts';
-import { claimedJob } from '../client/support.ts';
+import { claimedJob, FakePlatform } from '../client/support.ts';
 import { until } from '../support/clock.ts';
-import { heldLease, MemoryLog, MemoryNotes, PARENT, planOf, runJob } from './fixtures.ts';
+import { heldLease, isAlive, MemoryLog, MemoryNotes, PARENT, planOf, runJob } from './fixtures.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'spine-shell-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -22,17 +22,18 @@ const fresh = (): string => join(folder, randomUUID());
 const commands = new ShellCommands(systemPlatform);
 after(() => commands.stop());
 
-/** On a quiet machine it takes two seconds at most; the commands themselves would take a minute. */
-const SOON_MS = 8_000;
-/** A shell that has to wait for a processor needs a while to print its first word. */
-const TIME_TO_PRINT_MS = 4_000;
+/** The commands themselves would take a minute. How long it takes exactly is in shell-process.test.ts. */
+const SOON_MS = 20_000;
 
-function setUp(plan = planOf({ command: 'true', payload_message: undefined })) {
+function setUp(
+  plan = planOf({ command: 'true', payload_message: undefined }),
+  platform: Platform = systemPlatform,
+) {
   const notes = new MemoryNotes();
   const log = new MemoryLog();
   const inherited = { PATH: process.env['PATH'] ?? '/usr/bin:/bin', HOME: folder };
   const runner = new ShellRunner({
-    platform: systemPlatform,
+    platform,
     commands,
     notes,
     log,
@@ -57,16 +58,6 @@ const SHELL = (draft: Record<string, unknown> = {}) =>
 function failure(error: unknown): JobFailure & { details: Record<string, unknown> } {
   assert.ok(error instanceof JobFailure, String(error));
   return error as JobFailure & { details: Record<string, unknown> };
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    // A process that nobody has collected yet is dead, too.
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
 }
 
 const pidIn = async (file: string): Promise<number> => {
@@ -197,7 +188,15 @@ suite('a command that must stop', () => {
   }
 
   test('because of its time limit fails as timed out, with what it printed', async () => {
-    const { error } = await setUp().start('echo begun; sleep 60', { timeoutMs: TIME_TO_PRINT_MS }).end;
+    const platform = new FakePlatform();
+    const file = fresh();
+    const command = `echo begun; echo $$ > ${file}; sleep 60`;
+    const { end } = setUp(SHELL(), platform).start(command, { timeoutMs: 4_000 });
+    const pid = await pidIn(file);
+    await platform.advance(3_999);
+    assert.equal(isAlive(pid), true, 'it was ended before its time');
+    await platform.advance(1);
+    const { error } = await end;
     assert.equal(failure(error).cause, 'timeout');
     assert.equal(failure(error).requeue, true);
     assert.equal(failure(error).details['stdout'], 'begun\n');
