@@ -1,21 +1,6 @@
-/** How long each file of the last `npm test` took, and how long it should. */
+/** How long test files may take, and in which order that lets them run. */
 import { globSync } from 'node:fs';
-
-/** Where the reporter leaves them, one JSON object on a line. */
-export const DURATIONS_FILE = '.cache/test-durations.ndjson';
-
-export interface FileDuration {
-  readonly file: string;
-  readonly durationMs: number;
-}
-
-export function parseDurations(text: string): readonly FileDuration[] {
-  // Only our own reporter writes this file.
-  return text
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line) as FileDuration);
-}
+import type { FileDuration } from './results.ts';
 
 /** What a file may take that is not named below, beside two others on a machine that has nothing else to do. */
 export const BUDGET_S = 10;

@@ -1,4 +1,4 @@
-/** Where `npm test` leaves what every test did, one JSON object on a line. */
+/** Where `npm test` leaves what every test did and how long every file took, one JSON object on a line. */
 export const RESULTS_FILE = '.cache/test-results.ndjson';
 
 export interface TestResult {
@@ -10,10 +10,23 @@ export interface TestResult {
   readonly reason: string;
 }
 
+export interface FileDuration {
+  readonly file: string;
+  readonly durationMs: number;
+}
+
 export function parseResults(text: string): readonly TestResult[] {
+  return parse(text).filter((line) => 'outcome' in line);
+}
+
+export function parseDurations(text: string): readonly FileDuration[] {
+  return parse(text).filter((line) => 'durationMs' in line);
+}
+
+function parse(text: string): readonly (TestResult | FileDuration)[] {
   // Only our own reporter writes this file.
   return text
     .split('\n')
     .filter(Boolean)
-    .map((line) => JSON.parse(line) as TestResult);
+    .map((line) => JSON.parse(line) as TestResult | FileDuration);
 }

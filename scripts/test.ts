@@ -10,8 +10,9 @@ import { dirname, join, resolve } from 'node:path';
 import { startPostgres } from '../test/support/postgres.ts';
 import { giveS3 } from '../test/support/s3/given.ts';
 import { startSwift } from '../test/support/s3/swift.ts';
-import { DURATIONS_FILE, parseDurations, slowest, testFiles } from './durations.ts';
-import { parseResults, RESULTS_FILE } from './results.ts';
+import { slowest, testFiles } from './durations.ts';
+import { parseDurations, parseResults, RESULTS_FILE } from './results.ts';
+import { openTestFolder } from './test-folder.ts';
 
 /** A test that hangs ends with its name. One that needs longer says so itself, with its `timeout` and the reason. */
 const TEST_LIMIT_MS = 60_000;
@@ -21,15 +22,19 @@ const RUN_LIMIT_MS = 40 * 60_000;
 const ci = process.env['CI'] === 'true';
 
 async function main(args: readonly string[]): Promise<number> {
+  const folder = await openTestFolder();
+  // For what is started from here, and for the tests.
+  process.env['TMPDIR'] = folder.path;
   const s3 = await openS3(args);
   const postgres = await openPostgres();
   try {
     const status = await runTests(args, { ...COMPILED, ...postgres.env, ...s3.env });
-    console.log(slowest(parseDurations(await readFile(DURATIONS_FILE, 'utf8'))));
+    console.log(slowest(parseDurations(await readFile(RESULTS_FILE, 'utf8'))));
     return status === 0 && ci ? await failOnSkips() : status;
   } finally {
     await postgres.stop();
     await s3.stop();
+    await folder.remove();
   }
 }
 
@@ -82,14 +87,15 @@ async function openPostgres(): Promise<ForTests> {
 
 async function runTests(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   await mkdir(dirname(RESULTS_FILE), { recursive: true });
+  await rm(RESULTS_FILE, { force: true });
   const options = [
     // Half of the time a test waits for processes and sockets: one more file than there are processors fills it.
     `--test-concurrency=${availableParallelism() + 1}`,
     `--test-timeout=${TEST_LIMIT_MS}`,
     '--test-reporter=spec',
     '--test-reporter-destination=stdout',
-    ...(await reporterInto('results-reporter.ts', RESULTS_FILE)),
-    ...(await reporterInto('durations-reporter.ts', DURATIONS_FILE)),
+    `--test-reporter=${new URL('results-reporter.ts', import.meta.url).href}`,
+    `--test-reporter-destination=${RESULTS_FILE}`,
   ];
   const files = args.some((arg) => !arg.startsWith('-')) ? [] : testFiles('.');
   const child = spawn(process.execPath, ['--test', ...options, ...args, ...files], {
@@ -105,13 +111,8 @@ async function runTests(args: readonly string[], env: NodeJS.ProcessEnv): Promis
   return child.exitCode ?? 1;
 }
 
-async function reporterInto(name: string, file: string): Promise<string[]> {
-  await rm(file, { force: true });
-  return [`--test-reporter=${new URL(name, import.meta.url).href}`, `--test-reporter-destination=${file}`];
-}
-
 async function endHanging(files: readonly string[], child: ChildProcess): Promise<void> {
-  const ended = new Set(parseDurations(await readFile(DURATIONS_FILE, 'utf8')).map(({ file }) => file));
+  const ended = new Set(parseDurations(await readFile(RESULTS_FILE, 'utf8')).map(({ file }) => file));
   const left = files.filter((file) => !ended.has(file));
   console.error(`The tests did not end within ${RUN_LIMIT_MS} ms. Not ended: ${left.join(', ')}`);
   child.kill('SIGTERM');

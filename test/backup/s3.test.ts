@@ -13,6 +13,9 @@ import { faultsOf, NOW, openShop } from './support.ts';
 
 const MIB = 1024 * 1024;
 
+/** Waited for here: its first installation may take longer than a test. */
+const given = await givenS3();
+
 let buckets = 0;
 
 interface Box {
@@ -24,7 +27,6 @@ interface Box {
 
 /** A new bucket on the real server; null, with the test skipped, where there is none. */
 async function newBox(t: TestContext): Promise<Box | null> {
-  const given = await givenS3();
   if ('missing' in given) {
     t.skip(given.missing);
     return null;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { proveDiskFull } from '../../proof/disk-full.ts';
 
 test('refuses writes on a full disk, reads on, loses nothing and recovers [SP-36]', {
-  timeout: 600_000,
+  timeout: 240_000,
 }, async (t) => {
   const found = await proveDiskFull({ cycles: 3 });
   if (typeof found === 'string') return t.skip(found);
