@@ -9,7 +9,39 @@ export const BUDGET_S = 10;
  * The files that take longer, with their budgets. They are started first and the longest of them before all others, so
  * that at the end no processor waits for one file.
  */
-export const LONG_FILES: Readonly<Record<string, number>> = {};
+export const LONG_FILES: Readonly<Record<string, number>> = {
+  'test/contention/abuse.test.ts': 50,
+  'test/contracts/spine-sqlite.test.ts': 45,
+  'test/scheduler/delivery.test.ts': 35,
+  'test/contracts/scheduler-sqlite.test.ts': 30,
+  'test/crash/stall.test.ts': 30,
+  'test/scheduler/crowd.test.ts': 30,
+  'test/backup/live.test.ts': 30,
+  'test/crash/feed.test.ts': 25,
+  'test/crash/kill.test.ts': 25,
+  'test/contracts/spine-postgres.test.ts': 25,
+  'test/crash/partition.test.ts': 20,
+  'test/contention/waiters.test.ts': 20,
+  'test/client/worker-server.test.ts': 20,
+  'test/scheduler/crash.test.ts': 20,
+  'test/scheduler/dispatch.test.ts': 20,
+  'test/scheduler/recovery.test.ts': 20,
+  'test/store/postgres-net.test.ts': 20,
+  'test/conformance/postgres.test.ts': 20,
+  'test/backup/s3.test.ts': 15,
+  'test/contracts/scheduler-postgres.test.ts': 15,
+  'test/contention/claim-race.test.ts': 15,
+  'test/scheduler/liveness.test.ts': 15,
+  'test/scheduler/shell.test.ts': 15,
+  'test/docs.test.ts': 15,
+  'test/crash/stale.test.ts': 15,
+  'test/crash/terminate.test.ts': 15,
+  'test/files/server.test.ts': 15,
+  'test/http/refusals.test.ts': 15,
+  'test/http/loop-hold.test.ts': 15,
+  'test/crash/power-cut.test.ts': 15,
+  'test/cli/main.test.ts': 15,
+};
 
 /** All test files, in the order in which they should start. */
 export function testFiles(root: string): readonly string[] {

@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
+import { BUDGET_S, LONG_FILES, slowest, testFiles } from '../scripts/durations.ts';
 import report from '../scripts/results-reporter.ts';
-import { parseResults } from '../scripts/results.ts';
+import { parseDurations, parseResults } from '../scripts/results.ts';
 
 const REPO = resolve(import.meta.dirname, '..');
 const TOKEN = 'a-token-that-only-the-env-file-knows';
@@ -71,6 +72,7 @@ test('a test is reported after its suites, also when another file opened them', 
       yield at('test:start', 1, 'keeps it', 'a.test.ts');
       yield at('test:pass', 1, 'keeps it', 'a.test.ts');
     }
+    yield { type: 'test:summary', data: { file: resolve('a.test.ts'), duration_ms: 12 } };
   }
   let lines = '';
   // Only what the reporter looks at.
@@ -79,4 +81,20 @@ test('a test is reported after its suites, also when another file opened them', 
     parseResults(lines).map(({ name }) => name),
     ['SQLite > keeps it', 'PostgreSQL > keeps it'],
   );
+  deepStrictEqual(parseDurations(lines), [{ file: 'a.test.ts', durationMs: 12 }]);
+});
+
+test('the longest files begin first, each that has a budget is there, and the slowest are shown against it', () => {
+  const files = testFiles(REPO);
+  const long = Object.entries(LONG_FILES).toSorted(([, a], [, b]) => b - a);
+  ok(long.every(([, seconds]) => seconds > BUDGET_S));
+  deepStrictEqual(new Set(files.slice(0, long.length)), new Set(long.map(([file]) => file)));
+  strictEqual(files[0], long[0]?.[0]);
+  strictEqual(new Set(files).size, files.length);
+  const took = files.map((file, index) => ({ file, durationMs: index === 50 ? 99_000 : 1 }));
+  match(
+    slowest(took).split('\n')[1] ?? '',
+    new RegExp(`^ +99\\.0 s  ${files[50]}, over its budget of 10 s$`),
+  );
+  strictEqual(slowest(took).split('\n').length, 11);
 });

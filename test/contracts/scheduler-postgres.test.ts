@@ -1,12 +1,13 @@
 import { Client } from 'pg';
 import { freshDatabase, skipWithoutPostgres } from '../support/postgres.ts';
 import { startServer } from '../support/server.ts';
-import { schedulerContract } from './scheduler.ts';
+import { ON_EVERY_STORE, schedulerContract } from './scheduler.ts';
 import type { SchedulerServer } from './scheduler-cases.ts';
 
 schedulerContract({
   name: 'PostgreSQL',
   skip: skipWithoutPostgres,
+  cases: ON_EVERY_STORE,
   start: async (options) => {
     const database = await freshDatabase(process.env['TEST_POSTGRES_URL'] ?? '');
     const server = await startServer({ ...options, databaseUrl: database.url });

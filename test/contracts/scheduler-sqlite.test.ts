@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { startServer } from '../support/server.ts';
-import { schedulerContract } from './scheduler.ts';
+import { schedulerContract, WHOLE } from './scheduler.ts';
 import type { SchedulerServer } from './scheduler-cases.ts';
 
 schedulerContract({
   name: 'SQLite',
+  cases: WHOLE,
   start: async (options) => {
     const server = await startServer(options);
     const query: SchedulerServer['query'] = async (sql) => {

@@ -4,11 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readEvents, type SeenEvent } from '../http/stream.ts';
 import { freshDatabase, skipWithoutPostgres } from '../support/postgres.ts';
 import { startServer } from '../support/server.ts';
-import { spineContract } from './spine.ts';
+import { ON_EVERY_STORE, spineContract } from './spine.ts';
 
 spineContract({
   name: 'PostgreSQL',
   skip: skipWithoutPostgres,
+  cases: ON_EVERY_STORE,
   start: async (options) => {
     const database = await freshDatabase(process.env['TEST_POSTGRES_URL'] ?? '');
     const server = await startServer({ ...options, databaseUrl: database.url });

@@ -1,4 +1,4 @@
 import { startServer } from '../support/server.ts';
-import { spineContract } from './spine.ts';
+import { spineContract, WHOLE } from './spine.ts';
 
-spineContract({ name: 'SQLite', start: startServer });
+spineContract({ name: 'SQLite', cases: WHOLE, start: startServer });

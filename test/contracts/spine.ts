@@ -4,6 +4,7 @@ import type { ServerOptions, TestServer } from '../support/server.ts';
 import { accessCases } from './spine-access.ts';
 import { blobCases } from './spine-blobs.ts';
 import { eventCases } from './spine-events.ts';
+import type { Start } from './spine-cases.ts';
 import { jobCases } from './spine-jobs.ts';
 import { lifecycleCases } from './spine-lifecycle.ts';
 import { limitCases } from './spine-limits.ts';
@@ -16,23 +17,36 @@ export interface ContractStore {
   readonly name: string;
   /** Why the whole suite cannot run here. */
   readonly skip?: string | false;
+  readonly cases: readonly Cases[];
   readonly start: (options?: ServerOptions) => Promise<TestServer>;
 }
 
+type Cases = (start: Start) => void;
+
+/** Where the store has a hand in the answer: what is found, who gets it, when, and what is told of it. */
+export const ON_EVERY_STORE: readonly Cases[] = [
+  jobCases,
+  lifecycleCases,
+  reaperCases,
+  nextCases,
+  eventCases,
+];
+
+/** Doors know no store, and every command is tested on each below them: the rest of the contract is held once. */
+export const WHOLE: readonly Cases[] = [
+  ...ON_EVERY_STORE,
+  accessCases,
+  blobCases,
+  nativeCases,
+  tokenCases,
+  limitCases,
+];
+
 /** What Spine v0 promises and what came since, held against a real listening server. */
-export function spineContract({ name, skip = false, start: startPlain }: ContractStore): void {
+export function spineContract({ name, skip = false, cases, start: startPlain }: ContractStore): void {
   const start = async (options?: ServerOptions) => withChecks(await startPlain(options));
   suite(`the Spine contract over ${name}`, { skip }, () => {
-    accessCases(start);
-    jobCases(start);
-    lifecycleCases(start);
-    reaperCases(start);
-    blobCases(start);
-    nativeCases(start);
-    nextCases(start);
-    eventCases(start);
-    tokenCases(start);
-    limitCases(start);
+    for (const declare of cases) declare(start);
   });
 }
 
