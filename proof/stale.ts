@@ -6,7 +6,7 @@ import type { HttpClient, JobBody } from '../test/support/http.ts';
 import { startServer, type TestServer } from '../test/support/server.ts';
 import { type ProofReport, report } from './report.ts';
 import { checkHolder } from './stale/holder.ts';
-import type { LateWrite, Lease, StaleMessage } from './stale/worker.ts';
+import { type LateWrite, type Lease, type StaleMessage, VERBS } from './stale/worker.ts';
 import type { ProofStore } from './stores.ts';
 
 const LEASE_MS = 400;
@@ -49,7 +49,7 @@ export async function proveStale(store: ProofStore, options: StaleOptions): Prom
       (write) => `late ${write.verb} of ${write.id} answered ${write.status} ${String(write.error)}`,
     ),
   );
-  const expected = options.workers * options.jobsEach * options.rounds * 4;
+  const expected = options.workers * options.jobsEach * options.rounds * VERBS.length;
   if (writes.length !== expected)
     violations.push(`only ${writes.length} of ${expected} late writes were made`);
   return report({

@@ -1,6 +1,7 @@
 import { checkEvents } from './events.ts';
 import { checkLeases } from './leases.ts';
 import type { Call, FinalJob } from './history.ts';
+import { checkWrites } from './writes.ts';
 
 export type Rule =
   | 'lost'
@@ -12,6 +13,7 @@ export type Rule =
   | 'revived'
   | 'replay_refused'
   | 'lost_outcome'
+  | 'lost_write'
   | 'event_gap'
   | 'event_mismatch'
   | 'not_final';
@@ -39,7 +41,10 @@ export function check(calls: readonly Call[], finals: readonly FinalJob[]): Viol
     ...checkAcknowledged(calls, byId),
     ...checkOrigins(calls, finals),
     ...[...perJob].flatMap(([id, own]) => checkLeases(own, byId.get(id))),
-    ...finals.flatMap((job) => [...checkAttempts(job, perJob.get(job.id) ?? []), ...checkEvents(job)]),
+    ...finals.flatMap((job) => {
+      const own = perJob.get(job.id) ?? [];
+      return [...checkAttempts(job, own), ...checkWrites(own, job), ...checkEvents(job)];
+    }),
     ...checkLiveness(finals),
   ];
 }

@@ -25,7 +25,17 @@ export interface LateWrite {
 
 export type StaleMessage = { readonly claimed: readonly Lease[] } | { readonly writes: readonly LateWrite[] };
 
-export const VERBS = ['heartbeat', 'complete', 'fail', 'release'] as const;
+export const VERBS = ['heartbeat', 'logs', 'snooze', 'complete', 'fail', 'release'] as const;
+
+/** Each verb takes its own words and refuses others. */
+const WORDS: Readonly<Record<(typeof VERBS)[number], object>> = {
+  heartbeat: { progress: 'late' },
+  logs: { lines: [{ text: 'late' }] },
+  snooze: { untilAt: '2100-01-01T00:00:00.000Z' },
+  complete: { result: 'late' },
+  fail: { error: 'late' },
+  release: { reason: 'late' },
+};
 
 /** Long enough for the parent to freeze us before we write. */
 const WORK_MS = 150;
@@ -57,8 +67,8 @@ if (url !== undefined && token !== undefined && process.send !== undefined) {
   const writeEverything = async (lease: Lease): Promise<LateWrite[]> => {
     const writes: LateWrite[] = [];
     for (const verb of VERBS) {
-      const body = { leaseToken: lease.token, result: 'late', error: 'late', reason: 'late' };
-      const answer = await client.post(`/jobs/${lease.id}/${verb}`, only(verb, body));
+      const body = { leaseToken: lease.token, ...WORDS[verb] };
+      const answer = await client.post(`/jobs/${lease.id}/${verb}`, body);
       writes.push({ id: lease.id, verb, status: answer.status, error: answer.body['error'] });
     }
     return writes;
@@ -67,10 +77,4 @@ if (url !== undefined && token !== undefined && process.send !== undefined) {
 
 function tell(message: StaleMessage): void {
   process.send?.(message);
-}
-
-/** Each verb takes its own words and refuses others. */
-function only(verb: (typeof VERBS)[number], all: Readonly<Record<string, string>>): Record<string, unknown> {
-  const own = { heartbeat: 'progress', complete: 'result', fail: 'error', release: 'reason' }[verb];
-  return { leaseToken: all['leaseToken'], [own]: all[own] };
 }

@@ -117,14 +117,15 @@ test('a cancelled job stops through its heartbeat and ends as cancelled', async 
 });
 
 test('a worker process that was stopped beyond its lease sends no result when it is back', async () => {
-  await using server = await startServer({ leaseMs: 600, reaperIntervalMs: 50 });
+  await using server = await startServer({ leaseMs: 2_000, reaperIntervalMs: 50 });
   const head = headOf(server);
   // With one slot no call waits for work while it works: what the server hands to a frozen process has to expire again.
   await using frozen = runExample(EXAMPLE.replace('concurrency: 4', 'concurrency: 1'), {
     SPINE_BASE_URL: server.url,
     SPINE_TOKEN: server.tokens.left,
   });
-  const { id } = await head.jobs.create({ target: 'any', spec: { ms: 500 } });
+  // Long enough to be seen running, and frozen before its end, on a busy machine too.
+  const { id } = await head.jobs.create({ target: 'any', spec: { ms: 10_000 } });
   await untilStatus(head, id, 'running');
   frozen.process.kill('SIGSTOP');
   await untilStatus(head, id, 'queued');
@@ -148,11 +149,11 @@ test('a worker process that was stopped beyond its lease sends no result when it
 test('SIGTERM lets running jobs end, gives back what takes too long, and takes nothing new', async () => {
   await using server = await startServer();
   const head = headOf(server);
-  const code = EXAMPLE.replace('concurrency: 4,', 'concurrency: 2,\n  drainMs: 1_000,');
+  const code = EXAMPLE.replace('concurrency: 4,', 'concurrency: 2,\n  drainMs: 5_000,');
   ok(code !== EXAMPLE);
   await using worker = runExample(code, { SPINE_BASE_URL: server.url, SPINE_TOKEN: server.tokens.left });
   const [short, long, never] = await head.jobs.createBatch([
-    { spec: { ms: 700 } },
+    { spec: { ms: 2_000 } },
     { spec: { ms: 60_000 } },
     { spec: { ms: 1 } },
   ]);

@@ -1,5 +1,6 @@
 import { deepStrictEqual, match, ok, strictEqual } from 'node:assert';
 import { suite, test } from 'node:test';
+import { until } from '../support/clock.ts';
 import type { Answer, JobBody } from '../support/http.ts';
 import {
   claimJob,
@@ -272,8 +273,7 @@ export function nextCases(start: Start): void {
       const job = await createJob(server().head, { title: 'retried', retry: { mode: 'lineage', max: 1 } });
       await claimJob(server().left, job.id);
       expectStatus(await server().left.post(`/jobs/${job.id}/fail`, { error: 'x' }), 200);
-      for (let n = 0; n < 100 && (await found('retries=true')).length === 0; n++)
-        await new Promise((resolve) => setTimeout(resolve, 20));
+      await until('the retry was made', async () => (await found('retries=true')).length > 0);
       deepStrictEqual(await found('retries=true'), ['retried']);
     });
   });
@@ -307,10 +307,10 @@ export function nextCases(start: Start): void {
     });
 
     test('say how many claims wait', async () => {
-      const waiting = server().left.post('/jobs/claim', { target: 'left-claw', waitMs: 5_000 });
+      const waiting = server().left.post('/jobs/claim', { target: 'left-claw', waitMs: 25_000 });
       const waitingClaims = async (): Promise<unknown> =>
         expectStatus(await server().head.get('/stats'), 200)['waitingClaims'];
-      while ((await waitingClaims()) !== 1) await new Promise((resolve) => setTimeout(resolve, 10));
+      await until('it waits', async () => (await waitingClaims()) === 1);
       await createJob(server().head);
       expectStatus(await waiting, 200);
       strictEqual(await waitingClaims(), 0);

@@ -133,6 +133,30 @@ const PLANTED: readonly {
     finals: [{ ...CLEAN_JOB, mark: 'a' }],
   },
   {
+    fault: 'an acknowledged heartbeat that left nothing',
+    rule: 'lost_write',
+    calls: [
+      ...CLEAN_CALLS,
+      call({ op: 'heartbeat', by: 'a', jobId: 'j1', token: 't1', attempt: 1, state: 'running' }, 40),
+    ],
+  },
+  {
+    fault: 'an acknowledged fail after which the lease still ran out',
+    rule: 'lost_write',
+    calls: [
+      ...CLEAN_CALLS,
+      call({ op: 'fail', by: 'a', jobId: 'j1', token: 't1', attempt: 1, state: 'queued' }, 40),
+    ],
+  },
+  {
+    fault: 'an acknowledged release after which the lease still ran out',
+    rule: 'lost_write',
+    calls: [
+      ...CLEAN_CALLS,
+      call({ op: 'release', by: 'a', jobId: 'j1', token: 't1', attempt: 1, state: 'queued' }, 40),
+    ],
+  },
+  {
     fault: "a refusal of one's own complete",
     rule: 'replay_refused',
     calls: replaced(CLEAN_CALLS, 7, { outcome: 'refused', error: 'lease_lost' }),

@@ -1,6 +1,7 @@
 import { deepStrictEqual, match, ok, strictEqual } from 'node:assert';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite, test } from 'node:test';
+import { until } from '../support/clock.ts';
 import { openServer } from './server.ts';
 import { readEvents } from './stream.ts';
 
@@ -61,7 +62,9 @@ suite('streams of events', () => {
     strictEqual((await reading.first(600)).length, 600);
     for (const pass of waits.splice(0)) pass();
     // The server has let go of it, whether it reads on or not.
-    await until(async () => (await spine.head.get('/metrics')).text.includes('spine_event_streams 2'));
+    await until('it has let go', async () =>
+      (await spine.head.get('/metrics')).text.includes('spine_event_streams 2'),
+    );
     stalled.resume();
     await stalled.closed;
     ok(stalled.events.length < 600);
@@ -146,7 +149,7 @@ suite('streams of events', () => {
       [429, 'overloaded', '5'],
     );
     readers.pop()?.close();
-    await until(async () => (await spine.right.get('/events')).status === 200);
+    await until('there is room', async () => (await spine.right.get('/events')).status === 200);
     await spine.head.post('/jobs', { target: 'left-claw' });
     await Promise.all(readers.map((reader) => reader.first(1)));
     for (const reader of readers) reader.close();
@@ -169,7 +172,7 @@ suite('streams of events', () => {
     const all = await readEvents(spine.url, { token: spine.tokens.head, query: '?after=0' });
     const [event] = await all.first(1);
     const beat = timers.find(({ delayMs }) => delayMs === 15_000);
-    await until(() => {
+    await until('it is told', () => {
       beat?.task();
       return Promise.resolve(reader.lastId !== begun && reader.comments.includes('alive'));
     });
@@ -194,7 +197,7 @@ suite('streams of events', () => {
     await reader.first(1);
     broken = true;
     await spine.head.post('/jobs', {});
-    await until(() => Promise.resolve(spine.logged.length > 0));
+    await until('it is logged', () => spine.logged.length > 0);
     match(spine.logged[0]?.message ?? '', /events could not be read/);
     broken = false;
     strictEqual((await reader.first(2)).length, 2);
@@ -224,12 +227,4 @@ function isSocketOf(handle: unknown, port: number): boolean {
   return (
     (handle as { localPort?: number } | null)?.localPort === port && 'writableLength' in (handle as object)
   );
-}
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (let n = 0; n < 500; n++) {
-    if (await holds()) return;
-    await sleep(10);
-  }
-  throw new Error('it never came true');
 }
