@@ -20,6 +20,8 @@ const LEASE_MS = 300;
 const BACKLOG = 200;
 const DRAIN_WITHIN_MS = 60_000;
 const RESTART_LIMIT_MS = 1_000;
+/** What a server may take to work again after its database does. */
+const BACK_LIMIT_MS = 5_000;
 /** Some kills hit the server while it is still recovering from the one before. */
 const KILLED_AT_BOOT = 0.1;
 
@@ -29,11 +31,13 @@ const STOP_LIMIT_MS = 10_000;
 export interface KillOptions {
   readonly kills: number;
   readonly seed: number;
-  /** SIGKILL gives the server no chance; after SIGTERM it must leave in good order. */
-  readonly signal?: 'SIGKILL' | 'SIGTERM';
+  /** SIGKILL gives the server no chance; after SIGTERM it must leave in good order; or the database itself is killed. */
+  readonly how?: How;
   /** A test shares the machine with others and allows more than the second that is promised. */
   readonly restartLimitMs?: number;
 }
+
+type How = 'SIGKILL' | 'SIGTERM' | 'database';
 
 interface Stops {
   readonly restartsMs: number[];
@@ -41,9 +45,21 @@ interface Stops {
   readonly violations: string[];
 }
 
-/** Ends the server under load again and again; afterwards nothing acknowledged may be missing, doubled or wrong. */
+/** The name of the proof, and what it does so many times. */
+const WORDS: Readonly<Record<How, readonly [string, string]>> = {
+  SIGKILL: ['kill', 'kills'],
+  SIGTERM: ['terminate', 'stops'],
+  database: ['kill-database', 'kills of PostgreSQL'],
+};
+
+/** Ends the server, or the database below it, under load again and again; afterwards nothing acknowledged may be missing, doubled or wrong. */
 export async function proveKill(store: ProofStore, options: KillOptions): Promise<ProofReport> {
-  const { kills, seed, signal = 'SIGKILL', restartLimitMs = RESTART_LIMIT_MS } = options;
+  const {
+    kills,
+    seed,
+    how = 'SIGKILL',
+    restartLimitMs = how === 'database' ? BACK_LIMIT_MS : RESTART_LIMIT_MS,
+  } = options;
   const startedMs = performance.now();
   const random = seeded(seed);
   await using server = await startServer({ ...store.server, leaseMs: LEASE_MS, reaperIntervalMs: 100 });
@@ -53,7 +69,9 @@ export async function proveKill(store: ProofStore, options: KillOptions): Promis
     restartsMs,
     stopsMs,
     violations: badStops,
-  } = await stopAgainAndAgain(server, kills, signal, random);
+  } = await (how === 'database'
+    ? crashAgainAndAgain(server, store, kills, random)
+    : stopAgainAndAgain(server, kills, how, random));
   load.producing = false;
   await running.produced;
   await untilAllEnded(server);
@@ -70,15 +88,15 @@ export async function proveKill(store: ProofStore, options: KillOptions): Promis
   if (violations.length > 0) keepEvidence(store.kind, seed, calls, finals);
   const counts: Record<string, number> = {
     ...countAll(kills, calls, finals, restartsMs),
-    ...(signal === 'SIGTERM' && { stopMaxMs: rounded(Math.max(...stopsMs)) }),
+    ...(how === 'SIGTERM' && { stopMaxMs: rounded(Math.max(...stopsMs)) }),
   };
-  const [name, verb] = signal === 'SIGTERM' ? ['terminate', 'stops'] : ['kill', 'kills'];
+  const [name, verb] = WORDS[how];
   return report({
     proof: name,
     store: store.kind,
     summary:
       `${kills} ${verb}, ${counts['acknowledged']} jobs acknowledged, ${counts['refused']} calls refused, ` +
-      (signal === 'SIGTERM'
+      (how === 'SIGTERM'
         ? `stop p50 ${rounded(percentile(stopsMs, 0.5))} ms, max ${rounded(Math.max(...stopsMs))} ms, `
         : '') +
       `restart p50 ${counts['restartP50Ms']} ms, p99 ${counts['restartP99Ms']} ms, max ${counts['restartMaxMs']} ms`,
@@ -141,6 +159,25 @@ async function stopAgainAndAgain(
       done++;
     }
     stops.restartsMs.push(await server.restart());
+  }
+  return stops;
+}
+
+/** The server is left alone: it has to find the database again by itself, within the time that is promised. */
+async function crashAgainAndAgain(
+  server: TestServer,
+  { crash }: ProofStore,
+  kills: number,
+  random: Random,
+): Promise<Stops> {
+  if (crash === null) throw new Error('this database is not ours to kill');
+  const stops: Stops = { restartsMs: [], stopsMs: [], violations: [] };
+  for (let done = 0; done < kills; done++) {
+    await sleep(200 + random.int(800));
+    await crash();
+    const upMs = performance.now();
+    while ((await server.anyone.get('/ready')).status !== 200) await sleep(20);
+    stops.restartsMs.push(performance.now() - upMs);
   }
   return stops;
 }

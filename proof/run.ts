@@ -42,7 +42,13 @@ const PROOFS: Readonly<Record<string, (run: Run) => Promise<ProofReport | string
   start: (run) => onStore(run, (store) => proveStart(store, { starts: run.sized(20) })),
   kill: (run) => onStore(run, (store) => proveKill(store, { kills: run.sized(100), seed: run.seed })),
   terminate: (run) =>
-    onStore(run, (store) => proveKill(store, { kills: run.sized(20), seed: run.seed, signal: 'SIGTERM' })),
+    onStore(run, (store) => proveKill(store, { kills: run.sized(20), seed: run.seed, how: 'SIGTERM' })),
+  'kill-database': async (run) => {
+    if (run.kind === 'sqlite') return 'an embedded database dies with its server';
+    return onStore(run, (store) =>
+      proveKill(store, { kills: run.sized(20), seed: run.seed, how: 'database' }),
+    );
+  },
   stall: (run) => onStore(run, proveStall),
   stale: (run) =>
     onStore(run, (store) => proveStale(store, { workers: 5, jobsEach: 5, rounds: run.sized(12) })),

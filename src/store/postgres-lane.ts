@@ -5,6 +5,7 @@ import { fateOf } from './postgres-fate.ts';
 import { lost } from './postgres-errors.ts';
 import { connectLine, type LaneLine } from './postgres-line.ts';
 import type { KnownRow } from './postgres-memory.ts';
+import type { Backend } from './postgres-session.ts';
 import type { PostgresWatch } from './postgres-watch.ts';
 import type { RowMemory } from './row-memory.ts';
 import type { Tx } from './store.ts';
@@ -50,7 +51,7 @@ export class PostgresLane {
       line.deferred.length = 0;
       await this.#recover(line, error);
       if (decided === null || !lost(error)) throw error;
-      await this.#settle(decided.xid, knownBy, error);
+      await this.#settle(decided.xid, line.backend, knownBy, error);
       return decided.value;
     } finally {
       line.waitingSince = null;
@@ -87,9 +88,9 @@ export class PostgresLane {
   }
 
   /** The commit was sent and not answered. Resolves when it is there to stay, throws what the caller is to hear otherwise. */
-  async #settle(xid: string, knownBy: number, error: unknown): Promise<void> {
+  async #settle(xid: string, backend: Backend, knownBy: number, error: unknown): Promise<void> {
     this.#memory.forget();
-    const fate = await fateOf(this.#watch, xid, knownBy);
+    const fate = await fateOf(this.#watch, xid, backend, knownBy);
     if (fate === 'aborted') throw error;
     if (fate === 'unknown') throw new SpineError('outcome_unknown', {}, { cause: error });
   }

@@ -1,7 +1,18 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmod, chown, cp, lchown, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
+import {
+  chmod,
+  chown,
+  cp,
+  lchown,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -10,8 +21,8 @@ import { Client } from 'pg';
 
 interface Postgres {
   readonly url: string;
-  /** The postmaster, for tests that kill or freeze it. */
-  readonly pid: number;
+  /** Kills the server with -9; it is started again at once on the same data and port, and has to recover by itself. */
+  readonly crash: () => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
@@ -115,21 +126,28 @@ function initialise(native: string, home: string, data: string): void {
 }
 
 /**
- * Starts the server and ends it when standard input closes. That happens at stop() and also when
- * this process dies of anything, SIGKILL included, so no server is ever left behind.
+ * Starts the server, again whenever it dies after it was up, and ends it when standard input closes. That happens at
+ * stop() and also when this process dies of anything, SIGKILL included, so no server is ever left behind. While the
+ * processes of one that was killed are still there, the next one cannot start and tries again.
  */
 const GUARD = `
-home=$1; shift
+home=$1; data=$2; shift 2
 exec 3<&0
-"$@" </dev/null &
-server=$!
-{ read -r _; kill -QUIT "$server"; } <&3 2>/dev/null &
-wait "$server"
+{
+  read -r _; touch "$home/over"
+  while :; do kill -QUIT "$(head -n 1 "$data/postmaster.pid")"; sleep 0.2; done
+} <&3 2>/dev/null &
+while [ ! -e "$home/over" ]; do
+  "$@" </dev/null
+  [ -e "$home/up" ] || break
+  [ -e "$home/over" ] || sleep 0.1
+done
 kill $! 2>/dev/null
 rm -rf "$home"
 `;
 
 const LOG_LIMIT_CHARS = 100_000;
+const START_LIMIT_MS = 60_000;
 
 async function serve(native: string, home: string, data: string, durable: boolean): Promise<Postgres> {
   const port = await freePort();
@@ -142,7 +160,7 @@ async function serve(native: string, home: string, data: string, durable: boolea
   const command = [join(native, 'bin/postgres'), '-D', data, '-p', String(port)];
   const args = [...command, ...settings.flatMap((setting) => ['-c', setting])];
   // Detached: Ctrl-C reaches the tests first, and the server ends after them.
-  const guard = spawn('sh', ['-c', GUARD, 'postgres-guard', home, ...args], {
+  const guard = spawn('sh', ['-c', GUARD, 'postgres-guard', home, data, ...args], {
     ...user,
     cwd: '/',
     env,
@@ -156,17 +174,31 @@ async function serve(native: string, home: string, data: string, durable: boolea
   };
   guard.stdin.on('error', () => undefined); // The guard may have ended before stop().
 
-  await new Promise<void>((resolve, reject) => {
-    let log = '';
-    guard.stderr.on('data', (text: Buffer) => {
-      if (log.length < LOG_LIMIT_CHARS) log += text.toString();
-      if (log.includes('ready to accept connections')) resolve();
-    });
-    guard.once('error', reject);
-    guard.once('close', () => reject(new Error(`PostgreSQL did not start: ${log}`)));
+  let log = '';
+  let heard = (): void => {};
+  guard.stderr.on('data', (text: Buffer) => {
+    log = (log + text.toString()).slice(-LOG_LIMIT_CHARS);
+    heard();
   });
-  const pid = Number.parseInt(await readFile(join(data, 'postmaster.pid'), 'utf8'), 10);
-  return { url: `postgres://postgres@127.0.0.1:${port}/postgres`, pid, stop };
+  const ready = async (): Promise<void> => {
+    await new Promise<void>((resolve, reject) => {
+      heard = () => (log.includes('ready to accept connections') ? resolve() : undefined);
+      guard.once('error', reject);
+      guard.once('close', () => reject(new Error(`PostgreSQL did not start: ${log}`)));
+      setTimeout(() => reject(new Error(`PostgreSQL is not up yet: ${log}`)), START_LIMIT_MS).unref();
+    });
+  };
+  await ready().catch(async (error: unknown) => {
+    await stop();
+    throw error;
+  });
+  await writeFile(join(home, 'up'), '');
+  const crash = async (): Promise<void> => {
+    log = '';
+    process.kill(Number.parseInt(await readFile(join(data, 'postmaster.pid'), 'utf8'), 10), 'SIGKILL');
+    await ready();
+  };
+  return { url: `postgres://postgres@127.0.0.1:${port}/postgres`, crash, stop };
 }
 
 async function freePort(): Promise<number> {

@@ -170,4 +170,12 @@ export const RECOVERY: readonly Mutant[] = [
     replace: `      if (!changed && now < 0) {`,
     seenBy: ['test/files/schedules.test.ts'],
   },
+  {
+    name: 'number-of-another-transaction',
+    means: 'a call is answered as done though its commit was lost when PostgreSQL crashed',
+    file: 'src/store/postgres-fate.ts',
+    find: `crashedSince === false ? status : 'unknown'`,
+    replace: `crashedSince === null ? 'unknown' : status`,
+    seenBy: ['test/store/postgres-fate.test.ts'],
+  },
 ];
