@@ -37,6 +37,8 @@ interface Fault {
 export async function startPostgresProxy(databaseUrl: string): Promise<PostgresProxy> {
   const target = new URL(databaseUrl);
   const pairs = new Set<Pair>();
+  /** Those of clients that fell silent outlive them, and would keep this process until the database ends them. */
+  const upstreams = new Set<Socket>();
   let net: Net = 'open';
   let fault: Fault | null = null;
   const takeFault = (): Fault | null => {
@@ -47,6 +49,8 @@ export async function startPostgresProxy(databaseUrl: string): Promise<PostgresP
   const server = createServer((client) => {
     if (net === 'cut') return void client.resetAndDestroy();
     const upstream = connect(Number(target.port), target.hostname);
+    upstreams.add(upstream);
+    upstream.once('close', () => upstreams.delete(upstream));
     const pair = new Pair(client, upstream, takeFault, () => pairs.delete(pair));
     pairs.add(pair);
     pair.set(net);
@@ -58,6 +62,7 @@ export async function startPostgresProxy(databaseUrl: string): Promise<PostgresP
   url.port = String((server.address() as AddressInfo).port);
   const close = async (): Promise<void> => {
     for (const pair of pairs) pair.reset();
+    for (const upstream of upstreams) upstream.destroy();
     server.close();
     await once(server, 'close');
   };
