@@ -10,6 +10,7 @@ import { proveOpenApiFuzz } from './openapi-fuzz.ts';
 import { provePartition } from './partition.ts';
 import { provePowerCut } from './power-cut.ts';
 import { freshSeed } from './random.ts';
+import { proveRecovery } from './recovery.ts';
 import { printReport, type ProofReport } from './report.ts';
 import { proveSchedules } from './schedules.ts';
 import { proveStale } from './stale.ts';
@@ -49,7 +50,11 @@ const PROOFS: Readonly<Record<string, (run: Run) => Promise<ProofReport | string
       proveKill(store, { kills: run.sized(20), seed: run.seed, how: 'database' }),
     );
   },
-  stall: (run) => onStore(run, proveStall),
+  stall: (run) => onStore(run, (store) => proveStall(store, { silentLeaseMs: 3_000, beatingLeaseMs: 1_500 })),
+  recovery: async (run) => {
+    if (run.kind === 'sqlite') return 'several servers share one store only on PostgreSQL';
+    return onStore(run, (store) => proveRecovery(store, { limitMs: 15_000 }));
+  },
   stale: (run) =>
     onStore(run, (store) => proveStale(store, { workers: 5, jobsEach: 5, rounds: run.sized(12) })),
   contention: (run) =>
@@ -74,7 +79,15 @@ const PROOFS: Readonly<Record<string, (run: Run) => Promise<ProofReport | string
         agentMs: 60_000,
         many: run.sized(400) * 20,
         idleMs: 20_000,
-        limits: { startMs: 100, chainMs: 1_000, startsPerS: 200, growth: 2, idleShare: 0.005, idleMb: 40 },
+        limits: {
+          startMs: 100,
+          approvedMs: 1_000,
+          chainMs: 1_000,
+          startsPerS: 200,
+          growth: 2,
+          idleShare: 0.005,
+          idleMb: 40,
+        },
       }),
     ),
   year: async (run) => {

@@ -5,9 +5,6 @@ import { type ProofReport, report } from './report.ts';
 import type { ProofStore } from './stores.ts';
 
 const AWAY_MS = 4_000;
-/** Both are shorter than the time without a server. Silent holders need one that is longer than a pulse. */
-const SILENT_LEASE_MS = 3_500;
-const BEATING_LEASE_MS = 2_500;
 const BEAT_EVERY_MS = 150;
 const JOBS = 20;
 
@@ -25,18 +22,25 @@ const WAYS = {
   },
 } as const;
 
+/** Both are shorter than the time without a server. Silent holders need one that is longer than a pulse. */
+export interface StallOptions {
+  readonly silentLeaseMs: number;
+  readonly beatingLeaseMs: number;
+}
+
 /** A lease that ran out while no server could be reached is not lost: its holder is heard first. */
-export async function proveStall(store: ProofStore): Promise<ProofReport> {
+export async function proveStall(store: ProofStore, options: StallOptions): Promise<ProofReport> {
+  const { silentLeaseMs, beatingLeaseMs } = options;
   const startedMs = performance.now();
   const violations: string[] = [];
   await using server = await startServer({
     ...store.server,
-    leaseMs: SILENT_LEASE_MS,
+    leaseMs: silentLeaseMs,
     reaperIntervalMs: 50,
   });
   for (const [way, beAway] of Object.entries(WAYS)) {
-    const silent = await hold(server, SILENT_LEASE_MS);
-    const beating = await hold(server, BEATING_LEASE_MS);
+    const silent = await hold(server, silentLeaseMs);
+    const beating = await hold(server, beatingLeaseMs);
     const beats = new Beats(server, beating);
     // A server says that it is alive once a second; it must have done so before it is gone.
     await sleep(1_100);
@@ -54,7 +58,7 @@ export async function proveStall(store: ProofStore): Promise<ProofReport> {
   return report({
     proof: 'stall',
     store: store.kind,
-    summary: `${holders} holders kept their leases of ${BEATING_LEASE_MS} and ${SILENT_LEASE_MS} ms over ${AWAY_MS} ms without a server`,
+    summary: `${holders} holders kept their leases of ${beatingLeaseMs} and ${silentLeaseMs} ms over ${AWAY_MS} ms without a server`,
     counts: { holders },
     violations,
     startedMs,

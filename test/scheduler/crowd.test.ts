@@ -11,6 +11,14 @@ proofTest(
       agentMs: 30_000,
       many: 200,
       idleMs: 500,
-      limits: { startMs: 5_000, chainMs: 20_000, startsPerS: 1, growth: 100, idleShare: 1, idleMb: 200 },
+      limits: {
+        startMs: 5_000,
+        approvedMs: 20_000,
+        chainMs: 20_000,
+        startsPerS: 1,
+        growth: 100,
+        idleShare: 1,
+        idleMb: 200,
+      },
     }),
 );
