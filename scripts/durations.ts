@@ -49,7 +49,7 @@ export function testFiles(root: string): readonly string[] {
   return found.toSorted((a, b) => budgetOf(b) - budgetOf(a) || (a < b ? -1 : 1));
 }
 
-export function budgetOf(file: string): number {
+function budgetOf(file: string): number {
   return LONG_FILES[file] ?? BUDGET_S;
 }
 

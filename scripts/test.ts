@@ -17,7 +17,7 @@ import { openTestFolder } from './test-folder.ts';
 /** A test that hangs ends with its name. One that needs longer says so itself, with its `timeout` and the reason. */
 const TEST_LIMIT_MS = 60_000;
 /** Far above a whole run on a busy machine. A file whose tests have ended but not its process has no other limit. */
-const RUN_LIMIT_MS = 40 * 60_000;
+const RUN_LIMIT_MS = 30 * 60_000;
 
 const ci = process.env['CI'] === 'true';
 

@@ -6,7 +6,7 @@ import { startServer } from '../support/server.ts';
 
 const ROUNDS = 4;
 
-test('a stop that is asked for as soon as the server answers is in good order [SP-36]', async () => {
+test('a stop that is asked for as soon as the server answers is in good order', async () => {
   await using server = await startServer();
   await server.kill('SIGTERM');
   for (let round = 0; round < ROUNDS; round++) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { proveDiskFull } from '../../proof/disk-full.ts';
 
-test('refuses writes on a full disk, reads on, loses nothing and recovers [SP-36]', {
+test('refuses writes on a full disk, reads on, loses nothing and recovers', {
   timeout: 240_000,
 }, async (t) => {
   const found = await proveDiskFull({ cycles: 3 });

@@ -124,6 +124,17 @@ onEvery(DIALECTS, (each) => {
         /^⚠️ Job 'deploy-prod' requires approval\.\nApprove: spine approvals approve /,
       );
       assert.ok(found[0]?.text?.includes(job.id));
+      await alias(spine, 'night', '3');
+      await runNow(
+        spine,
+        await plan(spine, { name: 'other', delivery_to: '@night', approval_required: true }),
+      );
+      const asked = (await deliveries(spine)).slice(found.length).map(({ alias: name }) => name);
+      assert.deepEqual(
+        new Set(asked),
+        new Set(['boss', 'night', 'ops']),
+        'where it delivers, without a subscription',
+      );
     },
   );
 

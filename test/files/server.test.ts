@@ -107,7 +107,7 @@ test('a disk that fails is shown as the error of the pass, and the files follow 
   strictEqual(errorOf(await detailsOf(server), 'files'), null);
 });
 
-test('a server that is told to stop writes what it has committed, and the next one has nothing to add [SP-36]', async () => {
+test('a server that is told to stop writes what it has committed, and the next one has nothing to add', async () => {
   await using server = await startServer();
   const jobs = Array.from({ length: 300 }, (_, i) => ({ target: 'any', title: `job ${i}` }));
   strictEqual((await server.head.post('/jobs/batch', { jobs })).status, 201);

@@ -48,7 +48,7 @@ void suite('a gateway that is there', () => {
     assert.equal(run.context_summary?.['delivery_guarantee'], 'at-most-once');
   });
 
-  test('a slow agent delays nobody: a shell job starts at once beside it [SC-01 SC-05]', async () => {
+  test('a slow agent delays nobody: a shell job starts at once beside it', async () => {
     scene.gateway.state.plan = () => ({ hang: true });
     const slow = await scene.plan({ name: 'slow', payload_message: 'think' });
     const quick = await scene.plan({ name: 'quick', session_target: 'shell', payload_message: 'true' });
@@ -60,6 +60,23 @@ void suite('a gateway that is there', () => {
     assert.deepEqual([still?.id, still?.status], [slowRun, 'running'], 'the agent is still at work');
     scene.gateway.finish(`agent:main:scheduler:${slow.id}:${slowRun}`, 'thought it over');
     assert.equal((await scene.ended(slowRun)).status, 'ok');
+  });
+
+  test('what is due is done by a process beside the gateway, with calls that it has anyway, and by nobody’s hand [SC-01 SC-02]', async () => {
+    const made = await scene.plan({ name: 'by the clock', payload_message: 'x', in: '1s' });
+    const [run] = await eventually('it was due, and done', 20_000, async () => {
+      const runs = await scene.runs(made);
+      return runs[0]?.status === 'ok' ? runs : null;
+    });
+    assert.equal(run?.kind, 'cron');
+    assert.notEqual(scene.server.pid, process.pid);
+    const called = new Set(scene.gateway.state.recorded.map(({ path }) => path.split('?')[0]));
+    const offered = ['/health', '/readyz', '/v1/chat/completions', '/tools/invoke', '/hooks/wake'];
+    assert.deepEqual(
+      [...called].filter((path) => !offered.includes(path ?? '')),
+      [],
+    );
+    assert.equal(scene.gateway.requests(CHAT).length, 1);
   });
 
   test('three runs of an overlapping schedule are in flight at the same time [SC-23]', async () => {

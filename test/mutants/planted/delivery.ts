@@ -67,4 +67,12 @@ export const DELIVERY: readonly Mutant[] = [
     replace: ``,
     seenBy: ['test/channels/channels.test.ts'],
   },
+  {
+    name: 'approval-not-asked-for',
+    means: 'a run waits for a word that nobody was asked for',
+    file: 'src/engine/announcing.ts',
+    find: `if (own !== null) await this.#add(tx, job, own, 'approval', text, newId);`,
+    replace: `if (own === undefined) await this.#add(tx, job, own, 'approval', text, newId);`,
+    seenBy: ['test/engine/delivering.test.ts'],
+  },
 ];

@@ -78,6 +78,42 @@ export const QUEUE: readonly Mutant[] = [
     seenBy: ['test/domain/decide.test.ts', 'test/engine/operators.test.ts'],
   },
   {
+    name: 'release-uses-an-attempt',
+    means: 'giving a job back costs it a second attempt beside the one of its claim',
+    file: 'src/domain/decide-ending.ts',
+    find: `if (next.retryMode === 'lineage' || command.unanswered) next.attempts -= 1;`,
+    replace: `next.attempts += next.retryMode === 'lineage' || command.unanswered ? -1 : 1;`,
+    seenBy: ['test/domain/attempts.test.ts'],
+  },
+  {
+    name: 'release-leaves-nothing',
+    means: 'a release that was acknowledged is nowhere to be seen',
+    file: 'src/domain/decide-ending.ts',
+    find: `  return { events: [{ kind: 'job.released', by, facts }] };`,
+    replace: `  return { events: facts.reason !== null ? [] : [{ kind: 'job.released', by, facts }] };`,
+    seenBy: ['test/crash/kill.test.ts'],
+  },
+  {
+    name: 'late-snooze-heard',
+    means: 'a worker that was frozen beyond its lease puts off the job that another has now',
+    file: 'src/domain/decide-ending.ts',
+    find: `  if (!hold.held) return { job, events: [], answer: hold.refusal };
+  const next = { ...job };`,
+    replace: `  if (!hold.held && command.kind !== 'snooze') return { job, events: [], answer: hold.refusal };
+  const next = { ...job };`,
+    seenBy: ['test/crash/stale.test.ts'],
+  },
+  {
+    name: 'late-logs-kept',
+    means: 'a worker that was frozen beyond its lease writes into the log of another attempt',
+    file: 'src/domain/decide.ts',
+    find: `  if (!hold.held) return unchanged(job, hold.refusal);
+  return { job, events: [], answer: { ok: true, job }, writes: { logs: command.lines } };`,
+    replace: `  if (hold === null) return unchanged(job);
+  return { job, events: [], answer: { ok: true, job }, writes: { logs: command.lines } };`,
+    seenBy: ['test/crash/stale.test.ts'],
+  },
+  {
     name: 'snooze-uses-an-attempt',
     means: 'putting a job off a few times makes it dead',
     file: 'src/domain/decide-ending.ts',

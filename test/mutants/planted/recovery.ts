@@ -178,4 +178,21 @@ export const RECOVERY: readonly Mutant[] = [
     replace: `crashedSince === null ? 'unknown' : status`,
     seenBy: ['test/store/postgres-fate.test.ts'],
   },
+  {
+    name: 'command-killed-late',
+    means: 'a command that does not stop goes on for seconds after its run was cancelled',
+    file: 'src/worker/shell-process.ts',
+    find: `const KILL_AFTER_MS = 1_000;`,
+    replace: `const KILL_AFTER_MS = 3_000;`,
+    seenBy: ['test/worker/shell-process.test.ts'],
+  },
+  {
+    name: 'command-outlives-its-limit',
+    means: 'a command runs on after the time that its schedule gives it',
+    file: 'src/worker/shell-runner.ts',
+    find: `timeLimit(platform, job.timeoutMs);`,
+    replace: `timeLimit(platform, job.timeoutMs * 2);`,
+    seenBy: ['test/worker/shell-runner.test.ts'],
+    only: 'time limit',
+  },
 ];
