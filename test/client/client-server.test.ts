@@ -22,7 +22,7 @@ suite('the client and a real server', () => {
       runAt: new Date(0),
       tags: ['tour'],
     });
-    const [job] = await left.jobs.claimNext({ targets: ['any'], types: ['tour'], waitMs: 5_000 });
+    const [job] = await left.jobs.claimNext({ targets: ['any'], types: ['tour'], waitMs: 25_000 });
     ok(job);
     strictEqual(job.id, id);
     strictEqual((await left.jobs.heartbeat(job, { progress: { percent: 50 } })).status, 'running');

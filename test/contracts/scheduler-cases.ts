@@ -66,7 +66,7 @@ export interface Claimed extends JobBody {
 
 /** The next run of this type, waited for. */
 export async function claim({ left }: Pick<TestServer, 'left'>, type: string): Promise<Claimed> {
-  const body = { types: [type], waitMs: 10_000 };
+  const body = { types: [type], waitMs: 25_000 };
   const { jobs } = expectStatus(await left.post<{ jobs: Claimed[] }>('/jobs/claim', body), 200);
   const [job] = jobs;
   ok(job, `no run of ${type} came`);
@@ -115,7 +115,7 @@ export async function until<T>(look: () => Promise<T>, isSo: (seen: T) => boolea
   for (;;) {
     const seen = await look();
     if (isSo(seen)) return seen;
-    ok(performance.now() - startedMs < 30_000, `${what}: ${JSON.stringify(seen)}`);
+    ok(performance.now() - startedMs < 45_000, `${what}: ${JSON.stringify(seen)}`);
     await sleep(20);
   }
 }

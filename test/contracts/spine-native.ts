@@ -224,7 +224,7 @@ export function nativeCases(start: Start): void {
       await claimJob(server().left, parent.id);
       await server().left.post(`/jobs/${parent.id}/complete`);
       const { jobs } = expectStatus(
-        await server().left.post<JobList>('/jobs/claim', { waitMs: 10_000, types: ['dependent'] }),
+        await server().left.post<JobList>('/jobs/claim', { waitMs: 25_000, types: ['dependent'] }),
         200,
       );
       deepStrictEqual(
@@ -316,7 +316,7 @@ export function nativeCases(start: Start): void {
         .catch(() => undefined);
       const { id } = await createJob(server().head, { target, type: 'left-behind' });
       const { jobs } = expectStatus(
-        await server().left.post<JobList>('/jobs/claim', { types: ['left-behind'], waitMs: 5_000 }),
+        await server().left.post<JobList>('/jobs/claim', { types: ['left-behind'], waitMs: 25_000 }),
         200,
       );
       deepStrictEqual(

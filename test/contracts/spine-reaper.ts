@@ -6,7 +6,7 @@ import type { TestServer } from '../support/server.ts';
 import { readJob, runningJob, sharedServer, type Start } from './spine-cases.ts';
 
 const LEASE_MS = 1_200;
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 45_000;
 
 export function reaperCases(start: Start): void {
   suite('expired leases', () => {

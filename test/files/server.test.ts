@@ -8,7 +8,7 @@ import type { JobBody } from '../support/http.ts';
 import { freshDatabase, skipWithoutPostgres } from '../support/postgres.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
-const WITHIN_MS = 15_000;
+const WITHIN_MS = 45_000;
 
 interface Details {
   readonly files: Readonly<Record<'journal' | 'files', { readonly pos: number; readonly lagMs: number }>>;

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startServer } from '../support/server.ts';
 import { openServer } from './server.ts';
 
-const WITHIN_MS = 10_000;
+const WITHIN_MS = 40_000;
 /** What callers do who never hang up by themselves, and how they are answered. */
 const KINDS: Readonly<Record<string, { readonly sends: string; readonly gets: RegExp }>> = {
   'no HTTP': { sends: 'hello\r\n\r\n', gets: /^HTTP\/1\.1 400 / },

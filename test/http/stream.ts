@@ -29,7 +29,7 @@ export interface ReadingOptions {
   readonly lastEventId?: string;
 }
 
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 45_000;
 
 /** Follows GET /events as a browser would, except that it does not come back by itself. */
 export function readEvents(url: string, options: ReadingOptions): Promise<EventReader> {
