@@ -2,7 +2,7 @@
 import { globSync } from 'node:fs';
 import type { FileDuration } from './results.ts';
 
-/** What a file may take that is not named below, beside two others on a machine that has nothing else to do. */
+/** What a file may take that is not named below, beside three others on a machine that has nothing else to do. */
 export const BUDGET_S = 10;
 
 /**

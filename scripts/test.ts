@@ -89,8 +89,8 @@ async function runTests(args: readonly string[], env: NodeJS.ProcessEnv): Promis
   await mkdir(dirname(RESULTS_FILE), { recursive: true });
   await rm(RESULTS_FILE, { force: true });
   const options = [
-    // Half of the time a test waits for processes and sockets: one more file than there are processors fills it.
-    `--test-concurrency=${availableParallelism() + 1}`,
+    // Most of the time tests wait for processes, sockets and limits: more files than there are processors fill it.
+    `--test-concurrency=${availableParallelism() + 2}`,
     `--test-timeout=${TEST_LIMIT_MS}`,
     '--test-reporter=spec',
     '--test-reporter-destination=stdout',
