@@ -65,7 +65,8 @@ function endless(signal: AbortSignal): Promise<never> {
 }
 
 test('a job outlives a kill -9 and restart of the server in its middle, in one attempt', async () => {
-  await using server = await startServer({ leaseMs: 10_000 });
+  // Longer than any restart: a worker gives up by itself what it may not hold any more.
+  await using server = await startServer({ leaseMs: 120_000 });
   const head = headOf(server);
   let finish: (result: string) => void = () => {};
   let started: (job: ClaimedJob) => void = () => {};
