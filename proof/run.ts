@@ -4,6 +4,7 @@ import { proveContention } from './contention.ts';
 import { proveDiskFull } from './disk-full.ts';
 import { proveFeed } from './feed.ts';
 import { proveFuzz } from './fuzz.ts';
+import { proveKillDatabase } from './kill-database.ts';
 import { proveKill } from './kill.ts';
 import { proveMillion } from './million.ts';
 import { proveOpenApiFuzz } from './openapi-fuzz.ts';
@@ -46,9 +47,7 @@ const PROOFS: Readonly<Record<string, (run: Run) => Promise<ProofReport | string
     onStore(run, (store) => proveKill(store, { kills: run.sized(20), seed: run.seed, how: 'SIGTERM' })),
   'kill-database': async (run) => {
     if (run.kind === 'sqlite') return 'an embedded database dies with its server';
-    return onStore(run, (store) =>
-      proveKill(store, { kills: run.sized(20), seed: run.seed, how: 'database' }),
-    );
+    return onStore(run, (store) => proveKillDatabase(store, { kills: run.sized(20), seed: run.seed }));
   },
   stall: (run) => onStore(run, (store) => proveStall(store, { silentLeaseMs: 3_000, beatingLeaseMs: 1_500 })),
   recovery: async (run) => {

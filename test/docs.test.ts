@@ -124,7 +124,10 @@ function shownBy(row: string): string[] {
   );
 }
 
-test('what the pages print works in a fresh clone, one after another', async (t) => {
+/** It runs everything that the pages print: a dozen seconds on a quiet machine, more than a minute on a busy one. */
+const ALL_PAGES = { timeout: 240_000 };
+
+test('what the pages print works in a fresh clone, one after another', ALL_PAGES, async (t) => {
   const clone = freshClone();
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
