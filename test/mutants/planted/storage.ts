@@ -226,7 +226,7 @@ export const STORAGE: readonly Mutant[] = [
     name: 'fate-not-asked',
     means: 'a caller is told that nothing was changed although the commit arrived',
     file: 'src/store/postgres-fate.ts',
-    find: `if (status === 'committed' || status === 'aborted') return status;`,
+    find: `if (status === 'aborted') return status;`,
     replace: `if (status === 'committed' || status === 'aborted') return 'aborted';`,
     seenBy: ['test/store/postgres-net.test.ts'],
     only: 'success that was decided',
