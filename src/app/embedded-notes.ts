@@ -4,7 +4,8 @@ import { PutOff } from '../client/errors.ts';
 import type { ClaimedJob } from '../client/types.ts';
 import type { Actor } from '../domain/command.ts';
 import type { Job } from '../domain/job.ts';
-import type { RunNote } from '../domain/run.ts';
+import type { PriorRun, RunNote } from '../domain/run.ts';
+import type { RunPlan } from '../domain/schedule.ts';
 import type { OpenEngine } from '../engine/open-engine.ts';
 import type { Begun, RunNotes } from '../worker/ports.ts';
 
@@ -19,25 +20,49 @@ export function embeddedNotes(engine: OpenEngine, actor: Actor, url: string): Ru
     engine.runs.note(actor, job.id, job.leaseToken, note);
   return {
     begun: (job) => orPutOff(begun(engine, actor, job)),
-    begin: async (job, note) => {
-      const now = engine.now();
-      await orPutOff(write(job, { ...note, dispatchedAt: now, lastHeartbeat: now }));
-      return now;
+    now: () => engine.now(),
+    begin: async (job, { at, ...note }) => {
+      await orPutOff(write(job, { ...note, dispatchedAt: at, lastHeartbeat: at }));
     },
     takeBack: async (job) => {
-      const nothing = { sessionKey: null, transport: null, dispatchedAt: null, lastHeartbeat: null };
-      await orPutOff(write(job, nothing));
+      await orPutOff(write(job, NOTHING));
     },
     heartbeat: async (job) => {
       await write(job, { lastHeartbeat: engine.now() });
     },
     firstOf: (job) => orPutOff(firstOf(engine, actor, job)),
+    priorRuns: (job, plan, message) => orPutOff(priorRuns(engine, actor, job, plan, message)),
     access: async ({ id }, begunAt) => ({
       url,
       runId: id,
       token: await orPutOff(engine.tokens.ofTurn(id, begunAt)),
     }),
   };
+}
+
+/** As a run is before anything was sent. */
+const NOTHING: RunNote = {
+  sessionKey: null,
+  transport: null,
+  dispatchedAt: null,
+  lastHeartbeat: null,
+  contextSummary: null,
+  promptHash: null,
+  prompt: null,
+};
+
+/** A child is about what its parent said, too. */
+async function priorRuns(
+  engine: OpenEngine,
+  actor: Actor,
+  { no }: ClaimedJob,
+  { schedule, trigger }: RunPlan,
+  message: string,
+): Promise<readonly PriorRun[]> {
+  const { id: scheduleId, contextRetrieval: mode, contextRetrievalLimit: limit } = schedule;
+  if (mode === 'none') return [];
+  const about = trigger === null ? [message] : [message, trigger.output];
+  return engine.runs.prior(actor, no, { scheduleId, mode, limit, about });
 }
 
 /** Work that could not be written down has not begun: trouble with the database is no failure of the job. */

@@ -222,8 +222,12 @@ function declareRuns(program: Command, act: Act): void {
     .option('-n, --limit <number>', 'how many at most', whole, 20)
     .option('--before <number>', 'go on where the last page ended', whole)
     .action(act(async () => (await import('./commands/runs.ts')).listRuns));
-  declare(runs, 'get', 'Show a run with its whole output.', [['spine runs get 019a5c3e', 'for people']])
+  declare(runs, 'get', 'Show a run with its whole output.', [
+    ['spine runs get 019a5c3e', 'for people'],
+    ['spine runs get 019a5c3e --prompt', 'what its agent saw'],
+  ])
     .argument(...RUN)
+    .option('--prompt', 'what its agent was sent, and nothing else')
     .action(act(async () => (await import('./commands/runs.ts')).getRun));
   declare(runs, 'stale', 'List running runs that show no life.', [
     ['spine runs stale', 'silent for 90 s'],

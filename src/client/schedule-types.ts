@@ -60,6 +60,7 @@ export interface NewSchedule {
   readonly target?: string | null;
   readonly type?: string | null;
   readonly params?: unknown;
+  readonly budget?: unknown;
   readonly priority?: number | null;
   readonly run_timeout_ms?: number | null;
   readonly stale_threshold_s?: number | null;
@@ -221,6 +222,8 @@ export interface Run {
   readonly retry_count: number;
   readonly replay_of: string | null;
   readonly context_summary: Readonly<Record<string, unknown>> | null;
+  /** SHA-256 of what the agent was sent. */
+  readonly prompt_hash: string | null;
   readonly usage: Readonly<Record<string, unknown>> | null;
   readonly kind: 'cron' | 'catch_up' | 'manual' | 'chain' | 'spawn' | 'retry' | 'replay';
   readonly due_at: string | null;
@@ -228,6 +231,13 @@ export interface Run {
   readonly created_at: string;
   /** Only of one run, not in lists. */
   readonly deliveries?: readonly Delivery[];
+}
+
+/** What the agent of a run was sent. The token in it is not shown; the hash is of the text with it. */
+export interface RunPrompt {
+  readonly run_id: string;
+  readonly prompt: string;
+  readonly prompt_hash: string;
 }
 
 export interface RunPage {

@@ -13,6 +13,7 @@ import type {
   Run,
   RunFilter,
   RunPage,
+  RunPrompt,
   Schedule,
   ScheduleFilter,
   ScheduleNode,
@@ -150,6 +151,11 @@ export class Runs {
 
   get(id: string, options?: CallOptions): Promise<Run> {
     return this.#caller.json(read(runPath(id), options));
+  }
+
+  /** What its agent saw. */
+  prompt(id: string, options?: CallOptions): Promise<RunPrompt> {
+    return this.#caller.json(read(`${runPath(id)}/prompt`, options));
   }
 
   /** Running ones that showed no life for so long; 90 s unless said. */

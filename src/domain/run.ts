@@ -28,6 +28,8 @@ export interface Run {
   readonly dispatchedAt: number | null;
   readonly lastHeartbeat: number | null;
   readonly contextSummary: string | null;
+  /** SHA-256 of what its agent was sent. */
+  readonly promptHash: string | null;
 }
 
 /** What the worker of a run writes down; what is left out stays as it was, null takes it back. */
@@ -37,6 +39,34 @@ export interface RunNote {
   readonly dispatchedAt?: number | null;
   readonly lastHeartbeat?: number | null;
   readonly contextSummary?: string | null;
+  readonly promptHash?: string | null;
+  /** As it may be shown. It lies apart from the run. */
+  readonly prompt?: string | null;
+}
+
+/** What an earlier run of a schedule said, in one line. */
+export interface PriorRun {
+  readonly jobNo: number;
+  /** When it began. */
+  readonly at: number;
+  readonly summary: string;
+}
+
+/** What a run said, as it is kept. Empty where it had nothing to tell. */
+export interface RunSummary {
+  readonly jobNo: number;
+  readonly scheduleId: string;
+  readonly finishedAt: number;
+  readonly summary: string;
+}
+
+/** Which earlier runs somebody wants to know of. */
+export interface PriorRunsWanted {
+  readonly scheduleId: string;
+  readonly mode: 'recent' | 'hybrid';
+  readonly limit: number;
+  /** What is to be done, in words: `hybrid` looks for runs that told of it. */
+  readonly about: readonly string[];
 }
 
 /** A run as people look at it. */

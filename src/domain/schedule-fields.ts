@@ -8,7 +8,6 @@ import type { ScheduleSpec } from './schedule.ts';
 export const TZ_CHARS = 64;
 const DAY_S = 86_400;
 const YEAR_S = 366 * DAY_S;
-const NO_EARLIER_RUNS = 'agents are not given earlier runs yet';
 /** How long an approval is waited for unless said otherwise. */
 export const APPROVAL_TIMEOUT_S = 3_600;
 const NAME: Shape = {
@@ -44,8 +43,6 @@ export type FieldRule = FieldType & {
   readonly default: string | number | boolean | null;
   readonly help: string;
   readonly synonyms?: readonly string[];
-  /** Why anything but the default would be kept and never looked at; it is refused. */
-  readonly unused?: string;
 };
 
 export type ScheduleField = FieldRule & { readonly name: string; readonly key: ScheduleKey };
@@ -175,6 +172,12 @@ export const RULES: Readonly<Record<ScheduleKey, FieldRule>> = {
   target: name('Who may claim the runs of a queue.', 'any'),
   type: name('The kind of work of a queue.'),
   params: { type: 'json', maxChars: 100_000, default: null, help: 'What the worker of a queue is given.' },
+  budget: {
+    type: 'json',
+    maxChars: 10_000,
+    default: null,
+    help: 'What a run may cost, for the worker of a queue: any JSON.',
+  },
   priority: integer(-LIMITS.priority, LIMITS.priority, 0, 'Higher goes first.'),
 
   runTimeoutMs: integer(
@@ -215,15 +218,12 @@ export const RULES: Readonly<Record<ScheduleKey, FieldRule>> = {
     ['standard', 'pre_compaction_flush'],
     'pre_compaction_flush asks the agent to write down what matters.',
   ),
-  contextRetrieval: {
-    ...choice(
-      'contextRetrieval',
-      ['none', 'recent', 'hybrid'],
-      'Which summaries of earlier runs the agent is given; none are yet.',
-    ),
-    unused: NO_EARLIER_RUNS,
-  },
-  contextRetrievalLimit: { ...integer(1, 100, 5, 'How many of them.'), unused: NO_EARLIER_RUNS },
+  contextRetrieval: choice(
+    'contextRetrieval',
+    ['none', 'recent', 'hybrid'],
+    'Which summaries of earlier runs the agent is given: none, the newest, or those that fit best.',
+  ),
+  contextRetrievalLimit: integer(1, 100, 5, 'How many of them.'),
   deliveryMode: choice(
     'deliveryMode',
     ['announce', 'announce-always', 'none'],

@@ -40,7 +40,7 @@ export function fieldChanges(
     : [...changes, { field: 'enabled', from: before.enabled, to: after.enabled }];
 }
 
-/** Only `params` is more than one value; the order of its names says nothing. */
+/** Only `params` and `budget` are more than one value; the order of its names says nothing. */
 function isSame(before: ScheduleSpec, after: ScheduleSpec, key: SpecKey): boolean {
   return sorted(before[key]) === sorted(after[key]);
 }

@@ -39,12 +39,6 @@ export function readRequest(
     // Undefined was left out before; null is the same in every field.
     const read = value === null ? { ok: true as const, value } : readValue(RULES[key], value, zone);
     if (!read.ok) return refused(key, `${snakeName(key)} must ${read.must}.`);
-    const { unused, default: preset } = RULES[key];
-    if (unused !== undefined && read.value !== null && read.value !== preset)
-      return refused(
-        key,
-        `${snakeName(key)} other than ${preset} would have no effect, because ${unused}; leave it out.`,
-      );
     values.set(key, read.value);
   }
   const { enabled, in: inMs, ...spec } = Object.fromEntries(values);

@@ -19,7 +19,7 @@ const KINDS: Readonly<Record<SessionTarget, readonly ScheduleSpec['payloadKind']
   shell: ['shellCommand'],
   queue: ['job'],
 };
-const FOR_QUEUES = ['target', 'type', 'params'] as const;
+const FOR_QUEUES = ['target', 'type', 'params', 'budget'] as const;
 const FOR_AGENTS = [
   'payloadModel',
   'payloadThinking',
@@ -28,6 +28,8 @@ const FOR_AGENTS = [
   'preferredSessionKey',
   'staleThresholdS',
   'jobClass',
+  'contextRetrieval',
+  'contextRetrievalLimit',
 ] as const;
 
 type TargetKey = 'sessionTarget' | 'gateway' | 'payloadKind' | 'payloadMessage' | 'runTimeoutMs' | CarriedKey;
@@ -55,6 +57,13 @@ export function completeTarget(
       'payloadKind',
       `payload_kind must be ${KINDS[place].join(' or ')} when session_target is ${place}; leave it out.`,
     );
+  const told = carried(request, same);
+  // The main session takes an event and says nothing to it: there would be nothing to tell of.
+  if (payloadKind === 'systemEvent' && told.contextRetrieval !== 'none')
+    return refused(
+      'contextRetrieval',
+      'context_retrieval goes with turns, which have a reply; send payload_kind agentTurn too, or leave it out.',
+    );
   const message =
     request.spec.payloadMessage === undefined
       ? (base?.payloadMessage ?? '')
@@ -75,7 +84,7 @@ export function completeTarget(
       payloadKind,
       payloadMessage: message,
       runTimeoutMs: runTimeout(request, base, place),
-      ...carried(request, same),
+      ...told,
     },
   };
 }

@@ -55,6 +55,7 @@ export interface ScheduleSpec {
   readonly target: string;
   readonly type: string | null;
   readonly params: unknown;
+  readonly budget: unknown;
   readonly priority: number;
 
   /** No hard limit when null: the implicit heartbeat decides. */
@@ -104,7 +105,7 @@ export interface Schedule {
 
 /** What a run takes along from its schedule, as it was then: later changes do not touch it. Kept as the job's `meta`. */
 export interface RunPlan {
-  readonly schedule: Omit<ScheduleSpec, 'payloadMessage' | 'params'> & { readonly id: string };
+  readonly schedule: Omit<ScheduleSpec, 'payloadMessage' | 'params' | 'budget'> & { readonly id: string };
   readonly run: RunKind;
   /** The tick it stands for. */
   readonly dueAt: number | null;

@@ -32,7 +32,7 @@ import type {
 import type { Message, MessageFilter } from '../domain/message.ts';
 import type { Pool, PoolUse } from '../domain/pool.ts';
 import type { PauseKind, Routing } from '../domain/routing.ts';
-import type { Run, RunFilter, RunNote, RunRecord } from '../domain/run.ts';
+import type { PriorRun, PriorRunsWanted, Run, RunFilter, RunNote, RunRecord } from '../domain/run.ts';
 import type { Schedule, ScheduleEdge } from '../domain/schedule.ts';
 import type { SubscribedEvent, Subscription } from '../domain/subscription.ts';
 import type { FieldChange } from '../domain/schedule-replace.ts';
@@ -335,6 +335,10 @@ export interface Runs {
   of(jobNo: number): Promise<Run | null>;
   /** What the holder wants to be found after a crash. */
   note(actor: Actor, id: string, leaseToken: string, note: RunNote): Promise<void>;
+  /** What the agent was sent, with the token in it left out; null when it was sent nothing. */
+  prompt(jobNo: number): Promise<string | null>;
+  /** What runs of the schedule said before this one. */
+  prior(actor: Actor, jobNo: number, wanted: PriorRunsWanted): Promise<readonly PriorRun[]>;
   /** Which of these jobs somebody wants to stop. */
   cancelRequested(jobNos: readonly number[]): Promise<string[]>;
 }

@@ -6,11 +6,13 @@ import { type Job, type JobInput, OPEN, SETTLED } from '../domain/job.ts';
 import { bareType } from '../domain/job-type.ts';
 import { newJob, type NewJobRow } from '../domain/new-job.ts';
 import { unsizedPool } from '../domain/pool.ts';
+import { contextOf } from '../domain/run-context.ts';
 import { COUNTED_KINDS, RUN_ACTIVE, RUN_ENDED, RUN_WAITING, type RunKind } from '../domain/run.ts';
 import {
   overlapQueue,
   type RunPlan,
   type Schedule,
+  type ScheduleSpec,
   targetOf,
   type TriggerContext,
 } from '../domain/schedule.ts';
@@ -46,9 +48,10 @@ export async function fire(
   occasion: Occasion,
 ): Promise<Job> {
   const fate = await fateOf(tx, schedule, occasion);
+  const plan = planOf(schedule, occasion);
   const row = {
     job: await rowOf(core, tx, changeSet.now, schedule, occasion, fate),
-    input: inputOf(schedule, occasion),
+    input: inputOf(schedule.spec, plan),
   };
   const [job] = await changeSet.insert(tx, [row], () => ({
     kind: 'job.created',
@@ -74,7 +77,8 @@ export async function fire(
       transport: null,
       dispatchedAt: null,
       lastHeartbeat: null,
-      contextSummary: null,
+      contextSummary: summaryAtFiring(plan, fate),
+      promptHash: null,
     },
   ]);
   if (fate.go === 'skip') return made;
@@ -161,22 +165,32 @@ async function typeNoOf(core: Core, tx: Tx, name: string, now: number): Promise<
   return (await tx.types.save(bareType(name), now)).no;
 }
 
+/** The worker of a queue writes nothing down: all that its run has to go by is known now. Others say it when they begin. */
+function summaryAtFiring(plan: RunPlan, fate: Fate): string | null {
+  if (plan.schedule.sessionTarget !== 'queue' || fate.go === 'skip') return null;
+  return JSON.stringify(contextOf(plan));
+}
+
 /** The run keeps what its schedule said when it was made. */
-function inputOf({ id, spec }: Schedule, occasion: Occasion): JobInput {
-  const { payloadMessage, params, ...rest } = spec;
-  const plan: RunPlan = {
-    schedule: { ...rest, id },
-    run: occasion.kind,
-    dueAt: occasion.dueAt,
-    trigger: occasion.trigger?.context ?? null,
-  };
+function planOf({ id, spec }: Schedule, { kind, dueAt, trigger }: Occasion): RunPlan {
+  const { payloadMessage: _, params: __, budget: ___, ...rest } = spec;
+  return { schedule: { ...rest, id }, run: kind, dueAt, trigger: trigger?.context ?? null };
+}
+
+function inputOf(spec: ScheduleSpec, plan: RunPlan): JobInput {
+  const { payloadMessage, params, budget } = spec;
   return {
     title: spec.name,
     description: spec.description,
     spec: JSON.stringify(payloadMessage),
     meta: JSON.stringify(plan),
-    params: params === null || params === undefined ? null : JSON.stringify(params),
+    params: jsonOf(params),
     tags: [],
-    budget: null,
+    budget: jsonOf(budget),
   };
+}
+
+/** Null where there is none. */
+function jsonOf(value: unknown): string | null {
+  return value === null || value === undefined ? null : JSON.stringify(value);
 }

@@ -4,6 +4,7 @@ import { SpineError } from '../domain/error.ts';
 import type { RunRecord } from '../domain/run.ts';
 import type { Core } from './core.ts';
 import type { Runs } from './engine.ts';
+import { priorRuns } from './prior-runs.ts';
 
 const PAGE = 1_000;
 
@@ -21,6 +22,8 @@ export function runsOf(core: Core): Runs {
     // Only the holder may write, so that one who lost its lease cannot mislead the next.
     note: async (actor, id, leaseToken, note) =>
       void (await core.perform({ kind: 'note', actor, id, leaseToken, note })),
+    prompt: async (jobNo) => store.read.runs.prompt(jobNo),
+    prior: (actor, jobNo, wanted) => priorRuns(core, actor, jobNo, wanted),
     cancelRequested: async (nos) => {
       const jobs = await store.read.jobs.byNo(nos);
       return jobs.filter((job) => job.cancelRequested).map((job) => job.id);

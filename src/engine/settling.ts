@@ -133,7 +133,9 @@ async function handOnRun(tx: Tx, failed: Job, next: Job, kind: 'retry' | 'replay
     transport: null,
     dispatchedAt: null,
     lastHeartbeat: null,
-    contextSummary: null,
+    // A worker of the queue writes nothing down: what the run was made with is all there is to say.
+    contextSummary: run.dispatchedAt === null ? run.contextSummary : null,
+    promptHash: null,
   };
   await tx.runs.insert([
     { jobNo: next.no, scheduleId, kind, dueAt, triggeredBy, active: RUN_ACTIVE, ...fresh },

@@ -189,6 +189,7 @@ const NO_NOTES = {
   dispatchedAt: null,
   lastHeartbeat: null,
   contextSummary: null,
+  promptHash: null,
 } as const;
 const NOT_ASKED = {
   requestedAt: null,

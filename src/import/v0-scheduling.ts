@@ -29,6 +29,7 @@ export async function insertRun(tx: Tx, { no, scheduleId }: Job, fields: Fields)
       dispatchedAt: null,
       lastHeartbeat: null,
       contextSummary: null,
+      promptHash: null,
     },
   ]);
   return true;

@@ -3,6 +3,7 @@
 import type { RunPlan } from '../domain/schedule.ts';
 import { type Access, accessSection } from './access.ts';
 import { idempotencySection } from './idempotency.ts';
+import { priorRunsBlock, type ToldRun } from './prior-runs.ts';
 import { memoryFlushSection, modelSection, scopeSection } from './sections.ts';
 import { oneLine, quoteSection } from './quote.ts';
 import { triggerBlock } from './trigger.ts';
@@ -15,22 +16,27 @@ export interface PromptParts {
   /** Nobody who wrote something that is quoted can know it. */
   readonly nonce: string;
   readonly access: Access | null;
+  readonly priorRuns: readonly ToldRun[];
 }
 
 /** Blocks stand apart by one blank line; a block that has nothing to say is left out. */
 export function promptOf(parts: PromptParts): string {
-  const { plan, message, firstRunId, nonce, access } = parts;
+  const { plan, message, firstRunId, nonce, access, priorRuns } = parts;
   const { schedule, trigger } = plan;
   const blocks = [
     `[scheduler:${schedule.id} ${oneLine(schedule.name)}]`,
     modelSection(schedule.payloadThinking),
     memoryFlushSection(schedule.jobClass),
     scopeSection(schedule.payloadScope),
-    trigger === null ? null : quoteSection(nonce),
-    triggerBlock(trigger, nonce),
+    ...explained([triggerBlock(trigger, nonce), priorRunsBlock(priorRuns, nonce)], nonce),
     idempotencySection(plan, firstRunId),
     accessSection(access),
     message,
   ];
   return blocks.filter((block) => block !== null).join('\n\n');
+}
+
+/** What others wrote, behind a word on how to take it. */
+function explained(blocks: readonly (string | null)[], nonce: string): readonly (string | null)[] {
+  return blocks.some((block) => block !== null) ? [quoteSection(nonce), ...blocks] : [];
 }

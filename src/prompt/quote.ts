@@ -2,9 +2,14 @@
 
 const LINE_CHARS = 200;
 
-/** The nonce is new for every prompt, so that no text can end its own quotation. */
+/** The nonce is new for every prompt, so that no text can end its own quotation; not even a guess that is right does. */
 export function quoted(text: string, nonce: string): string {
-  return `<data ${nonce}>\n${text}\n</data ${nonce}>`;
+  return `<data ${nonce}>\n${plain(text).replaceAll(nonce, '[…]')}\n</data ${nonce}>`;
+}
+
+/** Lines and tabs stay. Other controls are no text, and half a character or a NUL could not be kept. */
+function plain(text: string): string {
+  return text.toWellFormed().replaceAll(/(?![\n\t])\p{Cc}/gu, '\ufffd');
 }
 
 /** A name or a subject: one line, and not a long one. */

@@ -3,10 +3,9 @@
 import { JobFailure } from '../client/errors.ts';
 import type { Platform } from '../client/platform.ts';
 import type { ClaimedJob } from '../client/types.ts';
-import type { Access } from '../prompt/access.ts';
-import { contextSummary } from '../prompt/context-summary.ts';
 import { isReplayed, planOf, type RunPlan } from '../prompt/plan.ts';
-import { promptOf } from '../prompt/prompt.ts';
+import { type PromptParts, promptOf } from '../prompt/prompt.ts';
+import { type PromptRecord, recordOf } from '../prompt/record.ts';
 
 const NONCE_CHARS = 12;
 
@@ -38,10 +37,12 @@ export function runKeyOf({ job, plan }: Assignment, begunAt: number): string {
 }
 
 /** What only the moment of sending can say. */
-export interface Sending {
-  readonly firstRunId: string;
-  readonly nonce: string;
-  readonly access: Access | null;
+export type Sending = Omit<PromptParts, 'plan' | 'message'>;
+
+/** What is sent, and what is kept of it with the run; a job that no schedule made keeps nothing. */
+export interface Prompt {
+  readonly text: string;
+  readonly record: PromptRecord | null;
 }
 
 /** The random end of an id. */
@@ -49,17 +50,22 @@ export function newNonce(platform: Platform): string {
   return platform.randomId().slice(-NONCE_CHARS);
 }
 
-export function messageOf({ job, plan }: Assignment, sending: Sending): string {
+/** The words of the job itself. */
+export function messageOf({ job }: Assignment): string {
   const message = plainMessage(job.spec);
-  if (message === null)
-    throw new JobFailure('There is no message to send: spec is neither text nor an object with a message.', {
-      requeue: false,
-    });
-  return plan === null ? message : promptOf({ plan, message, ...sending });
+  if (message !== null) return message;
+  throw new JobFailure('There is no message to send: spec is neither text nor an object with a message.', {
+    requeue: false,
+  });
 }
 
-export function summaryOf({ plan }: Assignment): string | null {
-  return plan === null ? null : contextSummary(plan);
+export function promptFor(assignment: Assignment, sending: Sending): Prompt {
+  const { plan } = assignment;
+  const message = messageOf(assignment);
+  if (plan === null) return { text: message, record: null };
+  const parts = { plan, message, ...sending };
+  const text = promptOf(parts);
+  return { text, record: recordOf(parts, text) };
 }
 
 function plainMessage(spec: unknown): string | null {

@@ -11,10 +11,11 @@ import {
   type TurnResult,
 } from '../gateway/gateway.ts';
 import { sentinelOf } from '../prompt/plan.ts';
-import { type Assignment, assignmentOf, messageOf, newNonce, runKeyOf, summaryOf } from './assignment.ts';
+import { type Assignment, assignmentOf, runKeyOf } from './assignment.ts';
 import { attended, type AttendHost, type BeginTurn, type TurnContext } from './gateway-turn.ts';
 import { failureOf, isLost, isTurnedAway, putOff } from './gateway-failure.ts';
 import { type Occasion, recover } from './gateway-recovery.ts';
+import { promptAt } from './gateway-prompt.ts';
 import { isSystemEvent, wakeMainSession } from './main-session.ts';
 import type { Begun, WorkerLog } from './ports.ts';
 import type { Runner } from './runner.ts';
@@ -81,11 +82,10 @@ export class GatewayRunner implements Runner {
   async #dispatch(assignment: Assignment, context: TurnContext): Promise<TurnResult> {
     const { gateway, notes } = this.#options;
     const { job, plan, agentId, sessionKey } = assignment;
-    const firstRunId = plan === null ? job.id : await notes.firstOf(job);
     const transport = await gateway.transport();
-    const contextSummary = summaryOf(assignment);
-    const begunAt = await notes.begin(job, { sessionKey, transport, contextSummary });
-    const message = await this.#message(assignment, firstRunId, begunAt);
+    const begunAt = notes.now();
+    const { text: message, record } = await promptAt(this.#options, assignment, begunAt);
+    await notes.begin(job, { at: begunAt, sessionKey, transport, ...record });
     const turn = turnRef(assignment, transport, begunAt);
     const order = {
       agentId,
@@ -111,12 +111,6 @@ export class GatewayRunner implements Runner {
       if (turnedAway || !sent) await notes.takeBack(job);
       throw error;
     }
-  }
-
-  async #message(assignment: Assignment, firstRunId: string, begunAt: number): Promise<string> {
-    const { notes, platform } = this.#options;
-    const access = assignment.plan === null ? null : await notes.access(assignment.job, begunAt);
-    return messageOf(assignment, { firstRunId, nonce: newNonce(platform), access });
   }
 
   async #lost(assignment: Assignment, turn: TurnRef, context: TurnContext): Promise<TurnResult> {

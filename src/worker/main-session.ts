@@ -2,8 +2,9 @@
 
 import type { Platform } from '../client/platform.ts';
 import { type Gateway, GatewayError } from '../gateway/gateway.ts';
-import { type Assignment, messageOf, newNonce, summaryOf } from './assignment.ts';
+import type { Assignment } from './assignment.ts';
 import { crashed, isTurnedAway } from './gateway-failure.ts';
+import { promptOfEvent } from './gateway-prompt.ts';
 import type { RunNotes, WorkerLog } from './ports.ts';
 
 export interface WakeHost {
@@ -25,15 +26,9 @@ export async function wakeMainSession(host: WakeHost, assignment: Assignment): P
     log.warn('A run crashed while it was sent to the main session', { job: job.id, replayed });
     throw crashed('The server stopped while this was sent; nobody knows whether it arrived.', replayed);
   }
-  // The run is over once its text was taken, so that there is nothing to call in its name.
-  const nonce = newNonce(host.platform);
-  const message = messageOf(assignment, { firstRunId: await notes.firstOf(job), nonce, access: null });
-  const note = {
-    sessionKey: `agent:${agentId}:main`,
-    transport: 'wake',
-    contextSummary: summaryOf(assignment),
-  };
-  await notes.begin(job, note);
+  const { text: message, record } = await promptOfEvent(host, assignment);
+  const sessionKey = `agent:${agentId}:main`;
+  await notes.begin(job, { at: notes.now(), sessionKey, transport: 'wake', ...record });
   try {
     await gateway.wake(message, agentId);
   } catch (error) {

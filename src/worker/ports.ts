@@ -2,6 +2,9 @@
 
 import type { ClaimedJob } from '../client/types.ts';
 import type { Access } from '../prompt/access.ts';
+import type { ToldRun } from '../prompt/prior-runs.ts';
+import type { RunPlan } from '../prompt/plan.ts';
+import type { PromptRecord } from '../prompt/record.ts';
 import type { ShellEnd } from './shell-process.ts';
 
 /** What an earlier holder of a run wrote down before it began. */
@@ -15,22 +18,26 @@ export interface Begun {
 export interface RunNotes {
   /** Not null when somebody has begun this very attempt: then it must not be sent blindly again. */
   begun(job: ClaimedJob): Promise<Begun | null>;
-  /** Committed before anything is sent. Answers the moment, which names this dispatch. */
-  begin(job: ClaimedJob, note: BeginNote): Promise<number>;
+  /** The time of the installation. The moment at which a dispatch begins names it. */
+  now(): number;
+  /** Committed before anything is sent. */
+  begin(job: ClaimedJob, note: BeginNote): Promise<void>;
   /** Nothing was sent after all. */
   takeBack(job: ClaimedJob): Promise<void>;
   /** The work showed a sign of life. */
   heartbeat(job: ClaimedJob): Promise<void>;
   /** The first job of the lineage to which this one belongs. */
   firstOf(job: ClaimedJob): Promise<string>;
+  /** What earlier runs of the schedule said, as far as the plan asks for it; about what is to be done, `message`. */
+  priorRuns(job: ClaimedJob, plan: RunPlan, message: string): Promise<readonly ToldRun[]>;
   /** How the agent of a dispatch reaches the server, until the run ends or is dispatched anew. */
   access(job: ClaimedJob, begunAt: number): Promise<Access>;
 }
 
-export interface BeginNote {
+export interface BeginNote extends Partial<PromptRecord> {
+  readonly at: number;
   readonly sessionKey: string;
   readonly transport: string;
-  readonly contextSummary: string | null;
 }
 
 /** Which of these jobs somebody wants to stop. */

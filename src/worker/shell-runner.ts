@@ -85,7 +85,9 @@ export class ShellRunner implements Runner {
   /** The process waits until its group is written down. */
   async #noted(job: ClaimedJob, plan: RunPlan, shell: Command): Promise<void> {
     if (shell.pid === null) return;
-    await this.#options.notes.begin(job, {
+    const { notes } = this.#options;
+    await notes.begin(job, {
+      at: notes.now(),
       sessionKey: `shell:${shell.pid}`,
       transport: 'shell',
       contextSummary: contextSummary(plan),

@@ -105,5 +105,6 @@ function chained(job: Job, scheduleId: string, parent: Job): Run {
     dispatchedAt: null,
     lastHeartbeat: null,
     contextSummary: null,
+    promptHash: null,
   };
 }

@@ -63,6 +63,7 @@ test("the text's own example is accepted and every default is filled in [SC-77] 
     target: 'any',
     type: null,
     params: null,
+    budget: null,
     priority: 0,
     runTimeoutMs: null,
     staleThresholdS: null,
@@ -139,17 +140,6 @@ test('a child has a parent, a trigger and perhaps a delay and a condition, and n
 });
 
 test('a field that nothing would look at is refused by its name', () => {
-  for (const context_retrieval of ['recent', 'hybrid'])
-    assert.deepEqual(refusal({ ...DAILY, context_retrieval }), [
-      'context_retrieval',
-      'context_retrieval other than none would have no effect, because agents are not given earlier runs yet; leave it out.',
-    ]);
-  assert.equal(made({ ...DAILY, context_retrieval: 'none' }).contextRetrieval, 'none');
-  assert.deepEqual(refusal({ ...DAILY, context_retrieval_limit: 2 }), [
-    'context_retrieval_limit',
-    'context_retrieval_limit other than 5 would have no effect, because agents are not given earlier runs yet; leave it out.',
-  ]);
-  assert.equal(made({ ...DAILY, context_retrieval_limit: 5 }).contextRetrievalLimit, 5);
   const forAgents = {
     payload_model: 'm',
     payload_thinking: 'high',
@@ -158,6 +148,8 @@ test('a field that nothing would look at is refused by its name', () => {
     preferred_session_key: 'k',
     stale_threshold_s: 60,
     job_class: 'pre_compaction_flush',
+    context_retrieval: 'recent',
+    context_retrieval_limit: 3,
   };
   for (const [name, value] of Object.entries(forAgents)) {
     const [field, problem] = refusal({ ...DAILY, session_target: 'queue', [name]: value });
@@ -169,6 +161,30 @@ test('a field that nothing would look at is refused by its name', () => {
   }
   const moved = made({ session_target: 'queue' }, made({ ...DAILY, ...forAgents }));
   assert.deepEqual(toSnake(moved), toSnake(made({ ...DAILY, session_target: 'queue' })));
+});
+
+test('earlier runs are told to turns of an agent: none, the newest or the fitting, 5 unless said [SC-62 SC-64]', () => {
+  const { contextRetrieval, contextRetrievalLimit } = made(DAILY);
+  assert.deepEqual([contextRetrieval, contextRetrievalLimit], ['none', 5]);
+  for (const context_retrieval of ['none', 'recent', 'hybrid'])
+    assert.equal(made({ ...DAILY, context_retrieval }).contextRetrieval, context_retrieval);
+  assert.equal(refusal({ ...DAILY, context_retrieval: 'all' })[0], 'context_retrieval');
+  for (const context_retrieval_limit of [0, 101, 1.5])
+    assert.equal(refusal({ ...DAILY, context_retrieval_limit })[0], 'context_retrieval_limit');
+  const main = { ...DAILY, session_target: 'main', context_retrieval: 'recent' };
+  assert.match(refusal(main)[1], /context_retrieval goes with turns, which have a reply/);
+  const turns = made({ ...main, payload_kind: 'agentTurn' });
+  assert.equal(turns.contextRetrieval, 'recent');
+  assert.equal(refusal({ payload_kind: 'systemEvent' }, turns)[0], 'context_retrieval');
+});
+
+test('a budget is for the worker of a queue, and any JSON that is not too long', () => {
+  const budget = { tokens: 20_000, usd: 0.5 };
+  const queue = { ...DAILY, session_target: 'queue' };
+  assert.deepEqual(made({ ...queue, budget }).budget, budget);
+  assert.equal(made(queue).budget, null);
+  assert.match(refusal({ ...DAILY, budget })[1], /budget goes with session_target queue/);
+  assert.equal(refusal({ ...queue, budget: 'x'.repeat(10_001) })[0], 'budget');
 });
 
 test('intervals and single times are read in every notation', () => {

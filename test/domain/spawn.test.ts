@@ -80,6 +80,7 @@ const FURTHER: Readonly<Record<string, unknown>> = {
   preferred_session_key: 'agent:main:main',
   target: 'somebody-else',
   type: 'other',
+  budget: { tokens: 1_000_000 },
   priority: 4,
   run_timeout_ms: 60_001,
   stale_threshold_s: 86_400,

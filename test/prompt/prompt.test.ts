@@ -12,6 +12,7 @@ function prompt(parts: Partial<PromptParts> = {}): string {
     firstRunId: 'run-1',
     nonce: 'N1',
     access: null,
+    priorRuns: [],
     ...parts,
   });
 }

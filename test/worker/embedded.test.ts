@@ -69,7 +69,7 @@ async function orphan(spine: Opened, draft: Record<string, unknown> = {}): Promi
     targets: ['gateway:main'],
     leaseMs: 30_000,
   });
-  const note = { sessionKey: 'scheduler:x:y', transport: 'websocket', contextSummary: null };
+  const note = { at: spine.engine.now(), sessionKey: 'scheduler:x:y', transport: 'websocket' };
   await embeddedNotes(spine.engine, dead, '').begin(job ?? assert.fail('no run'), note);
   return made;
 }

@@ -4,6 +4,7 @@ import { JobInterrupted, type Interruption } from '../../src/client/index.ts';
 import type { ClaimedJob, Platform } from '../../src/client/index.ts';
 import { completeSchedule } from '../../src/domain/schedule-draft.ts';
 import type { RunPlan, ScheduleSpec, TriggerContext } from '../../src/domain/schedule.ts';
+import type { ToldRun } from '../../src/prompt/prior-runs.ts';
 import type { BeginNote, Begun, RunNotes } from '../../src/worker/ports.ts';
 import { type FakeClock, type TestClock, until } from '../support/clock.ts';
 import { claimedJob } from '../client/support.ts';
@@ -50,15 +51,25 @@ export class MemoryNotes implements RunNotes {
   note: BeginNote | null = null;
   earlier: Begun | null = null;
   first: string | null = null;
+  prior: readonly ToldRun[] = [];
+  readonly askedAbout: string[] = [];
 
   async begun(): Promise<Begun | null> {
     return this.earlier;
   }
 
-  async begin(_: ClaimedJob, note: BeginNote): Promise<number> {
+  now(): number {
+    return 7_000;
+  }
+
+  async begin(_: ClaimedJob, note: BeginNote): Promise<void> {
     this.written.push('begin');
     this.note = note;
-    return 7_000;
+  }
+
+  async priorRuns(_: ClaimedJob, __: RunPlan, message: string): Promise<readonly ToldRun[]> {
+    this.askedAbout.push(message);
+    return this.prior;
   }
 
   async takeBack(): Promise<void> {

@@ -57,9 +57,19 @@ async function namesOf(client: SpineClient): Promise<Map<string, string>> {
   return new Map(schedules.map(({ id, name }) => [id, name]));
 }
 
-export const getRun: Handler = async (session, { args: [name = ''] }) => {
+/** With `prompt`, what its agent saw and nothing else. */
+export const getRun: Handler<{ readonly prompt?: boolean }> = async (
+  session,
+  { args: [name = ''], options },
+) => {
   const client = await session.client();
-  const run = await client.runs.get(await jobRef(client, name));
+  const id = await jobRef(client, name);
+  if (options.prompt) {
+    const sent = await client.runs.prompt(id);
+    const lines = (): string[] => sent.prompt.split('\n');
+    return session.out.result({ value: sent, lines, ids: () => [sent.run_id] });
+  }
+  const run = await client.runs.get(id);
   session.out.result({ value: run, lines: () => runDetails(run, session.now()), ids: () => [run.id] });
 };
 

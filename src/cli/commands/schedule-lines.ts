@@ -126,13 +126,17 @@ export function runTable(
   columns: number,
 ): Line[] {
   const short = shortIds(runs.map(({ id }) => id));
-  const rows = runs.map((run): Piece[] => [
+  const saw = runs.map(contextWords);
+  // Most runs are given their message and nothing else, and that need not be said.
+  const shown = saw.some((words) => words !== '-');
+  const rows = runs.map((run, i): Piece[] => [
     short(run.id),
     names.get(run.job_id) ?? run.job_id.slice(0, 13),
     statusText(run.status),
     run.kind,
     relative(run.started_at ?? run.created_at, nowMs),
     run.duration_ms === null ? '-' : duration(run.duration_ms),
+    ...(shown ? [saw[i] ?? '-'] : []),
     run.error_message ?? run.summary ?? '-',
   ]);
   const heads = [
@@ -142,9 +146,26 @@ export function runTable(
     { head: 'kind' },
     { head: 'when' },
     { head: 'took', right: true },
+    ...(shown ? [{ head: 'saw', gives: true }] : []),
     { head: 'what', gives: true },
   ];
   return table(heads, rows, columns);
+}
+
+/** What a run was given beside its message, in a few words; the run itself shows all of it. */
+function contextWords({ context_summary: context }: Run): string {
+  if (context === null) return '-';
+  const count = (key: string, one: string, many: string): string[] => {
+    const n = Number(context[key] ?? 0);
+    return n === 0 ? [] : [`${n} ${n === 1 ? one : many}`];
+  };
+  const words = [
+    ...count('messages_injected', 'message', 'messages'),
+    ...count('retrieval_results', 'earlier run', 'earlier runs'),
+    ...(context['triggered_by_run'] === undefined ? [] : ['its parent']),
+    ...(context['scope'] === 'global' ? ['all sessions'] : []),
+  ];
+  return words.length === 0 ? '-' : words.join(', ');
 }
 
 export function runDetails(run: Run, nowMs: number): Line[] {
@@ -164,6 +185,7 @@ export function runDetails(run: Run, nowMs: number): Line[] {
     ['retry of', run.retry_of ?? undefined],
     ['retries', run.retry_count === 0 ? undefined : String(run.retry_count)],
     ['replay of', run.replay_of ?? undefined],
+    ['prompt', run.prompt_hash === null ? undefined : `sha256 ${run.prompt_hash}`],
     ['reason', run.reason ?? undefined],
   ];
   return [

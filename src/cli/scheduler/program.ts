@@ -149,8 +149,12 @@ function declareRuns(program: Command, act: Act): void {
   ])
     .argument('[threshold-s]', 'for how many seconds; 90 unless said', whole)
     .action(act(async () => (await load()).shaped((await load()).staleRunsOf, (await load()).asRows)));
-  declare(runs, 'get', 'Show a run with its whole output.', [['openclaw-scheduler runs get 019a5c3e', 'one']])
+  declare(runs, 'get', 'Show a run with its whole output.', [
+    ['openclaw-scheduler runs get 019a5c3e', 'one'],
+    ['openclaw-scheduler runs get 019a5c3e --prompt', 'what its agent saw'],
+  ])
     .argument('<run-id>', 'its id or the beginning of its id')
+    .option('--prompt', 'what its agent was sent, and nothing else')
     .action(act(async () => (await import('../commands/runs.ts')).getRun));
 }
 

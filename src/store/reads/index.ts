@@ -24,6 +24,7 @@ export * as runs from './runs.ts';
 export * as schedules from './schedules.ts';
 export * as servers from './servers.ts';
 export * as subscriptions from './subscriptions.ts';
+export * as summaries from './summaries.ts';
 export * as ticks from './ticks.ts';
 export * as tokens from './tokens.ts';
 export * as types from './types.ts';

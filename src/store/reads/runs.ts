@@ -59,6 +59,11 @@ export async function list(sql: Sql, filter: RunFilter): Promise<RunRecord[]> {
   return rows.map((row) => recordFrom(row, claims));
 }
 
+/** What its agent was sent, as it may be shown; null when it was sent nothing. */
+export function prompt(sql: Sql, jobNo: number): Promise<string | null> {
+  return only<string | null>(sql, 'select prompt from run_prompt where job_no = $1', [jobNo]);
+}
+
 // Served by run_triggered_once.
 const starters = byNumber('select distinct triggered_by from run', 'triggered_by', "and kind = 'chain'");
 

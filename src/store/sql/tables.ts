@@ -107,6 +107,7 @@ export const RUN = tableOf<Run>('run', {
   dispatchedAt: 'bigint',
   lastHeartbeat: 'bigint',
   contextSummary: 'text',
+  promptHash: 'text',
 });
 
 /** Its name, its parent and who keeps it have columns of their own beside the spec that says them. */

@@ -22,6 +22,7 @@ import {
 import { READY_WIDTH, readyColumns, readyJobFrom } from '../sql/ready-row.ts';
 import { first } from '../sql/rows.ts';
 import { deleteWords, insertWords } from '../sql/search.ts';
+import { deleteSummaryWords } from '../sql/summary-words.ts';
 import { raiseSequence } from '../sql/sequence.ts';
 import { insertTags } from '../sql/tags.ts';
 import { INPUT, INPUT_BYTES, INPUT_COLUMNS, inputFrom, inputRow } from '../sql/texts.ts';
@@ -237,6 +238,8 @@ const belongings = [
   'dependency',
   'blob',
   'run',
+  'run_prompt',
+  'run_summary',
   'approval',
   'subscription',
 ];
@@ -245,6 +248,7 @@ const belongings = [
 export async function remove(sql: Sql, nos: readonly number[]): Promise<void> {
   for (const table of belongings) await deleteByKeys(sql, table, 'job_no', nos);
   await deleteWords(sql, nos);
+  await deleteSummaryWords(sql, nos);
   await deleteByKeys(sql, 'job', 'no', nos);
 }
 

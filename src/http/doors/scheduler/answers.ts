@@ -135,6 +135,7 @@ export const Run = Type.Object({
   retry_count: whole,
   replay_of: textOrNull,
   context_summary: orNull('object', open),
+  prompt_hash: textOrNull,
   usage: orNull('object', open),
   kind: Type.Enum(['cron', 'catch_up', 'manual', 'chain', 'spawn', 'retry', 'replay']),
   due_at: timeOrNull,
@@ -143,6 +144,7 @@ export const Run = Type.Object({
   /** Only of one run, not in lists. */
   deliveries: Type.Optional(listOf(Delivery)),
 });
+export const RunPrompt = Type.Object({ run_id: text, prompt: text, prompt_hash: text });
 export const Runs = Type.Object({ runs: listOf(Run), next_before: orNull('integer') });
 export const StaleRuns = Type.Object({ runs: listOf(Run) });
 

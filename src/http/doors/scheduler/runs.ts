@@ -8,7 +8,7 @@ import type { Engine } from '../../../engine/engine.ts';
 import { LARGE_ITEM_BYTES, pageOf } from '../../page.ts';
 import { type Call, route, type Route } from '../../routes.ts';
 import { deliveryView } from './delivery-view.ts';
-import { Run, Runs, StaleRuns } from './answers.ts';
+import { Run, RunPrompt, Runs, StaleRuns } from './answers.ts';
 import { CancelBody, RunsOfQuery, RunsQuery, ScheduleParams, StaleQuery } from './schemas.ts';
 import { ABOUT_ONE, HEAD, READERS, seen } from './schedules.ts';
 import { listedRun, runView } from './view.ts';
@@ -82,6 +82,23 @@ export const runRoutes: readonly Route[] = [
       const record = await seenRun(call);
       const deliveries = await call.engine.deliveries.list({ jobNo: record.job.no, limit: PAGE });
       return { ...runView(record), deliveries: deliveries.map((each) => deliveryView(call.actor, each)) };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/runs/:id/prompt',
+    name: 'getPromptOfRun',
+    about:
+      'Read what the agent of a run was sent. Its token is left out; prompt_hash is the SHA-256 of the text with it.',
+    who: HEAD,
+    answer: RunPrompt,
+    errors: ABOUT_ONE,
+    handle: async (call) => {
+      const { job, run } = await seenRun(call);
+      const prompt = await call.engine.runs.prompt(job.no);
+      if (prompt === null)
+        throw new SpineError('not_found', { id: job.id, problem: 'No agent was sent anything in this run.' });
+      return { run_id: job.id, prompt, prompt_hash: run.promptHash };
     },
   }),
   route({

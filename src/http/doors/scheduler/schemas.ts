@@ -40,7 +40,6 @@ function scheduleShape(required: readonly string[]): TSchema {
 function shapeOf(field: ScheduleField, isRequired: boolean): object {
   const { help: description, default: preset } = field;
   const about = { description, ...(preset !== null && { default: preset }) };
-  if (field.unused !== undefined) return { enum: [preset, null], ...about };
   const typed = (...types: string[]) => ({ type: isRequired ? types[0] : [...types, 'null'] });
   switch (field.type) {
     case 'text':

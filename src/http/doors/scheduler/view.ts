@@ -78,6 +78,7 @@ export function runView(record: RunRecord): object {
     retry_count: job.retryCount,
     replay_of: isReplay ? earlierId : null,
     context_summary: objectIn(run.contextSummary),
+    prompt_hash: run.promptHash,
     usage: usageView(objectIn(result, 'usage') ?? objectIn(error, 'usage')),
     kind: run.kind,
     due_at: isoOrNull(run.dueAt),

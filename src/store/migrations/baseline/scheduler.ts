@@ -60,11 +60,29 @@ create table run (
   transport text,
   dispatched_at ${int},
   last_heartbeat ${int},
-  context_summary text
+  context_summary text,
+  prompt_hash text             -- SHA-256 of what its agent was sent
 )${byNumber};
 create index run_by_schedule on run (schedule_id, job_no);
 create index run_active on run (schedule_id, job_no) where active > 0;
 create unique index run_triggered_once on run (triggered_by, schedule_id) where kind = 'chain';
+
+-- What the agent of a run was sent, without the token in it. Apart from the run, whose lists do not show it.
+create table run_prompt (
+  job_no ${int} primary key,
+  prompt text not null
+)${byNumber};
+
+-- What an agent's run said, in one line, for the runs of its schedule that come after it. Made when one of them asks.
+create table run_summary (
+  job_no ${int} primary key,
+  schedule_id text not null,
+  finished_at ${int} not null, -- of the end that it tells of: a run that was opened again has another
+  summary text not null        -- empty: it had nothing to tell
+)${byNumber};
+create index run_summary_by_schedule on run_summary (schedule_id, finished_at, job_no);
+
+${words(dialect)}
 
 -- Whether somebody agrees that a job runs.
 create table approval (
@@ -127,4 +145,13 @@ create table alias (
   created_at ${int} not null
 )${byKey};
 `;
+}
+
+/** Each database has an index of words of its own. On PostgreSQL a schedule's own summaries are few enough to go without. */
+function words({ name }: Dialect): string {
+  return name === 'sqlite'
+    ? `-- The words of those summaries, to rank them by.
+create virtual table run_text using fts5 (schedule, summary, content = '', contentless_delete = 1);`
+    : `-- The words of those summaries, to rank them by.
+create table run_text (job_no bigint primary key, words tsvector not null);`;
 }

@@ -73,7 +73,7 @@ select job.id, run.schedule_id as job_id,
   job_result.result as output, job_result.error as error_message, ${time('run.last_heartbeat')} as last_heartbeat,
   run.session_key, triggering.id as triggered_by_run,
   case when run.kind = 'replay' then null else earlier.id end as retry_of, job.retry_count,
-  case when run.kind = 'replay' then earlier.id end as replay_of, run.context_summary,
+  case when run.kind = 'replay' then earlier.id end as replay_of, run.context_summary, run.prompt_hash,
   ${usageIn(dialect)} as usage,
   job.reason, run.kind, ${time('run.due_at')} as due_at, ${time('job.created_at')} as created_at
 from run
