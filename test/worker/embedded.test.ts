@@ -2,9 +2,6 @@ import assert from 'node:assert/strict';
 import { suite } from 'node:test';
 import { embeddedClient } from '../../src/app/embedded-client.ts';
 import { embeddedNotes } from '../../src/app/embedded-notes.ts';
-import { type EmbeddedWorkers, startEmbeddedWorkers } from '../../src/app/embedded-worker.ts';
-import { loadConfig } from '../../src/config.ts';
-import type { Job } from '../../src/domain/job.ts';
 import type { Schedule } from '../../src/domain/schedule.ts';
 import { waiterPoll } from '../../src/loops/keepers.ts';
 import { until } from '../support/clock.ts';
@@ -19,46 +16,9 @@ import {
   read,
   worker,
 } from '../support/engines.ts';
-import { pass, plan, pump, runNow, runsOf, schedule, statuses } from '../support/scheduling.ts';
-import { MemoryLog, passing } from './fixtures.ts';
+import { pass, pump, runNow, runsOf, schedule, statuses } from '../support/scheduling.ts';
+import { agentJob, ended, serve, turn } from './serving.ts';
 import { ABSENT, failed, running, ScriptedGateway, UNKNOWN } from './scripted-gateway.ts';
-
-interface Served extends AsyncDisposable {
-  readonly workers: EmbeddedWorkers;
-  readonly log: MemoryLog;
-  readonly stop: () => Promise<void>;
-}
-
-async function serve(
-  spine: Opened,
-  gateway: ScriptedGateway,
-  env: Readonly<Record<string, string>> = {},
-): Promise<Served> {
-  const log = new MemoryLog();
-  const workers = await startEmbeddedWorkers({
-    engine: spine.engine,
-    config: loadConfig(env),
-    clock: spine.clock,
-    log,
-    url: 'http://127.0.0.1:1',
-    open: () => gateway,
-  });
-  let stopped: Promise<void> | null = null;
-  const stop = (): Promise<void> => (stopped ??= passing(spine, workers.stop(3_000)));
-  return { workers, log, stop, [Symbol.asyncDispose]: stop };
-}
-
-function agentJob(spine: Opened, draft: Record<string, unknown> = {}): Promise<Schedule> {
-  return plan(spine, { session_target: 'isolated', payload_message: 'Do it.', ...draft });
-}
-
-async function turn(gateway: ScriptedGateway, at = 0) {
-  await until(`turn ${at + 1} was sent`, () => gateway.turns.length > at);
-  return gateway.turns[at] ?? assert.fail('no turn');
-}
-
-const ended = (spine: Opened, job: Pick<Job, 'id'>) =>
-  until('the run has ended', async () => (await read(spine, job)).finishedAt !== null);
 
 /** As a server leaves a run behind that was killed in the middle of it. */
 async function orphan(spine: Opened, draft: Record<string, unknown> = {}): Promise<Schedule> {
