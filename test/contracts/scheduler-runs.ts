@@ -102,7 +102,13 @@ export function runCases(start: StartScheduler): void {
       await complete(server(), link);
       const chained = await readRun(server().head, link.id);
       strictEqual(chained['triggered_by_run'], (await runsOf(server(), parent.id))[0]?.id);
-      strictEqual(chained['context_summary'], null);
+      const context = chained['context_summary'] as Body;
+      deepStrictEqual(
+        [context['triggered_by_run'], context['parent_status'], context['retrieval_results']],
+        [chained['triggered_by_run'], 'ok', 0],
+      );
+      strictEqual(chained['prompt_hash'], null);
+      expectRefusal(await server().head.get(`/runs/${link.id}/prompt`), 404, 'not_found');
     });
 
     test('lists come newest first and in pages, of all schedules or of one', async () => {

@@ -4,8 +4,8 @@ import { Client } from 'pg';
 import { EVENT_KINDS, type JobEvent } from '../../src/domain/event.ts';
 import { everyJob, randomWork } from '../conformance/events.ts';
 import { insert, row, tell } from '../conformance/rows.ts';
-import { create, HEAD, onEvery, type Opened, POSTGRES, SQLITE_FILE } from '../support/engines.ts';
-import { doNext, failNext, plan, runNow } from '../support/scheduling.ts';
+import { create, HEAD, onEvery, type Opened, POSTGRES, SQLITE_FILE, worker } from '../support/engines.ts';
+import { doNext, failNext, plan, runNow, take } from '../support/scheduling.ts';
 
 type Rows = Record<string, unknown>[];
 
@@ -99,6 +99,19 @@ onEvery([SQLITE_FILE, POSTGRES], (each) => {
         rows.map(({ usage: shown }) => (typeof shown === 'string' ? (JSON.parse(shown) as unknown) : shown)),
         [took, took, null, null, took],
       );
+    },
+  );
+
+  each(
+    'a run shows what it was given, and the hash of what its agent was sent [SC-14 SC-22]',
+    async (spine) => {
+      const made = await plan(spine);
+      await runNow(spine, made);
+      const { job } = (await take(spine)) ?? assert.fail('no run');
+      const note = { contextSummary: '{"messages_injected":3}', promptHash: 'abc', prompt: 'Do it.' };
+      await spine.engine.runs.note(worker('w'), job.id, job.leaseToken ?? '', note);
+      const [shown] = await ask(spine, 'select context_summary, prompt_hash from runs');
+      assert.deepEqual({ ...shown }, { context_summary: note.contextSummary, prompt_hash: 'abc' });
     },
   );
 
