@@ -37,6 +37,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'disableSchedule',
     'enableSchedule',
     'getConfig',
+    'getPromptOfRun',
     'listAudit',
     'listTokens',
     'pauseTarget',
