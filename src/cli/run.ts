@@ -7,6 +7,7 @@ import type { Host } from './host.ts';
 import { Out } from './out.ts';
 import { buildProgram } from './program.ts';
 import { Session } from './session.ts';
+import { vocabularyOf } from './text/vocabulary.ts';
 
 /** `build` makes the commands: those of `spine` unless said. */
 export async function run(host: Host, args: readonly string[], build = buildProgram): Promise<number> {
@@ -51,7 +52,7 @@ function actOn(host: Host, name: () => string): Act {
       // Commander passes the arguments, the options and last the command itself.
       const command = params.at(-1) as Command;
       const options = command.optsWithGlobals();
-      const session = new Session(host, options);
+      const session = new Session(host, options, vocabularyOf(name()));
       try {
         const handle = await load();
         // The options are the ones that were declared beside this very handler.

@@ -7,6 +7,7 @@ import { CliError, EXIT, type Failure, failureOf } from './failure.ts';
 import type { GlobalFlags, Host, TokenRole } from './host.ts';
 import { findToken, findUrl, type Found } from './find-server.ts';
 import { Out } from './out.ts';
+import type { Vocabulary } from './text/vocabulary.ts';
 
 /** Enough for a server that is busy for a moment; one that is down is reported at once. */
 const RETRIES = 2;
@@ -17,15 +18,17 @@ export class Session {
   readonly host: Host;
   readonly flags: GlobalFlags;
   readonly out: Out;
+  readonly words: Vocabulary;
   readonly #interrupt = new AbortController();
   readonly #closers: (() => void | Promise<void>)[] = [];
   #listens = false;
   #url: Found | null = null;
   #token: Found | null = null;
 
-  constructor(host: Host, flags: GlobalFlags) {
+  constructor(host: Host, flags: GlobalFlags, words: Vocabulary) {
     this.host = host;
     this.flags = flags;
+    this.words = words;
     this.out = new Out(host, flags);
   }
 

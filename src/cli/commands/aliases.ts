@@ -12,7 +12,9 @@ export const listAliases: Handler = async (session) => {
     value: { aliases },
     lines: () => {
       if (aliases.length > 0) return table(HEADS, aliases.map(cells), session.out.columns);
-      session.out.info('No aliases. Create one with: spine alias add ops telegram <chat-id>');
+      session.out.info(
+        `No aliases. Create one with: ${session.words.program} alias add ops telegram <chat-id>`,
+      );
       return [];
     },
     ids: () => aliases.map(({ alias }) => alias),

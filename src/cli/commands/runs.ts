@@ -17,7 +17,13 @@ export const listRuns: Handler<ListOptions> = async (session, { options }) => {
   const client = await session.client();
   const { status, before, limit } = options;
   const page = await client.runs.list(given({ status, before, limit }));
-  await print(session, client, page.runs, page, 'No runs. Make one with: spine schedules run');
+  await print(
+    session,
+    client,
+    page.runs,
+    page,
+    `No runs. Make one with: ${session.words.program} ${session.words.schedule}s run`,
+  );
   if (page.next_before !== null && !session.out.json)
     session.out.info(`There may be more: --before ${page.next_before}.`);
 };
@@ -43,7 +49,7 @@ async function print(
   session.out.result({
     value,
     lines: () => {
-      if (runs.length > 0) return runTable(runs, names, session.now(), session.out.columns);
+      if (runs.length > 0) return runTable(runs, names, session);
       session.out.info(empty);
       return [];
     },
@@ -70,7 +76,7 @@ export const getRun: Handler<{ readonly prompt?: boolean }> = async (
     return session.out.result({ value: sent, lines, ids: () => [sent.run_id] });
   }
   const run = await client.runs.get(id);
-  session.out.result({ value: run, lines: () => runDetails(run, session.now()), ids: () => [run.id] });
+  session.out.result({ value: run, lines: () => runDetails(run, session), ids: () => [run.id] });
 };
 
 export const cancelRuns: Handler<{ readonly reason?: string }> = async (session, { args, options }) => {

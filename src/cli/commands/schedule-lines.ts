@@ -2,6 +2,7 @@
 
 import type { Approval, Run, Schedule, ScheduleNode } from '../../client/index.ts';
 import { type Line, type Piece, styled } from '../text/line.ts';
+import type { Session } from '../session.ts';
 import { statusText } from '../text/run-statuses.ts';
 import { table } from '../text/table.ts';
 import { duration, relative } from '../text/times.ts';
@@ -22,7 +23,8 @@ export function scheduleLine(schedule: Schedule, did: string, nowMs: number): Li
   ];
 }
 
-export function scheduleTable(schedules: readonly Schedule[], nowMs: number, columns: number): Line[] {
+export function scheduleTable(schedules: readonly Schedule[], session: Session): Line[] {
+  const nowMs = session.now();
   const short = shortIds(schedules.map(({ id }) => id));
   const rows = schedules.map((schedule): Piece[] => [
     short(schedule.id),
@@ -33,14 +35,14 @@ export function scheduleTable(schedules: readonly Schedule[], nowMs: number, col
     relative(schedule.last_run_at, nowMs),
   ]);
   const heads = [
-    { head: 'schedule' },
+    { head: session.words.schedule },
     { head: 'name', gives: true },
     { head: 'when', gives: true },
     { head: 'next' },
     { head: 'last' },
     { head: 'ran' },
   ];
-  return table(heads, rows, columns);
+  return table(heads, rows, session.out.columns);
 }
 
 export function treeLines(nodes: readonly ScheduleNode[], nowMs: number): Line[] {
@@ -119,12 +121,8 @@ function placeOf({ session_target, agent_id, target }: Schedule): string {
   return session_target === 'shell' ? 'shell' : `agent ${agent_id} (${session_target})`;
 }
 
-export function runTable(
-  runs: readonly Run[],
-  names: ReadonlyMap<string, string>,
-  nowMs: number,
-  columns: number,
-): Line[] {
+export function runTable(runs: readonly Run[], names: ReadonlyMap<string, string>, session: Session): Line[] {
+  const nowMs = session.now();
   const short = shortIds(runs.map(({ id }) => id));
   const saw = runs.map(contextWords);
   // Most runs are given their message and nothing else, and that need not be said.
@@ -141,7 +139,7 @@ export function runTable(
   ]);
   const heads = [
     { head: 'run' },
-    { head: 'schedule', gives: true },
+    { head: session.words.schedule, gives: true },
     { head: 'status' },
     { head: 'kind' },
     { head: 'when' },
@@ -149,7 +147,7 @@ export function runTable(
     ...(shown ? [{ head: 'saw', gives: true }] : []),
     { head: 'what', gives: true },
   ];
-  return table(heads, rows, columns);
+  return table(heads, rows, session.out.columns);
 }
 
 /** What a run was given beside its message, in a few words; the run itself shows all of it. */
@@ -168,11 +166,12 @@ function contextWords({ context_summary: context }: Run): string {
   return words.length === 0 ? '-' : words.join(', ');
 }
 
-export function runDetails(run: Run, nowMs: number): Line[] {
+export function runDetails(run: Run, session: Session): Line[] {
+  const nowMs = session.now();
   const when = (iso: string | null): string | undefined =>
     iso === null ? undefined : `${iso} (${relative(iso, nowMs)})`;
   const facts: readonly (readonly [string, string | undefined])[] = [
-    ['schedule', run.job_id],
+    [session.words.schedule, run.job_id],
     ['kind', run.kind],
     ['due', when(run.due_at)],
     ['created', when(run.created_at)],

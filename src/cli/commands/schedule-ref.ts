@@ -3,18 +3,19 @@
 import { SpineApiError, type Schedule, type SpineClient } from '../../client/index.ts';
 import { CliError, EXIT, usage } from '../failure.ts';
 import { clean } from '../text/clean.ts';
+import type { Vocabulary } from '../text/vocabulary.ts';
 
 const PAGE = 1_000;
 const SHOWN = 5;
 /** Ids begin with their time: so much of them tells two apart that were not made together. */
 const SHORTEST = 13;
 
-export async function findSchedule(client: SpineClient, text: string): Promise<Schedule> {
-  return (await byId(client, text)) ?? (await byName(client, text));
+export async function findSchedule(client: SpineClient, text: string, words: Vocabulary): Promise<Schedule> {
+  return (await byId(client, text)) ?? (await byName(client, text, words));
 }
 
-export async function scheduleId(client: SpineClient, text: string): Promise<string> {
-  return (await findSchedule(client, text)).id;
+export async function scheduleId(client: SpineClient, text: string, words: Vocabulary): Promise<string> {
+  return (await findSchedule(client, text, words)).id;
 }
 
 async function byId(client: SpineClient, text: string): Promise<Schedule | null> {
@@ -28,7 +29,7 @@ async function byId(client: SpineClient, text: string): Promise<Schedule | null>
   }
 }
 
-async function byName(client: SpineClient, text: string): Promise<Schedule> {
+async function byName(client: SpineClient, text: string, words: Vocabulary): Promise<Schedule> {
   const wanted = text.toLowerCase();
   const alike: Schedule[] = [];
   const found: Schedule[] = [];
@@ -38,26 +39,29 @@ async function byName(client: SpineClient, text: string): Promise<Schedule> {
     else if (name.includes(wanted) || wanted.includes(name)) alike.push(schedule);
   }
   const [only, ...others] = found;
-  if (only === undefined) throw unknown(text, alike);
-  if (others.length > 0) throw ambiguous(text, found);
+  if (only === undefined) throw unknown(text, alike, words);
+  if (others.length > 0) throw ambiguous(text, found, words);
   return only;
 }
 
-function unknown(text: string, alike: readonly Schedule[]): CliError {
+function unknown(text: string, alike: readonly Schedule[], words: Vocabulary): CliError {
   const names = alike.slice(0, SHOWN).map(({ name }) => name);
-  const hint = names.length === 0 ? 'See: spine schedules list' : `Did you mean ${names.join(', ')}?`;
+  const hint =
+    names.length === 0
+      ? `See: ${words.program} ${words.schedule}s list`
+      : `Did you mean ${names.join(', ')}?`;
   return new CliError(
     EXIT.notFound,
     'not_found',
-    `There is no schedule ${JSON.stringify(clean(text))}.`,
+    `There is no ${words.schedule} ${JSON.stringify(clean(text))}.`,
     hint,
   );
 }
 
-function ambiguous(text: string, found: readonly Schedule[]): CliError {
+function ambiguous(text: string, found: readonly Schedule[], words: Vocabulary): CliError {
   const ids = found.slice(0, SHOWN).map(({ id }) => id);
   const more = found.length > SHOWN ? ` and ${found.length - SHOWN} more` : '';
-  return usage(`Several schedules are called ${text}: ${ids.join(', ')}${more}.`, 'Write an id.');
+  return usage(`Several ${words.schedule}s are called ${text}: ${ids.join(', ')}${more}.`, 'Write an id.');
 }
 
 /** The shortest beginnings that tell these ids apart. */

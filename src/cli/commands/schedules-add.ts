@@ -55,7 +55,7 @@ export const addSchedule: Handler<FieldOptions> = async (session, { args: [body]
   if (Object.keys(fields).length === 0)
     throw usage(
       'There is nothing to schedule.',
-      'Write --name, --cron and --message, or a schedule as JSON.',
+      `Write --name, --cron and --message, or a ${session.words.schedule} as JSON.`,
     );
   if (options.dryRun) return previewFields(session, client, fields);
   // The server looks at every field, and says what is wrong with it.
@@ -71,8 +71,7 @@ export const addSchedule: Handler<FieldOptions> = async (session, { args: [body]
 export const setSchedule: Handler<FieldOptions> = async (session, { args: [body], options }) => {
   const client = await session.client();
   const fields = await fieldsOf(session, client, body, options);
-  if (fields['name'] === undefined)
-    throw usage('The schedule has no name.', 'Write --name, or a schedule as JSON.');
+  if (fields['name'] === undefined) throw nameless(session);
   if (options.dryRun) return previewFields(session, client, fields);
   const schedule = await client.schedules.put(fields as unknown as NewSchedule);
   const did = { create: 'created', change: 'changed', unchanged: 'unchanged' }[schedule.action];
@@ -83,13 +82,16 @@ export const setSchedule: Handler<FieldOptions> = async (session, { args: [body]
   });
 };
 
+function nameless({ words }: Session): Error {
+  return usage(`The ${words.schedule} has no name.`, `Write --name, or a ${words.schedule} as JSON.`);
+}
+
 async function previewFields(
   session: Session,
   client: SpineClient,
   fields: Record<string, unknown>,
 ): Promise<void> {
-  if (fields['name'] === undefined)
-    throw usage('The schedule has no name.', 'Write --name, or a schedule as JSON.');
+  if (fields['name'] === undefined) throw nameless(session);
   showPreview(session, await client.schedules.previewNew(fields));
   session.out.info('Nothing was made (dry run).');
 }
@@ -102,7 +104,7 @@ export const updateSchedule: Handler<FieldOptions> = async (
   const fields = await fieldsOf(session, client, body, options);
   if (Object.keys(fields).length === 0)
     throw usage('There is nothing to change.', 'Write what to change, for example --cron "0 8 * * *".');
-  const schedule = await client.schedules.update(await scheduleId(client, name), fields);
+  const schedule = await client.schedules.update(await scheduleId(client, name, session.words), fields);
   session.out.result({
     value: schedule,
     lines: () => [scheduleLine(schedule, 'changed', session.now())],
@@ -123,7 +125,7 @@ async function fieldsOf(
     ...plainFields(options),
     ...given({
       params: await json(session, options.params, '--params'),
-      parent_id: parent === undefined ? undefined : await scheduleId(client, parent),
+      parent_id: parent === undefined ? undefined : await scheduleId(client, parent, session.words),
     }),
     ...Object.fromEntries((options.set ?? []).map(assignment)),
   };
@@ -176,13 +178,13 @@ async function bodyOf(
   file: string | undefined,
 ): Promise<Record<string, unknown>> {
   if (body !== undefined && file !== undefined)
-    throw usage('Write the schedule as JSON, or name a --file, not both.');
+    throw usage(`Write the ${session.words.schedule} as JSON, or name a --file, not both.`);
   if (body === undefined && file === undefined) return {};
   const [text, name] =
     file === undefined
       ? body === '-'
         ? [await readStdin(session), 'Standard input']
-        : [body ?? '', 'The schedule']
+        : [body ?? '', `The ${session.words.schedule}`]
       : [await fileText(session, file), file];
   const value = parsed(text, name);
   if (typeof value === 'object' && value !== null && !Array.isArray(value))

@@ -28,7 +28,7 @@ async function each(
 ): Promise<void> {
   const client = await session.client();
   for (const name of names) {
-    const schedule = await act(client, await scheduleId(client, name));
+    const schedule = await act(client, await scheduleId(client, name, session.words));
     const line = (): ReturnType<typeof scheduleLine>[] => [scheduleLine(schedule, did, session.now())];
     if (names.length === 1 || !session.out.json)
       session.out.result({ value: schedule, lines: line, ids: () => [schedule.id] });
@@ -43,7 +43,7 @@ interface CancelOptions {
 
 export const cancelSchedule: Handler<CancelOptions> = async (session, { args: [name = ''], options }) => {
   const client = await session.client();
-  const { id } = await findSchedule(client, name);
+  const { id } = await findSchedule(client, name, session.words);
   const cancelled = await client.schedules.cancel(id, { cascade: options.cascade });
   const { cancelled_schedules: schedules, cancelled_runs: runs } = cancelled;
   session.out.result({
@@ -51,7 +51,7 @@ export const cancelSchedule: Handler<CancelOptions> = async (session, { args: [n
     lines: () => [
       [
         styled('bold', cancelled.name),
-        ` cancelled: ${counted(schedules.length, 'schedule')} disabled, ${counted(runs.length, 'run')} ended `,
+        ` cancelled: ${counted(schedules.length, session.words.schedule)} disabled, ${counted(runs.length, 'run')} ended `,
         styled('dim', `(${id})`),
       ],
     ],
@@ -64,8 +64,12 @@ export const deleteSchedule: Handler<{ readonly yes?: boolean }> = async (
   { args: [name = ''], options },
 ) => {
   const client = await session.client();
-  const schedule = await findSchedule(client, name);
-  await confirm(session, `Delete the schedule ${schedule.name} and everything below it?`, options.yes);
+  const schedule = await findSchedule(client, name, session.words);
+  await confirm(
+    session,
+    `Delete the ${session.words.schedule} ${schedule.name} and everything below it?`,
+    options.yes,
+  );
   const deleted = await client.schedules.remove(schedule.id);
   const { deleted_schedules: schedules, cancelled_runs: runs } = deleted;
   session.out.result({
@@ -73,7 +77,7 @@ export const deleteSchedule: Handler<{ readonly yes?: boolean }> = async (
     lines: () => [
       [
         styled('bold', schedule.name),
-        ` deleted: ${counted(schedules.length, 'schedule')}, ${counted(runs.length, 'run')} ended `,
+        ` deleted: ${counted(schedules.length, session.words.schedule)}, ${counted(runs.length, 'run')} ended `,
         styled('dim', `(${schedule.id})`),
       ],
     ],
@@ -92,7 +96,7 @@ interface RunOptions {
 
 export const runSchedule: Handler<RunOptions> = async (session, { args: [name = ''], options }) => {
   const client = await session.client();
-  const { id, name: called } = await findSchedule(client, name);
+  const { id, name: called } = await findSchedule(client, name, session.words);
   const started = await client.schedules.run(id);
   if (options.wait) return await waitForRun(session, client, started.run_id, options.timeout ?? null);
   const reason = started.reason === null ? '' : `: ${started.reason}`;
@@ -144,11 +148,11 @@ interface VerdictOptions {
 export const approveSchedule: Handler<VerdictOptions> = async (session, { args: [name = ''], options }) => {
   const client = await session.client();
   const verdict = { ...given({ reason: options.reason }), by: 'operator' } as const;
-  decided(session, await client.schedules.approve(await scheduleId(client, name), verdict));
+  decided(session, await client.schedules.approve(await scheduleId(client, name, session.words), verdict));
 };
 
 export const rejectSchedule: Handler<VerdictOptions> = async (session, { args: [name = ''], options }) => {
   const client = await session.client();
   const verdict = { ...given({ reason: options.reason }), by: 'operator' } as const;
-  decided(session, await client.schedules.reject(await scheduleId(client, name), verdict));
+  decided(session, await client.schedules.reject(await scheduleId(client, name, session.words), verdict));
 };

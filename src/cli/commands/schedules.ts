@@ -12,8 +12,10 @@ import { findSchedule, scheduleId } from './schedule-ref.ts';
 import { given } from './values.ts';
 
 const PAGE = 1_000;
-const EMPTY =
-  'No schedules. Create one with: spine schedules add --name "Report" --cron "0 9 * * 1-5" --message "…"';
+
+function noneOf({ words }: Session): string {
+  return `No ${words.schedule}s. Create one with: ${words.program} ${words.schedule}s add --name "Report" --cron "0 9 * * 1-5" --message "…"`;
+}
 
 interface ListOptions {
   readonly enabled?: boolean;
@@ -29,8 +31,8 @@ export const listSchedules: Handler<ListOptions> = async (session, { options }) 
   session.out.result({
     value: { schedules },
     lines: () => {
-      if (schedules.length > 0) return scheduleTable(schedules, session.now(), session.out.columns);
-      session.out.info(EMPTY);
+      if (schedules.length > 0) return scheduleTable(schedules, session);
+      session.out.info(noneOf(session));
       return [];
     },
     ids: () => schedules.map(({ id }) => id),
@@ -42,7 +44,7 @@ export const showTree: Handler = async (session) => {
   session.out.result({
     value: { schedules },
     lines: () => {
-      if (schedules.length === 0) session.out.info(EMPTY);
+      if (schedules.length === 0) session.out.info(noneOf(session));
       return treeLines(schedules, session.now());
     },
     ids: () => schedules.map(({ id }) => id),
@@ -50,7 +52,7 @@ export const showTree: Handler = async (session) => {
 };
 
 export const getSchedule: Handler = async (session, { args: [name = ''] }) => {
-  const schedule = await findSchedule(await session.client(), name);
+  const schedule = await findSchedule(await session.client(), name, session.words);
   session.out.result({
     value: schedule,
     lines: () => scheduleDetails(schedule, session.now()),
@@ -71,7 +73,7 @@ export const previewSchedule: Handler<PreviewOptions> = async (session, { args: 
       session,
       await client.schedules.previewNew({ schedule_cron: what, ...given({ schedule_tz: tz }) }, count),
     );
-  showPreview(session, await client.schedules.preview(await scheduleId(client, what), count));
+  showPreview(session, await client.schedules.preview(await scheduleId(client, what, session.words), count));
 };
 
 /** `@daily`, or five or six words that each could be a field. */
@@ -101,17 +103,20 @@ interface Limited {
 
 export const runsOfSchedule: Handler<Limited> = async (session, { args: [name = ''], options }) => {
   const client = await session.client();
-  const schedule = await findSchedule(client, name);
+  const schedule = await findSchedule(client, name, session.words);
   const page = await client.schedules.runs(schedule.id, { limit: options.limit });
   session.out.result({
     value: page,
     lines: () => {
       if (page.runs.length === 0) {
-        session.out.info(`${schedule.name} has not run yet. Run it with: spine schedules run ${schedule.id}`);
+        const { program, schedule: noun } = session.words;
+        session.out.info(
+          `${schedule.name} has not run yet. Run it with: ${program} ${noun}s run ${schedule.id}`,
+        );
         return [];
       }
       const names = new Map([[schedule.id, schedule.name]]);
-      return runTable(page.runs, names, session.now(), session.out.columns);
+      return runTable(page.runs, names, session);
     },
     ids: () => page.runs.map(({ id }) => id),
   });
@@ -119,7 +124,7 @@ export const runsOfSchedule: Handler<Limited> = async (session, { args: [name = 
 
 export const missedTicks: Handler<Limited> = async (session, { args: [name = ''], options }) => {
   const client = await session.client();
-  const missed = await client.schedules.missed(await scheduleId(client, name), options.limit);
+  const missed = await client.schedules.missed(await scheduleId(client, name, session.words), options.limit);
   session.out.result({ value: { missed }, lines: () => missedTable(session, missed) });
 };
 

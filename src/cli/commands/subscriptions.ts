@@ -51,7 +51,7 @@ export const addSubscription: Handler<AddOptions> = async (
     // The server knows the words, and says which they are.
     events: events as SubscribedEvent[],
     ...given({ type, target }),
-    ...(schedule !== undefined && { schedule_id: await scheduleId(client, schedule) }),
+    ...(schedule !== undefined && { schedule_id: await scheduleId(client, schedule, session.words) }),
     ...(job !== undefined && { job_id: await jobRef(client, job) }),
   });
   session.out.result({
