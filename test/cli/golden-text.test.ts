@@ -136,6 +136,9 @@ function masked(text: string): string {
     .replaceAll(/\b[0-9a-f]{64}\b/g, '<hash>')
     .replaceAll(/\d{4}-\d\d-\d\d\/\d\d-\d\d-\d\d/g, '<name>')
     .replaceAll(/[\d.,]+ (?:bytes|[kKMG]i?B)\b/g, '<size>')
-    .replaceAll(/("(?:size|bytes|at|lastSnapshotAt|lastRollupAt|duration_ms|pid)": )\d+/g, '$1<n>')
+    .replaceAll(
+      /("(?:size|bytes|at|lastSnapshotAt|lastRollupAt|lastTryAt|uploadedBytes|duration_ms)": )\d+/g,
+      '$1<n>',
+    )
     .replaceAll(/\b\d+(?:ms|s)(?=  )/g, '<took>');
 }

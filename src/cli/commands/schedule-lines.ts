@@ -166,6 +166,11 @@ function contextWords({ context_summary: context }: Run): string {
   return words.length === 0 ? '-' : words.join(', ');
 }
 
+/** Where no agent was sent anything, and nothing came with the message, there is nothing to audit. */
+function tellsMore(run: Run): boolean {
+  return run.prompt_hash !== null || contextWords(run) !== '-';
+}
+
 export function runDetails(run: Run, session: Session): Line[] {
   const nowMs = session.now();
   const when = (iso: string | null): string | undefined =>
@@ -191,7 +196,7 @@ export function runDetails(run: Run, session: Session): Line[] {
     [styled('bold', `Run ${run.id} `), statusText(run.status)],
     ...facts.flatMap(([name, value]) => (value === undefined ? [] : [fact(name, value)])),
     ...block('usage', run.usage ?? undefined),
-    ...block('context', run.context_summary ?? undefined),
+    ...block('context', tellsMore(run) ? (run.context_summary ?? undefined) : undefined),
     ...outcome(run),
   ];
 }
