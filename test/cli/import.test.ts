@@ -92,6 +92,8 @@ function fiftyJobs(): Job[] {
       schedule_cron: '@hourly',
       session_target: 'main',
       payload_kind: 'systemEvent',
+      context_retrieval: 'recent',
+      context_retrieval_limit: 3,
     },
     { ...USUAL, name: 'main turn', schedule_cron: '5 * * * *', session_target: 'main' },
     {
@@ -144,6 +146,8 @@ function fiftyJobs(): Job[] {
       payload_model: 'm',
       payload_thinking: 'high',
       preferred_session_key: 'agent:main:x',
+      context_retrieval: 'hybrid',
+      context_retrieval_limit: 10,
     },
     { ...USUAL, name: 'child ok', schedule_cron: NEVER, parent_id: root, trigger_on: 'success' },
     {
@@ -227,6 +231,10 @@ test("fifty jobs of a scheduler's database are here with the same next runs, and
   assert.equal(here.get('deeper')?.parent_id, here.get('child ok')?.id);
   assert.equal(here.get('command by kind')?.session_target, 'shell');
   assert.equal(here.get('child end')?.rule, 'After “rule 0.0” ends, when its output contains ALERT');
+  const { context_retrieval, context_retrieval_limit } = here.get('deep') ?? {};
+  assert.deepEqual([context_retrieval, context_retrieval_limit], ['hybrid', 10]);
+  assert.match(stdout, /its context_retrieval stays behind/, 'an event in the main session has no reply');
+  assert.equal(here.get('main event')?.context_retrieval, 'none');
   const again = await run('import', file);
   assert.match(again.stdout, /^a scheduler's database: 50 here already$/m);
   assert.equal((await schedules()).length, 50);

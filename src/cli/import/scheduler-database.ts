@@ -82,8 +82,16 @@ function scheduleOf(job: Job, name: string): Foreign {
     payload_scope: isShell ? undefined : job['payload_scope'],
     session_target: isShell ? 'shell' : job['session_target'],
     run_timeout_ms: job['run_timeout_ms'] === USUAL_TIMEOUT_MS ? undefined : job['run_timeout_ms'],
+    ...(isTurn(job, isShell) ? {} : { context_retrieval: undefined, context_retrieval_limit: undefined }),
   });
-  return { key: String(job['id']), name, parentKey, fields, notes: [] };
+  const forgets = !isTurn(job, isShell) && ['recent', 'hybrid'].includes(String(job['context_retrieval']));
+  const notes = forgets ? ['its context_retrieval stays behind: only turns of an agent have a reply'] : [];
+  return { key: String(job['id']), name, parentKey, fields, notes };
+}
+
+/** A command has no agent, and an event in the main session no reply. */
+function isTurn(job: Job, isShell: boolean): boolean {
+  return !isShell && (job['session_target'] !== 'main' || job['payload_kind'] === 'agentTurn');
 }
 
 function triggerOf(job: Job, parentKey: string | null): Record<string, unknown> {
