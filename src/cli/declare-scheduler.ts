@@ -6,6 +6,8 @@ import { RUN_STATUSES } from './text/run-statuses.ts';
 
 const SCHEDULE = ['<schedule>', 'its id, the beginning of its id, or its name'] as const;
 const SCHEDULES = ['<schedules...>', 'ids, beginnings of ids, or names'] as const;
+/** Of what changes or ends schedules. */
+export const DRY_RUN = ['--dry-run', 'say what would happen, and change nothing'] as const;
 const RUN = ['<run>', 'its id or the beginning of its id'] as const;
 const APPROVAL = ['<approval>', 'its id or the beginning of its id'] as const;
 
@@ -102,7 +104,9 @@ function declareMaking(schedules: Command, act: Act): void {
   ])
     .argument(...SCHEDULE)
     .argument('[fields]', 'as JSON; - for standard input');
-  withFields(update).action(act(async () => (await import('./commands/schedules-add.ts')).updateSchedule));
+  withFields(update)
+    .option(...DRY_RUN)
+    .action(act(async () => (await import('./commands/schedules-add.ts')).updateSchedule));
 }
 
 /** The fields that people set most; --set and JSON take all of them. */
@@ -178,6 +182,7 @@ function declareSteering(schedules: Command, act: Act): void {
     .alias('rm')
     .argument(...SCHEDULE)
     .option('-y, --yes', 'do not ask')
+    .option(...DRY_RUN)
     .action(act(async () => (await load()).deleteSchedule));
   declare(schedules, 'cancel', 'Disable a schedule and end its runs, with everything below it.', [
     ['spine schedules cancel Report', 'the whole chain'],
@@ -185,6 +190,7 @@ function declareSteering(schedules: Command, act: Act): void {
   ])
     .argument(...SCHEDULE)
     .option('--no-cascade', 'leave those below it alone')
+    .option(...DRY_RUN)
     .action(act(async () => (await load()).cancelSchedule));
   declare(schedules, 'run', 'Make a run now; the next time stays as it is.', [
     ['spine schedules run Report', 'prints the id of the run'],

@@ -76,6 +76,12 @@ export class Schedules {
     return this.#caller.json(send('PATCH', pathOf(id), change, { repeatable: true, options }));
   }
 
+  /** How it would be after that change. */
+  rehearse(id: string, change: Partial<NewSchedule>, options?: CallOptions): Promise<Schedule> {
+    const call = send('PATCH', pathOf(id), change, { repeatable: true, options });
+    return this.#caller.json({ ...call, query: { dry_run: true } });
+  }
+
   /** With everything below it. */
   remove(id: string, options?: CallOptions): Promise<DeletedSchedule> {
     // A second removal would say that there is no such schedule.

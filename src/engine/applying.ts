@@ -15,6 +15,7 @@ import type { Core } from './core.ts';
 import type { Applied, ApplyOptions, KeptSchedules, Schedules } from './engine.ts';
 import type { ChangeSet } from './change-set.ts';
 import { amended, completed, insertSchedule, removeFamily } from './schedules.ts';
+import { rehearsed } from './rehearsal.ts';
 
 type Draft = Readonly<Record<string, unknown>>;
 
@@ -44,12 +45,12 @@ export function applyingOf(core: Core): Pick<Schedules, 'put' | 'apply'> {
         ...(await settingsProblems(core, actor, kept)),
         ...(await deliveryProblems(core, kept.schedules)),
       ];
-      const applied = await rehearsed(options.dryRun, () =>
+      const applied = await rehearsed<readonly Applied[]>(options.dryRun, (end) =>
         core.flusher.transact(actor, async (tx, changeSet) => {
           const at = { core, tx, changeSet, actor };
           // What is wrong with them is said along with all the rest.
           const settings = wrong.length > 0 ? [] : await applySettings(at, kept, known);
-          return applyAll(at, kept, options, settings, wrong);
+          return end(await applyAll(at, kept, options, settings, wrong));
         }),
       );
       if (!options.dryRun) announce(core);
@@ -61,28 +62,6 @@ export function applyingOf(core: Core): Pick<Schedules, 'put' | 'apply'> {
 function announce(core: Core): void {
   core.forgetTypes();
   core.hints.scheduled();
-}
-
-/** Carries the result out of a transaction that must not be kept: a dry run does everything, and then takes it back. */
-class Rehearsal extends Error {
-  readonly applied: readonly Applied[];
-
-  constructor(applied: readonly Applied[]) {
-    super();
-    this.applied = applied;
-  }
-}
-
-async function rehearsed(
-  isDry: boolean,
-  work: () => Promise<readonly Applied[]>,
-): Promise<readonly Applied[]> {
-  try {
-    return await work();
-  } catch (error) {
-    if (isDry && error instanceof Rehearsal) return error.applied;
-    throw error;
-  }
 }
 
 interface Context {
@@ -108,7 +87,6 @@ async function applyAll(
   if (first !== undefined)
     throw new SpineError('bad_request', { ...first, problems: problems.slice(0, SHOWN_PROBLEMS) });
   const all = [...settings, ...applied, ...gone];
-  if (options.dryRun) throw new Rehearsal(all);
   return all;
 }
 

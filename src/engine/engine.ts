@@ -310,7 +310,13 @@ export interface Schedules {
   /** What the parents of these are called, by the parents' ids. */
   parentNames(schedules: readonly Schedule[]): Promise<Map<string, string>>;
   edges(): Promise<ScheduleEdge[]>;
-  update(actor: Actor, which: string, patch: Readonly<Record<string, unknown>>): Promise<Schedule>;
+  /** A dry run tells how it would be, and changes nothing. */
+  update(
+    actor: Actor,
+    which: string,
+    patch: Readonly<Record<string, unknown>>,
+    dryRun?: boolean,
+  ): Promise<Schedule>;
   enable(actor: Actor, which: string, enabled: boolean): Promise<Schedule>;
   /** With everything below it; what runs is cancelled. */
   remove(actor: Actor, which: string): Promise<CancelledSchedules>;

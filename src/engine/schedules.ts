@@ -17,6 +17,7 @@ import { audit } from './audit.ts';
 import type { Core } from './core.ts';
 import type { CancelledSchedules, Schedules } from './engine.ts';
 import { fire } from './firing.ts';
+import { rehearsed } from './rehearsal.ts';
 import { firstTick, forgetHeldTicks } from './schedule-backoff.ts';
 import type { ChangeSet } from './change-set.ts';
 
@@ -30,7 +31,7 @@ export function schedulesOf(core: Core): Omit<Schedules, 'put' | 'apply'> {
       store.read.schedules.names([...new Set(schedules.flatMap(({ spec }) => spec.parentId ?? []))]),
     edges: async () => store.read.chains.edges(),
     create: (actor, draft) => create(core, actor, draft),
-    update: (actor, which, patch) => update(core, actor, which, patch),
+    update: (actor, which, patch, dryRun = false) => update(core, actor, which, patch, dryRun),
     enable: (actor, which, enabled) => enable(core, actor, which, enabled),
     remove: (actor, which) => remove(core, actor, which),
     cancel: (actor, which, cascade) => cancel(core, actor, which, cascade),
@@ -162,24 +163,30 @@ async function create(core: Core, actor: Actor, draft: Readonly<Record<string, u
   return schedule;
 }
 
+type Change = (schedule: Schedule, tx: Tx, changeSet: ChangeSet) => Promise<Schedule>;
+
 /** Runs a change on the locked row, then looks at its clock again. */
 async function change(
   core: Core,
   actor: Actor,
   which: string,
   action: string,
-  work: (schedule: Schedule, tx: Tx, changeSet: ChangeSet) => Promise<Schedule>,
+  work: Change,
+  dryRun = false,
 ): Promise<Schedule> {
   const { id } = await find(core, which);
-  const saved = await core.flusher.transact(actor, async (tx, changeSet) => {
-    const [schedule] = await tx.schedules.lock([id]);
-    if (schedule === undefined) throw new SpineError('not_found', { id });
-    const next = await work(schedule, tx, changeSet);
-    const changed: Schedule = { ...next, updatedAt: changeSet.now };
-    await tx.schedules.save([changed]);
-    await audit(tx, changeSet, actor, action, id, { name: changed.spec.name });
-    return changed;
-  });
+  const saved = await rehearsed<Schedule>(dryRun, (end) =>
+    core.flusher.transact(actor, async (tx, changeSet) => {
+      const [schedule] = await tx.schedules.lock([id]);
+      if (schedule === undefined) throw new SpineError('not_found', { id });
+      const next = await work(schedule, tx, changeSet);
+      const changed: Schedule = { ...next, updatedAt: changeSet.now };
+      await tx.schedules.save([changed]);
+      await audit(tx, changeSet, actor, action, id, { name: changed.spec.name });
+      return end(changed);
+    }),
+  );
+  if (dryRun) return saved;
   core.forgetTypes();
   core.hints.scheduled();
   return saved;
@@ -190,15 +197,17 @@ async function update(
   actor: Actor,
   which: string,
   patch: Readonly<Record<string, unknown>>,
+  dryRun: boolean,
 ): Promise<Schedule> {
   // What asks the network is asked before the transaction.
   const { spec: present } = await find(core, which);
   const changed = completed(core, patch, present).spec;
   if (!deliversAlike(changed, present)) await checkDelivery(core, changed);
-  return change(core, actor, which, 'schedule.update', async (schedule, tx, changeSet) => {
+  const work: Change = async (schedule, tx, changeSet) => {
     await tx.chains.lock();
     return amended(core, tx, changeSet.now, schedule, completed(core, patch, schedule.spec));
-  });
+  };
+  return change(core, actor, which, 'schedule.update', work, dryRun);
 }
 
 /** The locked schedule with another spec, not saved yet. What Spine switched off at its end goes on when the end moves. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { LIMITS } from '../../src/domain/limits.ts';
-import { DIALECTS, HEAD, onEvery, refused, SQLITE_MEMORY } from '../support/engines.ts';
+import { DIALECTS, HEAD, onEvery, refusal, refused, SQLITE_MEMORY } from '../support/engines.ts';
 import {
   doNext,
   failNext,
@@ -80,6 +80,17 @@ onEvery(DIALECTS, (each) => {
     const sooner = await spine.engine.schedules.update(HEAD, made.id, { every: '15m' });
     assert.equal(sooner.nextRunAt, made.createdAt + 15 * 60_000);
     assert.equal(sooner.spec.name, 'other');
+  });
+
+  each('a dry run of a change says how it would be or why not, and leaves no trace', async (spine) => {
+    const made = await plan(spine, { every: '1h' });
+    const tried = await spine.engine.schedules.update(HEAD, made.id, { every: '15m' }, true);
+    assert.equal(tried.nextRunAt, made.createdAt + 15 * 60_000);
+    const circle = { parent_id: made.id, trigger_on: 'success', every: null };
+    assert.equal(await refusal(spine.engine.schedules.update(HEAD, made.id, circle, true)), 'bad_request');
+    assert.deepEqual(await schedule(spine, made), made);
+    const acts = (await spine.engine.audit.list(null, 10)).map(({ action }) => action);
+    assert.deepEqual(acts, ['schedule.create']);
   });
 
   each('a one-shot by the clock runs once, and is switched off', async (spine) => {

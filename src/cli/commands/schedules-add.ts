@@ -5,7 +5,8 @@ import type { Handler } from '../command.ts';
 import { usage } from '../failure.ts';
 import type { Session } from '../session.ts';
 import { scheduleLine } from './schedule-lines.ts';
-import { scheduleId } from './schedule-ref.ts';
+import { findSchedule, scheduleId } from './schedule-ref.ts';
+import { previewUpdate } from './schedules-dry-run.ts';
 import { showPreview } from './schedules.ts';
 import { fileText, given, json, parsed, readStdin } from './values.ts';
 
@@ -104,7 +105,9 @@ export const updateSchedule: Handler<FieldOptions> = async (
   const fields = await fieldsOf(session, client, body, options);
   if (Object.keys(fields).length === 0)
     throw usage('There is nothing to change.', 'Write what to change, for example --cron "0 8 * * *".');
-  const schedule = await client.schedules.update(await scheduleId(client, name, session.words), fields);
+  const found = await findSchedule(client, name, session.words);
+  if (options.dryRun) return previewUpdate(session, client, found, fields);
+  const schedule = await client.schedules.update(found.id, fields);
   session.out.result({
     value: schedule,
     lines: () => [scheduleLine(schedule, 'changed', session.now())],

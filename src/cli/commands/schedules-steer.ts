@@ -11,6 +11,7 @@ import { decided } from './approvals.ts';
 import { confirm } from './confirm.ts';
 import { endedRun, scheduleLine } from './schedule-lines.ts';
 import { findSchedule, scheduleId } from './schedule-ref.ts';
+import { previewEnd } from './schedules-dry-run.ts';
 import { given } from './values.ts';
 
 export const enableSchedules: Handler = (session, { args }) =>
@@ -38,12 +39,14 @@ async function each(
 
 interface CancelOptions {
   readonly cascade: boolean;
-  readonly yes?: boolean;
+  readonly dryRun?: boolean;
 }
 
 export const cancelSchedule: Handler<CancelOptions> = async (session, { args: [name = ''], options }) => {
   const client = await session.client();
-  const { id } = await findSchedule(client, name, session.words);
+  const found = await findSchedule(client, name, session.words);
+  if (options.dryRun) return previewEnd(session, client, found, 'cancelled', options.cascade);
+  const { id } = found;
   const cancelled = await client.schedules.cancel(id, { cascade: options.cascade });
   const { cancelled_schedules: schedules, cancelled_runs: runs } = cancelled;
   session.out.result({
@@ -59,12 +62,15 @@ export const cancelSchedule: Handler<CancelOptions> = async (session, { args: [n
   });
 };
 
-export const deleteSchedule: Handler<{ readonly yes?: boolean }> = async (
-  session,
-  { args: [name = ''], options },
-) => {
+interface DeleteOptions {
+  readonly yes?: boolean;
+  readonly dryRun?: boolean;
+}
+
+export const deleteSchedule: Handler<DeleteOptions> = async (session, { args: [name = ''], options }) => {
   const client = await session.client();
   const schedule = await findSchedule(client, name, session.words);
+  if (options.dryRun) return previewEnd(session, client, schedule, 'deleted', true);
   await confirm(
     session,
     `Delete the ${session.words.schedule} ${schedule.name} and everything below it?`,

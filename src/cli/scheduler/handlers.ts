@@ -6,7 +6,7 @@ import { fact } from '../commands/job-lines.ts';
 import { listRuns, staleRuns } from '../commands/runs.ts';
 import { runsOfSchedule } from '../commands/schedules.ts';
 import { rejectSchedule } from '../commands/schedules-steer.ts';
-import { addSchedule, type FieldOptions } from '../commands/schedules-add.ts';
+import { addSchedule, type FieldOptions, updateSchedule } from '../commands/schedules-add.ts';
 import type { Handler } from '../command.ts';
 import { type Line, styled } from '../text/line.ts';
 import { relative } from '../text/times.ts';
@@ -30,6 +30,9 @@ export function shaped<O>(handler: Handler<O>, shape: Shape): Handler<O> {
 /** A dry run makes no job, and shows when it would run instead. */
 export const addJob: Handler<FieldOptions> = (session, given) =>
   shaped(addSchedule, given.options.dryRun ? asDone : asJob)(session, given);
+
+export const updateJob: Handler<FieldOptions> = (session, given) =>
+  shaped(updateSchedule, given.options.dryRun ? asDone : asJob)(session, given);
 
 const PAGE = 1_000;
 const USUAL = 20;

@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { type Act, declare, whole, withExamples } from '../command.ts';
 import { declareBackup } from '../declare-backup.ts';
 import { declareAliases } from '../declare-delivery.ts';
-import { withFields } from '../declare-scheduler.ts';
+import { DRY_RUN, withFields } from '../declare-scheduler.ts';
 import { addGlobalOptions, EXIT_CODES } from '../program.ts';
 
 const JOB = ['<id>', 'of the job: its id, the beginning of its id, or its name'] as const;
@@ -39,7 +39,6 @@ export function buildSchedulerProgram(act: Act, version: string): Command {
 
 const load = async () => await import('./handlers.ts');
 const looking = async () => await import('../commands/schedules.ts');
-const making = async () => await import('../commands/schedules-add.ts');
 const steering = async () => await import('../commands/schedules-steer.ts');
 
 function declareJobs(program: Command, act: Act): void {
@@ -79,7 +78,9 @@ function declareMaking(jobs: Command, act: Act): void {
     ])
       .argument(...JOB)
       .argument('[json]', 'the fields as JSON; - for standard input'),
-  ).action(act(async () => (await load()).shaped((await making()).updateSchedule, (await load()).asJob)));
+  )
+    .option(...DRY_RUN)
+    .action(act(async () => (await load()).updateJob));
 }
 
 function declareSteering(jobs: Command, act: Act): void {
@@ -101,12 +102,14 @@ function declareSteering(jobs: Command, act: Act): void {
     .alias('rm')
     .argument(...JOB)
     .option('-y, --yes', 'do not ask')
+    .option(...DRY_RUN)
     .action(act(async () => (await load()).shaped((await steering()).deleteSchedule, (await load()).asDone)));
   declare(jobs, 'cancel', 'Disable a job and end its runs, with everything below it.', [
     ['openclaw-scheduler jobs cancel Night --no-cascade', 'this one alone'],
   ])
     .argument(...JOB)
     .option('--no-cascade', 'leave those below it alone')
+    .option(...DRY_RUN)
     .action(act(async () => (await load()).shaped((await steering()).cancelSchedule, (await load()).asDone)));
   declare(jobs, 'run', 'Run a job now; its next run stays as it is.', [
     ['openclaw-scheduler jobs run Night --wait', 'and see how it ends'],

@@ -9,7 +9,14 @@ import type { Engine } from '../../../engine/engine.ts';
 import { LARGE_ITEM_BYTES, pageOf } from '../../page.ts';
 import { type Call, route, type Route } from '../../routes.ts';
 import { Schedule as ScheduleAnswer, ScheduleDeleted, Schedules, ScheduleTree } from './answers.ts';
-import { NewSchedule, ScheduleBody, ScheduleChange, ScheduleParams, SchedulesQuery } from './schemas.ts';
+import {
+  DryRunQuery,
+  NewSchedule,
+  ScheduleBody,
+  ScheduleChange,
+  ScheduleParams,
+  SchedulesQuery,
+} from './schemas.ts';
 import { nodeView, scheduleView } from './view.ts';
 
 export const READERS = ['head', 'viewer'] as const;
@@ -100,16 +107,19 @@ export const scheduleRoutes: readonly Route[] = [
     method: 'PATCH',
     path: '/schedules/:id',
     name: 'changeSchedule',
-    about: 'Change the named fields of a schedule; null asks for the default again.',
+    about:
+      'Change the named fields of a schedule; null asks for the default again. With dry_run it is only shown as it would be.',
     who: HEAD,
     params: ScheduleParams,
+    query: DryRunQuery,
     body: ScheduleBody,
     bodyShown: ScheduleChange,
     answer: ScheduleAnswer,
     errors: ABOUT_ONE,
     handle: async (call) => {
       const { id } = await seen(call);
-      return shown(call.engine, call.actor, await call.engine.schedules.update(call.actor, id, call.body));
+      const { engine, actor, body, query } = call;
+      return shown(engine, actor, await engine.schedules.update(actor, id, body, query.dry_run));
     },
   }),
   route({

@@ -107,6 +107,7 @@ export const ScheduleParams: TObject = Type.Object({
   id: Type.String({ maxLength: LIMITS.nameChars, must: 'the id of a schedule, or the beginning of one' }),
 });
 export const SchedulesQuery = fields({ enabled: optional(Type.Boolean()), after: place, limit });
+export const DryRunQuery = fields({ dry_run: optional(Type.Boolean()) });
 export const CancelQuery = fields({ cascade: optional(Type.Boolean()) });
 export const PreviewQuery = fields({ n: optional(whole(1, LIMITS.previewTicks)) });
 export const LimitQuery = fields({ limit });
