@@ -9,6 +9,7 @@ import { DOORS } from './planted/doors.ts';
 import { FAIRNESS } from './planted/fairness.ts';
 import { KEYS } from './planted/keys.ts';
 import { LEASES } from './planted/leases.ts';
+import { PROMPT } from './planted/prompt.ts';
 import { QUEUE } from './planted/queue.ts';
 import { RECOVERY } from './planted/recovery.ts';
 import { SCHEDULER } from './planted/scheduler.ts';
@@ -23,6 +24,7 @@ export const ALL: readonly Mutant[] = [
   ...DELIVERY,
   ...DOORS,
   ...ANSWERS,
+  ...PROMPT,
   ...SECRETS,
   ...FAIRNESS,
   ...STORAGE,

@@ -40,7 +40,7 @@ suite('the prompt of a run', () => {
           prompt,
           /^--- Prior Run Context ---\n<data (\S+)>\n\[2030-01-15 02:03\] R3\n\[2030-01-15 02:02\] R2\n<\/data \1>\n--- End Prior Run Context ---$/m,
         );
-        assert.doesNotMatch(prompt, /R1/);
+        assert.doesNotMatch(prompt, /\] R1$/m);
         const context = await contextOf(spine, made);
         assert.deepEqual([context['context_retrieval'], context['retrieval_results']], ['recent', 2]);
       },
@@ -85,22 +85,19 @@ suite('the prompt of a run', () => {
       },
     );
 
-    each(
-      'is not there of a turn that the gateway did not take, nor of a job for the queue',
-      async (spine) => {
-        const gateway = new ScriptedGateway();
-        gateway.onRun = ({ fail }) => fail(failed('down'));
-        await using _ = await serve(spine, gateway);
-        const made = await agentJob(spine);
-        const job = await runNow(spine, made);
-        await turn(gateway);
-        await pump(spine);
-        await pass(spine, 2_000, 500);
-        const [{ run } = assert.fail()] = await runsOf(spine, made);
-        assert.deepEqual([run.promptHash, run.contextSummary, run.dispatchedAt], [null, null, null]);
-        assert.equal(await spine.engine.runs.prompt(job.no), null);
-      },
-    );
+    each('is not there of a turn that the gateway did not take', async (spine) => {
+      const gateway = new ScriptedGateway();
+      gateway.onRun = ({ fail }) => fail(failed('down'));
+      await using _ = await serve(spine, gateway);
+      const made = await agentJob(spine);
+      const job = await runNow(spine, made);
+      await turn(gateway);
+      await pump(spine);
+      await pass(spine, 2_000, 500);
+      const [{ run } = assert.fail()] = await runsOf(spine, made);
+      assert.deepEqual([run.promptHash, run.contextSummary, run.dispatchedAt], [null, null, null]);
+      assert.equal(await spine.engine.runs.prompt(job.no), null);
+    });
 
     each('quotes ten hostile replies, as earlier runs and as the parent’s output', async (spine) => {
       const gateway = new ScriptedGateway();

@@ -43,8 +43,8 @@ export const SECRETS: readonly Mutant[] = [
     name: 'parent-output-unquoted',
     means: 'what a parent printed passes for the words of the scheduler',
     file: 'src/prompt/quote.ts',
-    find: 'return `<data ${nonce}>\\n${text}\\n</data ${nonce}>`;',
-    replace: 'return nonce === text ? nonce : text;',
+    find: 'return `<data ${nonce}>\\n${plain(text)',
+    replace: 'return `${plain(text)',
     seenBy: ['test/prompt/prompt.test.ts'],
   },
   {
