@@ -6,7 +6,7 @@ import { type Job, type JobInput, OPEN, SETTLED } from '../domain/job.ts';
 import { bareType } from '../domain/job-type.ts';
 import { newJob, type NewJobRow } from '../domain/new-job.ts';
 import { unsizedPool } from '../domain/pool.ts';
-import { contextOf } from '../domain/run-context.ts';
+import { contextAtFiring } from '../domain/run-context.ts';
 import { COUNTED_KINDS, RUN_ACTIVE, RUN_ENDED, RUN_WAITING, type RunKind } from '../domain/run.ts';
 import {
   overlapQueue,
@@ -77,7 +77,7 @@ export async function fire(
       transport: null,
       dispatchedAt: null,
       lastHeartbeat: null,
-      contextSummary: summaryAtFiring(plan, fate),
+      contextSummary: contextAtFiring(plan, made.state),
       promptHash: null,
     },
   ]);
@@ -163,12 +163,6 @@ async function typeNoOf(core: Core, tx: Tx, name: string, now: number): Promise<
   const known = (await core.types()).get(name);
   if (known !== undefined) return known.no;
   return (await tx.types.save(bareType(name), now)).no;
-}
-
-/** The worker of a queue writes nothing down: all that its run has to go by is known now. Others say it when they begin. */
-function summaryAtFiring(plan: RunPlan, fate: Fate): string | null {
-  if (plan.schedule.sessionTarget !== 'queue' || fate.go === 'skip') return null;
-  return JSON.stringify(contextOf(plan));
 }
 
 /** The run keeps what its schedule said when it was made. */

@@ -2,6 +2,7 @@
 
 import type { FeedPlace, JobEvent } from '../domain/event.ts';
 import type { Job, JobComment, JobInput, State } from '../domain/job.ts';
+import { contextOfFound } from '../domain/run-context.ts';
 import { RUN_ENDED } from '../domain/run.ts';
 import type { EventLine } from '../files/journal-line.ts';
 import type { Change, Store, Tx } from '../store/store.ts';
@@ -158,7 +159,8 @@ export class JobReplay {
     for (const { after, start } of works) {
       const jobNo = after.no;
       if (start?.run) {
-        await tx.runs.insert([{ jobNo, ...start.run, active: RUN_ENDED, ...NO_NOTES }]);
+        const contextSummary = contextOfFound(JSON.parse(start.input?.meta ?? 'null'), after.state);
+        await tx.runs.insert([{ jobNo, ...start.run, active: RUN_ENDED, ...NO_NOTES, contextSummary }]);
         this.runs.add(jobNo);
       }
       if (start?.approval) {
@@ -188,7 +190,6 @@ const NO_NOTES = {
   transport: null,
   dispatchedAt: null,
   lastHeartbeat: null,
-  contextSummary: null,
   promptHash: null,
 } as const;
 const NOT_ASKED = {

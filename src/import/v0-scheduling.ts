@@ -2,6 +2,7 @@
 
 import type { ApprovalStatus } from '../domain/approval.ts';
 import type { Job } from '../domain/job.ts';
+import { contextOfFound } from '../domain/run-context.ts';
 import { RUN_ENDED, type RunKind } from '../domain/run.ts';
 import type { Tx } from '../store/store.ts';
 import { type Fields, textOf, timeOf, wholeOf } from './v0-files.ts';
@@ -10,7 +11,7 @@ const KINDS: readonly RunKind[] = ['cron', 'catch_up', 'manual', 'chain', 'spawn
 const STATUSES: readonly ApprovalStatus[] = ['pending', 'approved', 'rejected', 'timed_out'];
 
 /** Answers whether the job is a run. */
-export async function insertRun(tx: Tx, { no, scheduleId }: Job, fields: Fields): Promise<boolean> {
+export async function insertRun(tx: Tx, { no, scheduleId, state }: Job, fields: Fields): Promise<boolean> {
   const run = objectIn(fields, 'run');
   const kind = KINDS.find((word) => word === run?.['kind']);
   if (scheduleId === null || run === null || kind === undefined) return false;
@@ -28,7 +29,7 @@ export async function insertRun(tx: Tx, { no, scheduleId }: Job, fields: Fields)
       transport: null,
       dispatchedAt: null,
       lastHeartbeat: null,
-      contextSummary: null,
+      contextSummary: contextOfFound(fields['meta'], state),
       promptHash: null,
     },
   ]);
