@@ -82,6 +82,17 @@ onEvery(DIALECTS, (each) => {
     assert.equal(sooner.spec.name, 'other');
   });
 
+  each('a run of a queue carries the params and the budget of its schedule', async (spine) => {
+    const budget = { tokens: 20_000 };
+    const made = await plan(spine, { params: { n: 1 }, budget });
+    const { no } = await runNow(spine, made);
+    const [job] = await spine.store.read.jobs.byNo([no]);
+    const details = await spine.store.read.details.of([job ?? assert.fail('no run')]);
+    const { params, budget: carried, meta } = details.get(no)?.input ?? assert.fail('no input');
+    assert.deepEqual([params, carried], ['{"n":1}', '{"tokens":20000}']);
+    assert.doesNotMatch(meta ?? '', /20000/, 'it is not kept twice');
+  });
+
   each('a dry run of a change says how it would be or why not, and leaves no trace', async (spine) => {
     const made = await plan(spine, { every: '1h' });
     const tried = await spine.engine.schedules.update(HEAD, made.id, { every: '15m' }, true);
