@@ -1,7 +1,7 @@
 /** Which texts tell of what somebody is about to do: rare words count more than common ones, whole words more than parts. */
 
-/** Of one text so many different words are looked for. */
-const WORDS = 48;
+/** Of one text so many different words are looked for, the longest: they are the rarer ones. */
+const WORDS = 24;
 const LOOK_CHARS = 20_000;
 /** Shorter ones occur inside of nearly every other word. */
 const PART_CHARS = 4;
@@ -9,7 +9,11 @@ const PART_COUNTS = 0.5;
 
 /** The words that are looked for, those of each text to itself: a long one does not crowd out the others. */
 export function wordsOf(texts: readonly string[]): string[] {
-  return [...new Set(texts.flatMap((text) => [...new Set(split(text))].slice(0, WORDS)))];
+  return [...new Set(texts.flatMap(longest))];
+}
+
+function longest(text: string): string[] {
+  return [...new Set(split(text))].toSorted((a, b) => b.length - a.length).slice(0, WORDS);
 }
 
 function split(text: string): string[] {

@@ -6,8 +6,9 @@ import { byRelevance, wordsOf } from '../domain/relevance.ts';
 import type { PriorRun, PriorRunsWanted, RunSummary } from '../domain/run.ts';
 import type { Core } from './core.ts';
 
-/** How many of the newest, and of those with the words, are ranked. */
+/** How many of the newest are ranked, whatever they said, and how many with each of the words. */
 const CANDIDATES = 50;
+const PER_WORD = 5;
 /** What a schedule remembers of the time before it was told to. */
 const SUMMED_UP = 200;
 /** A reply has up to 500,000 characters: a few of them are read at a time. */
@@ -23,11 +24,11 @@ export async function priorRuns(
   const until = await toldUntil(core, jobNo);
   await sumUp(core, actor, scheduleId);
   const { summaries } = core.store.read;
-  const count = Math.max(CANDIDATES, limit);
-  const newest = await summaries.recent(scheduleId, until, mode === 'recent' ? limit : count);
+  const count = mode === 'recent' ? limit : Math.max(CANDIDATES, limit);
+  const newest = await summaries.recent(scheduleId, until, count);
   if (mode === 'recent') return newest;
   const words = wordsOf(about);
-  const older = await summaries.withWords(scheduleId, until, words, count);
+  const older = await summaries.withWords(scheduleId, until, words, PER_WORD);
   const found = byRelevance(distinct([...newest, ...older]), words);
   return (found.length > 0 ? found : newest).slice(0, limit);
 }

@@ -3,7 +3,7 @@
 import type { PriorRun } from '../../domain/run.ts';
 import type { Row, Sql } from '../sql/driver.ts';
 import { listed } from '../sql/search.ts';
-import { rankedByWords } from '../sql/summary-words.ts';
+import { runsWithWords } from '../sql/summary-words.ts';
 
 /** Whoever has not been summed up by then is forgotten: so many runs between two that ask are rare. */
 const LOOKED_AT = 500;
@@ -42,15 +42,15 @@ export async function recent(
   return rows.map(priorRun);
 }
 
-/** Those that had ended by then and have any of the words, the best of them by the database's own rank; newest first. */
+/** Of each word the newest few that had ended by then and have it; newest first. */
 export async function withWords(
   sql: Sql,
   scheduleId: string,
   until: number,
   words: readonly string[],
-  limit: number,
+  perWord: number,
 ): Promise<PriorRun[]> {
-  const nos = await rankedByWords(sql, scheduleId, until, words, limit);
+  const nos = await runsWithWords(sql, scheduleId, until, words, perWord);
   if (nos.length === 0) return [];
   const text = `${TOLD} and told.job_no in ${listed(sql)('$3')} ${NEWEST_FIRST}`;
   return (await sql.all(text, [scheduleId, until, JSON.stringify(nos)])).map(priorRun);

@@ -150,8 +150,8 @@ create table alias (
 /** Each database has an index of words of its own. On PostgreSQL a schedule's own summaries are few enough to go without. */
 function words({ name }: Dialect): string {
   return name === 'sqlite'
-    ? `-- The words of those summaries, to rank them by.
+    ? `-- The words of those summaries, to find them by.
 create virtual table run_text using fts5 (schedule, summary, content = '', contentless_delete = 1);`
-    : `-- The words of those summaries, to rank them by.
+    : `-- The words of those summaries, to find them by.
 create table run_text (job_no bigint primary key, words tsvector not null);`;
 }
