@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { flushCompileCache } from 'node:module';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { type Backups, openBackups } from './app/backups.ts';
@@ -19,6 +19,7 @@ import { noticeOf } from './app/notices.ts';
 import { type Log, openLog } from './app/log.ts';
 import { unreadyBecause } from './app/readiness.ts';
 import { announceServer } from './app/server-file.ts';
+import { endSession, sessionRunnerOf } from './app/session-runner.ts';
 import { EXIT, explained, Fault } from './app/start-error.ts';
 import { type StopRequest, stopRequest } from './app/stop-request.ts';
 import { openStorage, type Storage } from './app/storage.ts';
@@ -31,6 +32,7 @@ import { operatorWebhook } from './channels/operator-webhook.ts';
 import { type Config, describe } from './config.ts';
 import type { Clock } from './domain/ports.ts';
 import { type OpenEngine, openEngine } from './engine/open-engine.ts';
+import { HeartbeatsFile, heartbeatsFile } from './files/heartbeats-file.ts';
 import { credentialsOf } from './http/auth.ts';
 import { DOORS } from './http/doors.ts';
 import { buildServer } from './http/server.ts';
@@ -101,6 +103,13 @@ async function openApp(config: Config): Promise<App> {
         gateways: ['main', ...(config.gateways ?? []).map(({ name }) => name)],
         chainDepth: config.maxChainDepth,
       },
+      workers: {
+        staleMs: config.workerStaleMs,
+        sessionTimeoutMs: config.sessionTimeoutMs,
+        sessionTimeoutMaxMs: config.sessionTimeoutMaxMs,
+        sessions: sessionRunnerOf(config) !== 'off',
+        heartbeatsFile: resolve(heartbeatsFile(config.dataDir)),
+      },
       outbox: config.webhookUrl === null ? () => null : noticeOf,
       webhookProblem: (url) => guard.problem(url),
     });
@@ -119,6 +128,17 @@ async function openApp(config: Config): Promise<App> {
       tickMs: config.tickMs,
       messageDeliveryMs: config.messageDeliveryMs,
       pruneMs: config.pruneMs,
+      watchdog: {
+        everyMs: config.watchdogMs,
+        endSession: (sessionId) => endSession(engine, sessionId),
+        onStale: ({ slot, jobId: task, sessionId, lastUpdate }) =>
+          log.warn('A worker was not heard from and is marked offline', {
+            slot,
+            task,
+            sessionId,
+            lastUpdate,
+          }),
+      },
       notices:
         config.webhookUrl === null
           ? []
@@ -132,6 +152,7 @@ async function openApp(config: Config): Promise<App> {
       channelOf: openChannels(config, guard, log, () => engine.now()),
       files: [
         ...files.duties,
+        new HeartbeatsFile(config.dataDir, storage.store.read, () => clock.now()),
         ...backups.duties,
         ...(storage.dataDir === null ? [] : [dataDirWatch(storage.look, onFatal)]),
         ...(await blobDuties(config, storage, engine, blobStore, log)),

@@ -27,6 +27,7 @@ import { settler } from '../loops/settler.ts';
 import { spawner } from '../loops/spawner.ts';
 import { subscriptionWatch } from '../loops/subscription-watch.ts';
 import { timers } from '../loops/timers.ts';
+import { Watchdog, type WatchdogOptions } from '../loops/watchdog.ts';
 
 export interface DutyOptions {
   readonly core: Core;
@@ -36,6 +37,7 @@ export interface DutyOptions {
   readonly tickMs: number;
   readonly messageDeliveryMs: number;
   readonly pruneMs: number;
+  readonly watchdog: Omit<WatchdogOptions, 'core' | 'absenceMs'>;
   /** Where notices of every job go. */
   readonly notices: readonly NoticeSender[];
   /** What deliveries go by. */
@@ -66,6 +68,8 @@ export function startDuties(options: DutyOptions): Duties {
   const deliverer = new Deliverer(core, options.channelOf);
   const delivering = loop(deliverer);
   const files = options.files.map(loop);
+  const absenceMs = (now: number): number => reaper.absenceMs(now);
+  const watchdog = loop(new Watchdog({ ...options.watchdog, core, absenceMs }));
   const sequencing = loop(sequencer(core));
   const postgres =
     core.store.dialect === 'postgres'
@@ -101,6 +105,7 @@ export function startDuties(options: DutyOptions): Duties {
     loop(tokenWatch(core)),
     ...(notices.length > 0 ? [loop(notifier(core, notices))] : []),
     delivering,
+    watchdog,
     ...files,
     ...postgres,
   ];
@@ -114,6 +119,8 @@ export function startDuties(options: DutyOptions): Duties {
     spawning.wake();
   };
   core.hints.delivering = () => delivering.wake();
+  const heartbeats = files.find((each) => each.name === 'heartbeats');
+  core.hints.beaten = () => heartbeats?.wake();
   core.hints.committed = () => sequencing.wake();
   // What waited for the database waits no longer than it was away.
   core.store.onBack(() => {

@@ -129,6 +129,8 @@ export interface Job {
   readonly cause?: 'timeout' | 'stale' | 'crashed';
   /** Capabilities that its worker must have. */
   readonly requires?: readonly string[];
+  /** Whether somebody still has to look at what was done. */
+  readonly review?: 'pending';
   readonly status: Status;
   readonly comments: readonly Comment[];
   readonly tags: readonly string[];

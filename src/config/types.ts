@@ -232,6 +232,24 @@ export const gatewayList: Type<readonly GatewayEntry[]> = {
   },
 };
 
+/** `["program","argument"]`: no shell reads it. */
+export const commandLine: Type<readonly string[]> = {
+  allowed: 'JSON array of a program and its arguments',
+  parse(text) {
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      return bad('is not JSON');
+    }
+    const isWords =
+      Array.isArray(value) && value.length > 0 && value.every((word) => typeof word === 'string');
+    return isWords && (value as string[])[0] !== ''
+      ? good(value as string[])
+      : bad('is not a list of a program and its arguments, for example ["claude","-p"]');
+  },
+};
+
 function gatewayProblem(name: string, entry: unknown): string | null {
   if (!/^[a-z0-9][a-z0-9_-]{0,49}$/.test(name))
     return `has a gateway called "${name}": use a-z, 0-9, - and _`;

@@ -95,6 +95,18 @@ export interface Retry extends OnJob {
 export interface Redrive extends OnJob {
   readonly kind: 'redrive';
 }
+/** More about a job, beside what was asked for. */
+export interface Edit extends OnJob {
+  readonly kind: 'edit';
+  /** Joins what the job's meta says already; JSON of an object. */
+  readonly metadata: string | null;
+  /** Whether somebody still has to look at what was done. */
+  readonly review: Job['review'] | null;
+  /** Why, in words. */
+  readonly note: string | null;
+  /** Change nothing unless this command of the same flush is accepted. */
+  readonly onlyIf: JobCommand | null;
+}
 /** The loops' own commands: each looks again at the locked row, so two servers may both send one. */
 export interface Expire extends OnJob {
   readonly kind: 'expire';
@@ -123,6 +135,7 @@ export type JobCommand =
   | Cancel
   | Retry
   | Redrive
+  | Edit
   | Expire
   | TimeOut
   | Admit;
@@ -211,6 +224,8 @@ export interface SideWrites {
   readonly comment?: string;
   readonly logs?: readonly LogLine[];
   readonly note?: RunNote;
+  /** What joins the job's meta, as JSON. */
+  readonly metadata?: string;
 }
 
 export interface Accepted {

@@ -1,6 +1,6 @@
-/** What people do to a job from outside its lease: comment, cancel, retry, redrive. */
+/** What people do to a job from outside its lease: comment, cancel, retry, redrive, edit. */
 
-import type { Cancel, Comment, Decision, Redrive, Retry } from './command.ts';
+import type { Cancel, Comment, Decision, Edit, Redrive, Retry } from './command.ts';
 import { refuse } from './error.ts';
 import { isFinal, type Job } from './job.ts';
 import { LIMITS } from './limits.ts';
@@ -8,7 +8,7 @@ import { finish, reopen, wasRetried } from './retry.ts';
 
 export function decideByOperator(
   job: Job,
-  command: Comment | Cancel | Retry | Redrive,
+  command: Comment | Cancel | Retry | Redrive | Edit,
   now: number,
 ): Decision {
   switch (command.kind) {
@@ -20,6 +20,8 @@ export function decideByOperator(
       return retry(job, command, now);
     case 'redrive':
       return redrive(job, command, now);
+    case 'edit':
+      return edit(job, command, now);
   }
 }
 
@@ -77,6 +79,27 @@ function redrive(job: Job, command: Redrive, now: number): Decision {
   reopen(next, now);
   next.attempts = 0;
   return reopened(next, command.actor.name, job.state);
+}
+
+/** Whoever holds the job may add to it, and head; a call that was accepted just now has shown that it may. */
+function edit(job: Job, command: Edit, now: number): Decision {
+  const { actor, metadata, review, note, onlyIf } = command;
+  const isOwn = actor.role === 'head' || actor.role === 'system' || job.claimedBy === actor.name;
+  if (!isOwn && actor.onlyJob !== job.id && onlyIf === null)
+    return { job, events: [], answer: refuse('not_owner', { claimedBy: job.claimedBy }) };
+  if (review !== null && job.state !== 'done') return refused(job, { state: job.state });
+  const next = { ...job, updatedAt: now, review: review ?? job.review };
+  const facts = {
+    ...(metadata !== null && { metadata: JSON.parse(metadata) as unknown }),
+    ...(review !== null && { review }),
+    ...(note !== null && { note }),
+  };
+  return {
+    job: next,
+    events: [{ kind: 'job.edited', by: actor.name, facts }],
+    answer: { ok: true, job: next },
+    ...(metadata !== null && { writes: { metadata } }),
+  };
 }
 
 function reopened(next: Job, by: string, from: Job['state']): Decision {

@@ -8,7 +8,7 @@ import { admit, ADMITTED } from './admit.ts';
 import { refuse } from './error.ts';
 import type { EventDraft } from './event.ts';
 import { isFinal, type Job } from './job.ts';
-import { holds, mayTouch, startLease } from './lease.ts';
+import { holds, isLastLease, mayTouch, startLease } from './lease.ts';
 import { endBadly, finish, requeueAfter } from './retry.ts';
 
 export function decide(job: Job, command: JobCommand, now: number): Decision {
@@ -31,6 +31,7 @@ export function decide(job: Job, command: JobCommand, now: number): Decision {
     case 'cancel':
     case 'retry':
     case 'redrive':
+    case 'edit':
       return decideByOperator(job, command, now);
     case 'expire':
       return expire(job, command, now);
@@ -106,7 +107,9 @@ function heartbeat(job: Job, command: Heartbeat, now: number): Decision {
 
 function log(job: Job, command: Log): Decision {
   const hold = holds(job, command.actor, command.leaseToken);
-  if (!hold.held) return unchanged(job, hold.refusal);
+  // Whoever held the job when it ended may still write down what was printed.
+  const held = hold.held || (isFinal(job.state) && isLastLease(job, command.leaseToken));
+  if (!held) return unchanged(job, hold.refusal);
   return { job, events: [], answer: { ok: true, job }, writes: { logs: command.lines } };
 }
 

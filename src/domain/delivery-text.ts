@@ -4,7 +4,8 @@ import type { Job, Outcome } from './job.ts';
 import { LIMITS } from './limits.ts';
 import { rawOutput, sentinelOf, summaryOf } from './output.ts';
 import type { ScheduleSpec } from './schedule.ts';
-import type { SubscribedEvent } from './subscription.ts';
+import type { EndEvent } from './subscription.ts';
+import type { WorkerSlot } from './worker-slot.ts';
 import { runStatusOf } from './statuses.ts';
 
 export interface Told {
@@ -51,7 +52,7 @@ export function toldOfApproval(id: string, title: string): string {
   return plain(`⚠️ Job '${title}' requires approval.\nApprove: ${approve}\nReject: ${reject}`);
 }
 
-const EVENT: Readonly<Record<Exclude<SubscribedEvent, 'approval'>, string>> = {
+const EVENT: Readonly<Record<EndEvent, string>> = {
   done: '✅ Job done',
   failed: '⚠️ Job failed',
   dead: '⚠️ Job dead, its attempts are used up',
@@ -61,12 +62,17 @@ const EVENT: Readonly<Record<Exclude<SubscribedEvent, 'approval'>, string>> = {
 /** One line of what happened, and the beginning of what was said. */
 export function toldOfEvent(
   job: Pick<Job, 'id' | 'no' | 'reason'>,
-  event: Exclude<SubscribedEvent, 'approval'>,
+  event: EndEvent,
   title: string,
   { result, error }: Outcome,
 ): string {
   const said = event === 'done' ? summaryOf(rawOutput(result, null).text) : summaryOf(errorText(error));
   return plain(`${EVENT[event]}: ${title} (#${job.no})${after(said === '' ? (job.reason ?? '') : said)}`);
+}
+
+export function toldOfStaleSlot({ slot, title }: Pick<WorkerSlot, 'slot' | 'title'>): string {
+  const task = title === null ? '' : `\nIts task goes back: ${title}`;
+  return plain(`⚠️ The worker ${slot} was not heard from and is marked offline.${task}`);
 }
 
 function errorText(error: string | null): string {

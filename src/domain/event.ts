@@ -24,6 +24,7 @@ export const EVENT_KINDS = [
   'job.awaiting_approval',
   'job.approved',
   'job.rejected',
+  'job.edited',
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 

@@ -254,6 +254,13 @@ const RULES = {
     },
     filtered: 'only jobs that require this capability',
   },
+  review: {
+    is: ['none', 'pending'],
+    group: 'rare',
+    default: 'none',
+    shown: 'set',
+    about: 'whether somebody still has to look at what was done',
+  },
 } as const satisfies Readonly<Record<string, FieldRule>>;
 
 type Rules = typeof RULES;

@@ -43,6 +43,11 @@ export function alreadyEndedBy(job: Job, verb: EndingVerb, leaseToken: string | 
   return leaseToken !== null && job.endedToken === leaseToken && job.endedVerb === verb;
 }
 
+/** Whether the job's last lease was this one, and has ended. */
+export function isLastLease(job: Job, leaseToken: string | null): boolean {
+  return leaseToken !== null && job.endedToken === leaseToken;
+}
+
 function leaseLost(job: Job): Refusal {
   return refuse('lease_lost', {
     state: job.state,

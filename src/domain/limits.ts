@@ -78,4 +78,12 @@ export const LIMITS = {
   /** In one call of apply; all of them are one transaction. */
   appliedSchedules: 500,
   appliedSettings: 100,
+  /** What one edit adds to a job's meta, and all of it. */
+  metadataBytes: 16_384,
+  metaBytes: 131_072,
+  /** Slots of workers, each with a heartbeat, and what a worker says of itself in one. */
+  workerSlots: 1_000,
+  slotMetadataBytes: 4_096,
+  /** Of a session's label. */
+  sessionIdChars: 200,
 } as const;

@@ -73,6 +73,7 @@ export function reopen(job: Job, now: number): void {
   job.retryAt = null;
   job.cancelRequested = false;
   job.cause = null;
+  job.review = 'none';
 }
 
 /** Whether the lineage already went on with a new job, so that this one must stay as it is. */

@@ -21,6 +21,9 @@ export const RUN_STATUSES = [
 ] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
+export const TASK_STATUSES = ['todo', 'in-progress', 'review', 'done', 'blocked'] as const;
+export type TaskStatus = (typeof TASK_STATUSES)[number];
+
 /** v0's statuses, which its files and its API share. */
 export const SPINE_STATUS_OF = {
   scheduled: 'queued',
@@ -48,6 +51,25 @@ export const RUN_STATUS_OF = {
   cancelled: 'cancelled',
   skipped: 'skipped',
 } as const satisfies StatusOf<RunStatus>;
+
+/** The bridge's statuses of a task. */
+export const TASK_STATUS_OF = {
+  scheduled: 'todo',
+  blocked: 'todo',
+  awaiting_approval: 'review',
+  queued: 'todo',
+  running: 'in-progress',
+  done: 'done',
+  failed: 'blocked',
+  dead: 'blocked',
+  cancelled: 'blocked',
+  skipped: 'blocked',
+} as const satisfies StatusOf<TaskStatus>;
+
+/** How a task looks: one that is done is in review until somebody has looked at it. */
+export function taskStatusOf({ state, review }: Pick<Job, 'state' | 'review'>): TaskStatus {
+  return state === 'done' && review === 'pending' ? 'review' : TASK_STATUS_OF[state];
+}
 
 /** How a run looks, where a failure says what kind it was. */
 export function runStatusOf({ state, cause }: Pick<Job, 'state' | 'cause'>): RunStatus {

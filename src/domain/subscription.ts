@@ -2,8 +2,10 @@
 
 import type { Job } from './job.ts';
 
-export const SUBSCRIBED_EVENTS = ['done', 'failed', 'dead', 'cancelled', 'approval'] as const;
+export const SUBSCRIBED_EVENTS = ['done', 'failed', 'dead', 'cancelled', 'approval', 'stale'] as const;
 export type SubscribedEvent = (typeof SUBSCRIBED_EVENTS)[number];
+/** Those that are ends of jobs. */
+export type EndEvent = Exclude<SubscribedEvent, 'approval' | 'stale'>;
 
 /** What is null does not matter; what is given must all be so. */
 export interface Subscription {
@@ -20,8 +22,15 @@ export interface Subscription {
 }
 
 /** What the end of a job is called here; null for ends that nobody is told of. */
-export function endEvent({ state }: Pick<Job, 'state'>): SubscribedEvent | null {
+export function endEvent({ state }: Pick<Job, 'state'>): EndEvent | null {
   return state === 'done' || state === 'failed' || state === 'dead' || state === 'cancelled' ? state : null;
+}
+
+/** A slot is no job: whoever wants to hear of some jobs only hears nothing of it. */
+export function wantsSlot(subscription: Subscription, slot: string): boolean {
+  const { typeNo, scheduleId, jobNo, events, target } = subscription;
+  const isOfJobs = typeNo !== null || scheduleId !== null || jobNo !== null;
+  return events.includes('stale') && !isOfJobs && (target === null || target === slot);
 }
 
 export function wants(

@@ -2,10 +2,11 @@
 
 import { destinationOf, type Destination } from '../domain/alias.ts';
 import { addressOf, type DeliveryDraft, type DeliveryKind } from '../domain/delivery.ts';
-import { toldOfApproval, toldOfEvent, toldOfRun } from '../domain/delivery-text.ts';
+import { toldOfApproval, toldOfEvent, toldOfRun, toldOfStaleSlot } from '../domain/delivery-text.ts';
 import type { Job, JobInput, Outcome } from '../domain/job.ts';
 import type { RunPlan, ScheduleSpec } from '../domain/schedule.ts';
-import { endEvent, type Subscription, wants } from '../domain/subscription.ts';
+import { endEvent, type Subscription, wants, wantsSlot } from '../domain/subscription.ts';
+import type { WorkerSlot } from '../domain/worker-slot.ts';
 import type { Tx } from '../store/store.ts';
 
 export interface Subscribers {
@@ -43,7 +44,7 @@ export class Announcer {
   /** Tells those who want to know that a job has ended for good. `written` is its outcome when this commit brings it. */
   async ended(tx: Tx, job: Job, { list, newId }: Subscribers, written?: Outcome): Promise<void> {
     const event = endEvent(job);
-    if (event === null || event === 'approval') return;
+    if (event === null) return;
     const wanted = list.filter((each) => wants(each, event, job));
     if (wanted.length === 0) return;
     const title = titleOf(job, await tx.jobs.inputOf(job.no));
@@ -51,9 +52,15 @@ export class Announcer {
     for (const { alias } of wanted) await this.#add(tx, job, { alias }, 'event', text, newId);
   }
 
+  /** Tells those who want to know that a worker was not heard from. */
+  async slotStale(tx: Tx, slot: WorkerSlot, { list, newId }: Subscribers): Promise<void> {
+    for (const { alias } of list.filter((each) => wantsSlot(each, slot.slot)))
+      await this.#add(tx, null, { alias }, 'event', toldOfStaleSlot(slot), newId);
+  }
+
   async #add(
     tx: Tx,
-    job: Job,
+    job: Job | null,
     destination: Destination,
     kind: DeliveryKind,
     text: string,
@@ -62,12 +69,13 @@ export class Announcer {
     const name = 'alias' in destination ? destination.alias : null;
     const place = 'alias' in destination ? await tx.aliases.byName(destination.alias) : destination;
     const { channel, target } = place ?? { channel: '', target: '' };
-    const key = `${job.no} ${place === null ? `@${name}` : addressOf(place)}`;
+    const jobNo = job?.no ?? null;
+    const key = `${jobNo} ${place === null ? `@${name}` : addressOf(place)}`;
     if (this.#told.has(key)) return;
     this.#told.add(key);
     const problem = place === null ? `there is no alias @${name}` : null;
     const id = newId(this.#now);
-    this.drafts.push({ id, kind, jobNo: job.no, alias: name, channel, target, text, at: this.#now, problem });
+    this.drafts.push({ id, kind, jobNo, alias: name, channel, target, text, at: this.#now, problem });
   }
 }
 

@@ -47,6 +47,8 @@ export class ChangeSet {
   readonly #logs: { jobNo: number; attempt: number; line: LogLine }[] = [];
   readonly #counts = new Map<State, Map<string, number>>();
   readonly #notes: { jobNo: number; note: RunNote }[] = [];
+  /** What joins the meta of jobs, as JSON. */
+  readonly #metadata: { jobNo: number; metadata: string }[] = [];
   readonly #outbox: OutboxDraft[] = [];
   /** Runs of schedules that somebody opened again: they are under way once more. */
   readonly #reopened = new Set<number>();
@@ -106,6 +108,7 @@ export class ChangeSet {
         text: writes.comment,
       });
     }
+    if (writes?.metadata !== undefined) this.#metadata.push({ jobNo: job.no, metadata: writes.metadata });
     if (writes?.note) this.#notes.push({ jobNo: job.no, note: writes.note });
     for (const line of writes?.logs ?? []) this.#logs.push({ jobNo: job.no, attempt: job.attempts, line });
   }
@@ -145,6 +148,7 @@ export class ChangeSet {
     if (this.#logs.length > 0) tx.defer(tx.logs.add(this.#logs));
     for (const no of this.#reopened) tx.defer(tx.runs.setActivity(no, RUN_ACTIVE));
     for (const { jobNo, note } of this.#notes) tx.defer(tx.runs.note(jobNo, note));
+    if (this.#metadata.length > 0) await tx.jobs.joinMeta(this.#metadata);
     if (this.#outbox.length > 0) tx.defer(tx.outbox.add(this.#outbox));
     if (this.announcer.drafts.length > 0) await this.#deliver(tx);
     if (this.#events.length > 0) tx.defer(tx.feed.add(this.#events, this.now));

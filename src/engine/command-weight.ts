@@ -19,6 +19,7 @@ function weightOfOne(command: Command): number {
   if (command.kind === 'claimNext') return command.max;
   if (command.kind === 'complete') return 1 + chars(command.result) / CHARS;
   if (command.kind === 'note') return 1 + chars(command.note.prompt ?? null) / CHARS;
+  if (command.kind === 'edit') return 1 + chars(command.metadata) / CHARS;
   return command.kind === 'log' ? 1 + weightOfLines(command.lines) : 1;
 }
 

@@ -33,6 +33,17 @@ export interface SchedulingSettings {
   readonly chainDepth: number;
 }
 
+/** How long workers may be silent, and sessions may take. */
+export interface WorkerSettings {
+  readonly staleMs: number;
+  readonly sessionTimeoutMs: number;
+  readonly sessionTimeoutMaxMs: number;
+  /** This installation runs sessions itself. */
+  readonly sessions: boolean;
+  /** Where heartbeats can be read as a file, on this machine; null where they cannot. */
+  readonly heartbeatsFile: string | null;
+}
+
 export interface EngineOptions {
   readonly store: Store;
   readonly clock: Clock;
@@ -41,6 +52,7 @@ export interface EngineOptions {
   readonly ids: Ids;
   readonly settings: EngineSettings;
   readonly scheduling?: SchedulingSettings;
+  readonly workers?: WorkerSettings;
   readonly outbox?: OutboxPolicy;
   /** Why a webhook may not be called; null when it may. Unless given, only the text of the URL is judged. */
   readonly webhookProblem?: (url: string) => Promise<string | null>;
@@ -57,6 +69,8 @@ export interface Hints {
   scheduled: () => void;
   /** Something is to be sent. */
   delivering: () => void;
+  /** A worker was heard from. */
+  beaten: () => void;
 }
 
 interface KnownTypes {
@@ -68,6 +82,14 @@ const NO_SCHEDULING: SchedulingSettings = {
   shell: false,
   gateways: ['main'],
   chainDepth: LIMITS.chainDepth,
+};
+
+const WORKERS: WorkerSettings = {
+  staleMs: 90_000,
+  sessionTimeoutMs: 1_800_000,
+  sessionTimeoutMaxMs: 7_200_000,
+  sessions: false,
+  heartbeatsFile: null,
 };
 
 /** Enough names that two servers rarely share one, few enough that the counters stay small. */
@@ -85,6 +107,7 @@ export class Core {
   readonly schemas = new Schemas();
   readonly settings: EngineSettings;
   readonly scheduling: SchedulingSettings;
+  readonly workers: WorkerSettings;
   readonly webhookProblem: (url: string) => Promise<string | null>;
   readonly flusher: Flusher;
   readonly waiters: Waiters;
@@ -101,6 +124,7 @@ export class Core {
     committed: () => undefined,
     scheduled: () => undefined,
     delivering: () => undefined,
+    beaten: () => undefined,
   };
   readonly #clock: Clock;
   readonly #time: TimeSource | null;
@@ -118,6 +142,7 @@ export class Core {
     this.server = serverName(options.site ?? 'here', options.ids.jobId(options.clock.now()));
     this.settings = options.settings;
     this.scheduling = options.scheduling ?? NO_SCHEDULING;
+    this.workers = options.workers ?? WORKERS;
     this.webhookProblem = options.webhookProblem ?? (async (url) => webhookUrlProblem(url, []));
     this.#outbox = options.outbox ?? (() => null);
     this.#clock = options.clock;
@@ -171,6 +196,11 @@ export class Core {
       this.forgetRouting(),
     );
     return this.#routing;
+  }
+
+  /** For what is told of no job. */
+  async subscribers(): Promise<Audience['subscribers']> {
+    return (await this.#audienceNow()).subscribers;
   }
 
   #audienceNow(): Promise<Audience> {

@@ -37,7 +37,9 @@ import type { Schedule, ScheduleEdge } from '../domain/schedule.ts';
 import type { SubscribedEvent, Subscription } from '../domain/subscription.ts';
 import type { FieldChange } from '../domain/schedule-replace.ts';
 import type { Tick } from '../domain/tick.ts';
+import type { TaskStatus } from '../domain/statuses.ts';
 import type { Token } from '../domain/token.ts';
+import type { SlotBeat, SlotStart, WorkerSlot } from '../domain/worker-slot.ts';
 
 /** Every verb answers after its commit, and throws a SpineError when it is refused. */
 export interface Engine {
@@ -56,6 +58,9 @@ export interface Engine {
   readonly aliases: Aliases;
   readonly subscriptions: Subscriptions;
   readonly deliveries: Deliveries;
+  readonly tasks: Tasks;
+  readonly workers: Workers;
+  readonly sessions: Sessions;
   /** Jobs by target and state, from counters: costs the same with ten jobs and ten million. */
   counts(): Promise<{ target: string; state: State; n: number }[]>;
   now(): number;
@@ -418,4 +423,43 @@ export interface Deliveries {
   get(id: string): Promise<ShownDelivery>;
   /** Sends one that failed after all, to where its alias leads now. */
   retry(actor: Actor, id: string): Promise<ShownDelivery>;
+}
+
+/** What is null stays as it is. */
+export interface TaskChange {
+  readonly status: TaskStatus | null;
+  /** Joins what is known of the task. */
+  readonly metadata: Readonly<Record<string, unknown>> | null;
+  /** Why, in words. */
+  readonly note: string | null;
+}
+/** Jobs as cards on a board. */
+export interface Tasks {
+  /** Moves the card and adds to it, all or nothing; refused when the job is not as it was seen. */
+  change(actor: Actor, job: Job, change: TaskChange): Promise<Job>;
+}
+
+export interface Workers {
+  readonly staleMs: number;
+  /** Where heartbeats can be read as a file, on the server's machine. */
+  readonly heartbeatsFile: string | null;
+  list(): Promise<WorkerSlot[]>;
+  get(slot: string): Promise<WorkerSlot>;
+  /** Takes the slot; what its last process left undone goes back. Refused while another process is alive in it. */
+  start(actor: Actor, start: SlotStart): Promise<{ slot: WorkerSlot; recovered: string | null }>;
+  beat(actor: Actor, beat: SlotBeat): Promise<WorkerSlot>;
+  /** Asks the worker to take nothing new, or to go on. */
+  drain(actor: Actor, slot: string, draining: boolean): Promise<WorkerSlot>;
+  remove(actor: Actor, slot: string): Promise<void>;
+}
+
+export interface SessionDraft {
+  readonly label: string;
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+export interface Sessions {
+  spawn(actor: Actor, draft: SessionDraft): Promise<Job>;
+  /** Those that run, and the newest of those that have ended. */
+  list(actor: Actor): Promise<Job[]>;
+  end(actor: Actor, label: string): Promise<Job>;
 }

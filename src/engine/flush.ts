@@ -53,22 +53,27 @@ export async function flush(tx: Tx, commands: readonly Command[], settings: Flus
   await read(tx, changeSet, commands, settings.routing, early ? readHeads : async () => undefined);
 
   const answers = Array.from<Answer>({ length: commands.length });
+  // A flush may hold a thousand ends that each ask for more: looking for each among all would take a million steps.
+  const places = new Map<Command, number>();
+  const answerTo = (command: JobCommand): Answer | undefined => {
+    if (places.size === 0) commands.forEach((each, i) => places.set(each, i));
+    return answers[places.get(command) ?? -1];
+  };
+  const accepted = (command: JobCommand): boolean => answerTo(command)?.ok === true;
   let next = 0;
   for (const command of commands) {
     const i = next++;
     if (command.kind === 'create' || command.kind === 'claimNext') continue;
+    if (command.kind === 'edit' && command.onlyIf !== null && !accepted(command.onlyIf)) {
+      answers[i] = answerTo(command.onlyIf) ?? refuse('conflict');
+      continue;
+    }
     const answer = decideOne(tx, changeSet, command, settings.routing);
     // Most commands need nothing but their row: a wait for each of them would cost more than deciding it.
     answers[i] = answer instanceof Promise ? await answer : answer;
   }
   await answerGroup(commands, answers, isCreate, (group) => new CreationBatch(tx, changeSet).create(group));
   if (!early) await readHeads();
-  // A flush may hold a thousand ends that each ask for more: looking for each among all would take a million steps.
-  const places = new Map<Command, number>();
-  const accepted = (command: JobCommand): boolean => {
-    if (places.size === 0) commands.forEach((each, i) => places.set(each, i));
-    return answers[places.get(command) ?? -1]?.ok === true;
-  };
   await answerGroup(commands, answers, isClaimNext, (group) => claimBatch.serve(group, accepted));
   await changeSet.save(tx, settings.laneKey, settings.audience);
   return { answers, effects: changeSet.effects };

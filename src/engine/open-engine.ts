@@ -14,8 +14,11 @@ import { messagesOf } from './messages.ts';
 import { poolsOf, routingOf, typesOf } from './routing.ts';
 import { runsOf } from './runs.ts';
 import { schedulesOf } from './schedules.ts';
+import { sessionsOf } from './sessions.ts';
 import { subscriptionsOf } from './subscriptions.ts';
+import { tasksOf } from './tasks.ts';
 import { tokensOf } from './tokens.ts';
+import { workersOf } from './workers.ts';
 
 export interface OpenEngine extends Engine {
   /** For the loops, which keep the engine going. */
@@ -24,9 +27,10 @@ export interface OpenEngine extends Engine {
 
 export function openEngine(options: EngineOptions): OpenEngine {
   const core = new Core(options);
+  const jobs = jobsOf(core);
   return {
     core,
-    jobs: jobsOf(core),
+    jobs,
     leases: leasesOf(core),
     types: typesOf(core),
     routing: routingOf(core),
@@ -42,6 +46,9 @@ export function openEngine(options: EngineOptions): OpenEngine {
     aliases: aliasesOf(core),
     subscriptions: subscriptionsOf(core),
     deliveries: deliveriesOf(core),
+    tasks: tasksOf(core),
+    workers: workersOf(core),
+    sessions: sessionsOf(core, jobs),
     now: () => core.now(),
     onNewEvents: (listener) => core.feed.watch(listener),
   };

@@ -47,6 +47,9 @@ export async function compareWithJournal(dir: string, read: CompareReads): Promi
 class Compared {
   readonly #read: CompareReads;
   readonly #different = new Map<number, string>();
+  /** Jobs whose meta is not what the journal began with: right where an edit follows. */
+  readonly #metaDiffers = new Set<number>();
+  readonly #edited = new Set<number>();
   readonly #jobs = new Set<number>();
   #events = 0;
 
@@ -55,7 +58,9 @@ class Compared {
   }
 
   get found(): Omit<Comparison, 'damaged'> {
-    const different = [...this.#different].map(([no, what]) => `job ${no}: ${what}`);
+    const unexplained = [...this.#metaDiffers].filter((no) => !this.#edited.has(no));
+    const all = [...this.#different, ...unexplained.map((no) => [no, INPUT_DIFFERS] as const)];
+    const different = all.map(([no, what]) => `job ${no}: ${what}`);
     return { different: different.slice(0, SHOWN), jobs: this.#jobs.size, events: this.#events };
   }
 
@@ -71,6 +76,8 @@ class Compared {
       if (job === undefined) continue;
       this.#jobs.add(jobNo);
       this.#events++;
+      if (line.event.kind === 'job.edited') this.#edited.add(jobNo);
+      if (line.input && line.input.meta !== details.get(jobNo)?.input.meta) this.#metaDiffers.add(jobNo);
       const what = difference(line, job, details.get(jobNo), entries.get(keyOf(line)));
       if (what !== null && !this.#different.has(jobNo)) this.#different.set(jobNo, what);
     }
@@ -92,6 +99,8 @@ class Compared {
   }
 }
 
+const INPUT_DIFFERS = 'its input is another';
+
 function keyOf({ pos, ordinal }: { readonly pos: number; readonly ordinal: number }): string {
   return `${pos}.${ordinal}`;
 }
@@ -109,7 +118,8 @@ function difference(
   if (!isDeepStrictEqual({ ...kept }, { ...event })) return `event ${event.seq} is another`;
   if (details === undefined) return 'its input is missing';
   if (fixed && changedField(fixed, job)) return `${changedField(fixed, job)} is another`;
-  if (input && !isDeepStrictEqual({ ...details.input }, { ...input })) return 'its input is another';
+  if (input && !isDeepStrictEqual({ ...details.input, meta: null }, { ...input, meta: null }))
+    return INPUT_DIFFERS;
   for (const [n, comment] of (comments?.list ?? []).entries())
     if (!isDeepStrictEqual({ ...details.comments[(comments?.from ?? 0) + n] }, { ...comment }))
       return 'a comment is another';

@@ -45,6 +45,7 @@ const QUIET: ReadonlySet<EventKind> = new Set([
   'job.snoozed',
   'job.comment',
   'job.cancel_requested',
+  'job.edited',
 ]);
 
 export function look(events: readonly FeedEntry[]): Look {

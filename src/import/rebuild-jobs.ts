@@ -99,6 +99,7 @@ export class JobReplay {
     await this.#putSideRows(tx, [...works.values()]);
     await moveApprovals(tx, approvalMoves(events.filter(({ jobNo }) => this.withApproval.has(jobNo))));
     await tx.feed.insertRaw(events);
+    await tx.jobs.joinMeta(events.flatMap(saidLater));
     await tx.jobs.saveOutcomes([...outcomes.values()]);
     await tx.comments.add(comments);
     this.events += events.length;
@@ -183,6 +184,12 @@ export class JobReplay {
       this.displaced.add(other.no);
     }
   }
+}
+
+/** The input that a job begins with may have it already: to join it again changes nothing. */
+function saidLater({ kind, jobNo, facts }: JobEvent): { jobNo: number; metadata: string }[] {
+  const metadata = kind === 'job.edited' ? facts?.['metadata'] : undefined;
+  return metadata === undefined ? [] : [{ jobNo, metadata: JSON.stringify(metadata) }];
 }
 
 const NO_NOTES = {

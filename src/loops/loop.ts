@@ -58,6 +58,10 @@ export class Loop {
     this.#onError = onError;
   }
 
+  get name(): string {
+    return this.#duty.name;
+  }
+
   start(): void {
     this.#stopped = false;
     this.wake();

@@ -46,6 +46,7 @@ export class Pruner implements Duty {
           ? 0
           : (await tx.feed.dropEmpty(now - this.#options.retentionMs, WINDOW)) +
             (await tx.ticks.dropOld(now - this.#options.retentionMs, WINDOW)) +
+            (await tx.workers.dropOld(now - this.#options.retentionMs)) +
             (await tx.messages.dropOld(now - this.#options.retentionMs, WINDOW)) +
             (await tx.deliveries.dropOld(now - this.#options.retentionMs, WINDOW)) +
             (await tx.outbox.dropOld(now - this.#options.retentionMs, WINDOW))),

@@ -82,6 +82,7 @@ const BODIES: {
   cancel: { kind: 'cancel', reason: 'no need' },
   retry: { kind: 'retry' },
   redrive: { kind: 'redrive' },
+  edit: { kind: 'edit', metadata: '{"seen":true}', review: null, note: null, onlyIf: null },
   expire: { kind: 'expire' },
   timeout: { kind: 'timeout' },
   admit: { kind: 'admit' },

@@ -11,9 +11,10 @@ import { jobs } from './baseline/jobs.ts';
 import { queue } from './baseline/queue.ts';
 import { scheduler } from './baseline/scheduler.ts';
 import { views } from './baseline/views.ts';
+import { workers } from './baseline/workers.ts';
 import type { Migration } from './migration.ts';
 
-const PARTS = [jobs, events, queue, scheduler, installation, delivery, views];
+const PARTS = [jobs, events, queue, scheduler, installation, delivery, workers, views];
 
 function schemaIn(dialect: Dialect): string {
   return PARTS.map((part) => part(dialect)).join('');

@@ -11,6 +11,7 @@ import type { Run } from '../../domain/run.ts';
 import type { Schedule } from '../../domain/schedule.ts';
 import type { Subscription } from '../../domain/subscription.ts';
 import type { Token } from '../../domain/token.ts';
+import type { WorkerSlot } from '../../domain/worker-slot.ts';
 import { tableOf } from './table.ts';
 
 export const ALIAS = tableOf<Alias>('alias', {
@@ -160,4 +161,19 @@ export const TYPE = tableOf<JobType>('job_type', {
   active: 'flag',
   createdAt: 'bigint',
   updatedAt: 'bigint',
+});
+
+export const WORKER_SLOT = tableOf<WorkerSlot>('worker_slot', {
+  slot: 'text',
+  status: 'text',
+  instance: 'text',
+  jobId: 'text',
+  attempt: 'bigint',
+  title: 'text',
+  sessionId: 'text',
+  lastUpdate: 'bigint',
+  startedAt: 'bigint',
+  restartCount: 'bigint',
+  draining: 'flag',
+  metadata: 'json',
 });

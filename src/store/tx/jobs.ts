@@ -2,6 +2,7 @@
 
 import type { ClaimedJob, WriteKind } from '../../domain/command.ts';
 import type { Job, JobInput, Outcome } from '../../domain/job.ts';
+import { joinedMeta } from '../../domain/meta.ts';
 import { type KeyQuery, locking, perDialect, type Row, type Shape, type Sql } from '../sql/driver.ts';
 import { moveOut, outgrowsRow } from '../sql/history.ts';
 import { SHOWN_ALWAYS_BYTES } from '../sql/job-bytes.ts';
@@ -20,7 +21,7 @@ import {
   rawRow,
 } from '../sql/job-row.ts';
 import { READY_WIDTH, readyColumns, readyJobFrom } from '../sql/ready-row.ts';
-import { first } from '../sql/rows.ts';
+import { first, only } from '../sql/rows.ts';
 import { deleteWords, insertWords } from '../sql/search.ts';
 import { deleteSummaryWords } from '../sql/summary-words.ts';
 import { raiseSequence } from '../sql/sequence.ts';
@@ -214,6 +215,18 @@ export function saveOutcomes(sql: Sql, rows: readonly (Outcome & { readonly jobN
     OUTCOME,
     rows.map((row) => [row.jobNo, row.result, row.error]),
   );
+}
+
+/** What is said about jobs later joins their meta, each in its turn. Whoever calls has locked the jobs. */
+export async function joinMeta(
+  sql: Sql,
+  edits: readonly { readonly jobNo: number; readonly metadata: string }[],
+): Promise<void> {
+  for (const { jobNo, metadata } of edits) {
+    const meta = await only<string | null>(sql, 'select meta from job_input where job_no = $1', [jobNo]);
+    const joined = joinedMeta(meta, metadata);
+    await sql.run('update job_input set meta = $2 where job_no = $1', [jobNo, joined]);
+  }
 }
 
 // Locked, or a dependent that is created while the lineage settles would wait for ever.

@@ -62,6 +62,7 @@ create table job (
   retry_mode text not null,         -- requeue: the same job again; lineage: a new one follows it
   lease_policy text not null,       -- what the end of the lease means
   approval text not null,           -- none, needed or given
+  review text not null,             -- pending: it is done, and somebody still has to look at it
   timeout_ms ${int},                -- how long one attempt may run
   retry_at ${int},                  -- when the next of its lineage is due
   lease_span_ms ${int},             -- what its claim asked for instead of lease_ms

@@ -1,0 +1,106 @@
+/** A slot: the name under which one worker process at a time works, and what it last said of itself. */
+
+export const SLOT_STATUSES = ['idle', 'working', 'offline'] as const;
+export type SlotStatus = (typeof SLOT_STATUSES)[number];
+
+export interface WorkerSlot {
+  readonly slot: string;
+  readonly status: SlotStatus;
+  /** The process that has the slot: nobody else's heartbeat counts. */
+  readonly instance: string;
+  /** The job that it works on, and by which of its claims. */
+  readonly jobId: string | null;
+  readonly attempt: number | null;
+  readonly title: string | null;
+  readonly sessionId: string | null;
+  readonly lastUpdate: number;
+  readonly startedAt: number;
+  /** How often the slot was started again. */
+  readonly restartCount: number;
+  /** Somebody wants it to take nothing new. */
+  readonly draining: boolean;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+/** What the process behind a slot says of itself, as it begins. */
+export interface SlotStart {
+  readonly slot: string;
+  readonly instance: string;
+  /** The instance that is known to be gone: the slot is taken over from it at once. */
+  readonly gone: string | null;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+export interface SlotBeat {
+  readonly slot: string;
+  readonly instance: string;
+  readonly status: SlotStatus;
+  readonly jobId: string | null;
+  readonly attempt: number | null;
+  readonly title: string | null;
+  readonly sessionId: string | null;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+/** Silent for too long, and nobody said that it would be. */
+export function isStale({ status, lastUpdate }: WorkerSlot, staleMs: number, now: number): boolean {
+  return status !== 'offline' && now - lastUpdate > staleMs;
+}
+
+/** Another process has the slot and is alive, as far as anybody knows. */
+export function isTaken(known: WorkerSlot, start: SlotStart, staleMs: number, now: number): boolean {
+  if (known.instance === start.instance || known.instance === start.gone) return false;
+  return known.status !== 'offline' && !isStale(known, staleMs, now);
+}
+
+export function started(known: WorkerSlot | null, start: SlotStart, now: number): WorkerSlot {
+  const { slot, instance, metadata } = start;
+  return {
+    slot,
+    status: 'idle',
+    instance,
+    jobId: null,
+    attempt: null,
+    title: null,
+    sessionId: null,
+    lastUpdate: now,
+    startedAt: now,
+    restartCount: known === null ? 0 : known.restartCount + 1,
+    draining: known?.draining ?? false,
+    metadata,
+  };
+}
+
+/** What is said of the process itself stays; of the last task or end nothing does. */
+export function beaten(known: WorkerSlot, beat: SlotBeat, now: number): WorkerSlot {
+  const { offlineReason: _, detectedAt: __, taskStartedAt: ___, ...own } = known.metadata;
+  return { ...known, ...beat, lastUpdate: now, metadata: { ...own, ...beat.metadata } };
+}
+
+/** The watchdog's word about a worker that was not heard from. */
+export function foundStale(known: WorkerSlot, now: number): WorkerSlot {
+  const { taskStartedAt: _, ...own } = known.metadata;
+  const metadata = { ...own, offlineReason: 'stale-heartbeat', detectedAt: now };
+  return { ...known, status: 'offline', jobId: null, attempt: null, title: null, sessionId: null, metadata };
+}
+
+/** As everybody outside sees it. */
+export function slotView(slot: WorkerSlot) {
+  const { jobId, title, restartCount, draining, metadata } = slot;
+  const isOff = slot.status === 'offline';
+  return {
+    slot: slot.slot,
+    status: slot.status,
+    task: jobId,
+    taskTitle: title,
+    sessionId: slot.sessionId,
+    lastUpdate: slot.lastUpdate,
+    startedAt: slot.startedAt,
+    metadata: {
+      ...metadata,
+      workerPid: isOff ? null : (metadata['workerPid'] ?? null),
+      restartCount,
+      ...(draining && { draining }),
+    },
+  };
+}

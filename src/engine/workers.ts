@@ -1,0 +1,133 @@
+/** Workers with a slot: they take it, are heard from, are drained, and are found when they fell silent. */
+
+import { SYSTEM } from '../domain/actor.ts';
+import type { Actor, Edit } from '../domain/command.ts';
+import { decide } from '../domain/decide.ts';
+import { SpineError } from '../domain/error.ts';
+import type { Job } from '../domain/job.ts';
+import { serves } from '../domain/lease.ts';
+import { LIMITS } from '../domain/limits.ts';
+import { beaten, isTaken, type SlotStart, started, type WorkerSlot } from '../domain/worker-slot.ts';
+import type { Tx } from '../store/store.ts';
+import { audit } from './audit.ts';
+import type { ChangeSet } from './change-set.ts';
+import type { Core } from './core.ts';
+import type { Workers } from './engine.ts';
+
+export function workersOf(core: Core): Workers {
+  const { read } = core.store;
+  return {
+    staleMs: core.workers.staleMs,
+    heartbeatsFile: core.workers.heartbeatsFile,
+    list: async () => read.workers.all(),
+    get: async (slot) => (await read.workers.bySlot(slot)) ?? notFound(slot),
+    start: async (actor, start) => {
+      check(actor, start.slot, start.metadata);
+      const answer = await core.flusher.transact(actor, (tx, changeSet) => take(core, tx, changeSet, start));
+      core.hints.beaten();
+      return answer;
+    },
+    beat: async (actor, beat) => {
+      check(actor, beat.slot, beat.metadata);
+      const slot = await core.flusher.transact(actor, async (tx, { now }) => {
+        const known = await tx.workers.lock(beat.slot);
+        if (known === null) return notFound(beat.slot);
+        if (known.instance !== beat.instance) throw taken(known, now);
+        const next = beaten(known, beat, now);
+        await tx.workers.save(next);
+        return next;
+      });
+      core.hints.beaten();
+      return slot;
+    },
+    drain: (actor, slot, draining) =>
+      core.flusher.transact(actor, async (tx, changeSet) => {
+        const known = (await tx.workers.lock(slot)) ?? notFound(slot);
+        const next = { ...known, draining };
+        await tx.workers.save(next);
+        await audit(tx, changeSet, actor, draining ? 'worker.drain' : 'worker.resume', slot);
+        return next;
+      }),
+    remove: (actor, slot) =>
+      core.flusher.transact(actor, async (tx, changeSet) => {
+        const known = (await tx.workers.lock(slot)) ?? notFound(slot);
+        if (known.status !== 'offline') {
+          const problem = `${slot} is ${known.status}: stop its worker first.`;
+          throw new SpineError('conflict', { slot, problem });
+        }
+        await tx.workers.remove(slot);
+        await audit(tx, changeSet, actor, 'worker.remove', slot);
+      }),
+  };
+}
+
+/** A worker that does several tasks at once has a slot for each: `slot-1`, `slot-1.2`, `slot-1.3`. */
+export function baseSlot(slot: string): string {
+  return slot.replace(/\.\d+$/, '');
+}
+
+function check(actor: Actor, slot: string, metadata: Readonly<Record<string, unknown>>): void {
+  if (!serves(actor, slot) && !serves(actor, baseSlot(slot)))
+    throw new SpineError('forbidden', { target: slot });
+  if (Buffer.byteLength(JSON.stringify(metadata)) <= LIMITS.slotMetadataBytes) return;
+  const problem = `metadata must take at most ${LIMITS.slotMetadataBytes} bytes as JSON.`;
+  throw new SpineError('bad_request', { field: 'metadata', problem });
+}
+
+/** Whoever had the slot before is gone: what it held goes back before the slot is anybody's again. */
+async function take(core: Core, tx: Tx, changeSet: ChangeSet, start: SlotStart) {
+  const { now } = changeSet;
+  const known = await tx.workers.lock(start.slot);
+  if (known === null && (await tx.workers.count()) >= LIMITS.workerSlots) {
+    const problem = `There are ${LIMITS.workerSlots} slots already; remove some that are offline.`;
+    throw new SpineError('conflict', { slot: start.slot, problem });
+  }
+  if (known !== null && isTaken(known, start, core.workers.staleMs, now)) throw taken(known, now);
+  const slot = started(known, start, now);
+  await tx.workers.save(slot);
+  const recovered = known === null ? null : await giveBack(tx, changeSet, known, recovery(known, now));
+  return { slot, recovered: recovered?.id ?? null };
+}
+
+function recovery({ sessionId }: WorkerSlot, now: number): Readonly<Record<string, unknown>> {
+  return { crashRecovery: true, previousSession: sessionId, recoveredAt: now };
+}
+
+/**
+ * Takes back the very claim that the slot told of. What has ended meanwhile, or is somebody else's by now, is left as
+ * it is.
+ */
+export async function giveBack(
+  tx: Tx,
+  changeSet: ChangeSet,
+  { jobId, attempt }: WorkerSlot,
+  metadata: Readonly<Record<string, unknown>> | null,
+): Promise<Job | null> {
+  const [job] = jobId === null ? [] : await tx.jobs.lock([jobId]);
+  if (job === undefined || job.state !== 'running' || job.attempts !== attempt) return null;
+  const on = { id: job.id, actor: SYSTEM };
+  const expired = decide(changeSet.load(job), { kind: 'expire', ...on, orphaned: true }, changeSet.now);
+  changeSet.apply(expired, SYSTEM);
+  if (metadata === null) return expired.job;
+  const edit: Edit = {
+    kind: 'edit',
+    ...on,
+    metadata: JSON.stringify(metadata),
+    review: null,
+    note: null,
+    onlyIf: null,
+  };
+  const told = decide(changeSet.load(job), edit, changeSet.now);
+  changeSet.apply(told, SYSTEM);
+  return told.job;
+}
+
+function taken({ slot, status, lastUpdate, metadata }: WorkerSlot, now: number): SpineError {
+  const problem = `${slot} belongs to another process, which was heard from ${now - lastUpdate} ms ago.`;
+  const { workerPid, host } = metadata;
+  return new SpineError('conflict', { slot, status, workerPid, host, lastUpdate, problem });
+}
+
+function notFound(slot: string): never {
+  throw new SpineError('not_found', { id: slot });
+}

@@ -1,0 +1,83 @@
+/** Finds workers that fell silent: marks them offline, gives back what they held, and tells whoever wants to know. */
+
+import { loopActor } from '../domain/actor.ts';
+import { foundStale, isStale, type WorkerSlot } from '../domain/worker-slot.ts';
+import type { ChangeSet } from '../engine/change-set.ts';
+import type { Core } from '../engine/core.ts';
+import { giveBack } from '../engine/workers.ts';
+import type { Tx } from '../store/store.ts';
+import type { Duty, Pass } from './loop.ts';
+
+const WATCHDOG = loopActor('watchdog');
+
+const BATCH = 100;
+
+export interface WatchdogOptions {
+  readonly core: Core;
+  readonly everyMs: number;
+  /** For how long nobody is judged, because no server was there to hear anybody. */
+  readonly absenceMs: (now: number) => number;
+  /** Ends a session that this installation runs; one that it does not know has ended with its worker. */
+  readonly endSession: (sessionId: string) => Promise<void>;
+  readonly onStale: (slot: WorkerSlot) => void;
+}
+
+export class Watchdog implements Duty {
+  readonly name = 'watchdog';
+  readonly everyMs: number;
+  readonly #options: WatchdogOptions;
+
+  constructor(options: WatchdogOptions) {
+    this.#options = options;
+    this.everyMs = options.everyMs;
+  }
+
+  async runOnce(): Promise<Pass> {
+    const { core, absenceMs, endSession } = this.#options;
+    const now = core.now();
+    const waitMs = absenceMs(now);
+    if (waitMs > 0) return { done: 0, more: false, nextInMs: waitMs };
+    const silent = await core.store.read.workers.silentSince(now - core.workers.staleMs, BATCH);
+    let done = 0;
+    for (const slot of silent) {
+      // Its session first: nobody else may begin while it still works.
+      if (slot.sessionId !== null) await endSession(slot.sessionId);
+      if (await this.#judge(slot.slot)) done += 1;
+    }
+    return { done, more: done > 0 && silent.length === BATCH };
+  }
+
+  /** Looks again at the locked row: the worker may have been heard from, or another server been quicker. */
+  async #judge(name: string): Promise<boolean> {
+    const { core, onStale } = this.#options;
+    const found = await core.flusher.transact(WATCHDOG, async (tx, changeSet) => {
+      const slot = await tx.workers.lock(name);
+      if (slot === null || !isStale(slot, core.workers.staleMs, changeSet.now)) return null;
+      if (await isHeld(tx, slot, changeSet.now)) return null;
+      await giveBack(tx, changeSet, slot, null);
+      await tx.workers.save(foundStale(slot, changeSet.now));
+      return slot;
+    });
+    if (found === null) return false;
+    onStale(found);
+    core.hints.beaten();
+    await this.#tell(found);
+    return true;
+  }
+
+  async #tell(slot: WorkerSlot): Promise<void> {
+    const { core } = this.#options;
+    const subscribers = await core.subscribers();
+    if (subscribers.list.length === 0) return;
+    await core.flusher.transact(WATCHDOG, (tx, changeSet: ChangeSet) =>
+      changeSet.announcer.slotStale(tx, slot, subscribers),
+    );
+  }
+}
+
+/** A lease that is renewed shows a worker that lives, whatever became of its heartbeats. */
+async function isHeld(tx: Tx, { jobId, attempt }: WorkerSlot, now: number): Promise<boolean> {
+  const job = jobId === null ? null : await tx.jobs.byId(jobId);
+  if (job === null || job.state !== 'running' || job.attempts !== attempt) return false;
+  return job.leaseUntil !== null && job.leaseUntil > now;
+}

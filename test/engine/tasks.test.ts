@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import type { Actor } from '../../src/domain/command.ts';
+import type { Job } from '../../src/domain/job.ts';
+import { type TaskStatus, taskStatusOf } from '../../src/domain/statuses.ts';
+import type { TaskChange } from '../../src/engine/engine.ts';
+import {
+  claimed,
+  create,
+  DIALECTS,
+  eventKinds,
+  HEAD,
+  onEvery,
+  type Opened,
+  read,
+  reasonOf,
+  refusal,
+  worker,
+} from '../support/engines.ts';
+
+const NOTHING: TaskChange = { status: null, metadata: null, note: null };
+
+onEvery(DIALECTS, (each) => {
+  each('a card goes to every column and back [WK-21 WK-35]', async (spine) => {
+    const job = await create(spine);
+    const columns: TaskStatus[] = [
+      'in-progress',
+      'review',
+      'done',
+      'todo',
+      'blocked',
+      'todo',
+      'done',
+      'blocked',
+    ];
+    for (const status of columns) {
+      const moved = await spine.engine.tasks.change(HEAD, await read(spine, job), { ...NOTHING, status });
+      assert.equal(taskStatusOf(moved), status);
+      assert.equal(taskStatusOf(await read(spine, job)), status);
+    }
+  });
+
+  each('of many who take a card one gets it, and the others are told so [WK-12]', async (spine) => {
+    const job = await create(spine);
+    const seen = await read(spine, job);
+    const takers = Array.from({ length: 20 }, (_, i) => worker(`w${i}`));
+    const ends = await Promise.allSettled(
+      takers.map((taker) => spine.engine.tasks.change(taker, seen, { ...NOTHING, status: 'in-progress' })),
+    );
+    assert.equal(ends.filter(({ status }) => status === 'fulfilled').length, 1);
+    const problems = ends.flatMap((end) => reasonOf(end)?.code ?? []);
+    assert.deepEqual([...new Set(problems)], ['already_claimed']);
+    assert.equal((await read(spine, job)).attempts, 1);
+  });
+
+  each('metadata joins what is there, with the status or not at all [WK-24 WK-35]', async (spine) => {
+    const job = await create(spine, { meta: { a: 1, b: 1 } });
+    const metadata = { b: 2, c: 3 };
+    await spine.engine.tasks.change(HEAD, await read(spine, job), { ...NOTHING, metadata });
+    assert.deepEqual(await metaOf(spine, job), { a: 1, b: 2, c: 3 });
+    const seen = await read(spine, job);
+    await claimed(spine, job);
+    const late = { status: 'in-progress', metadata: { d: 4 }, note: null } as const;
+    assert.equal(await refusal(spine.engine.tasks.change(worker('late'), seen, late)), 'already_claimed');
+    assert.deepEqual(await metaOf(spine, job), { a: 1, b: 2, c: 3 });
+    assert.deepEqual(await eventKinds(spine, job), ['job.created', 'job.edited', 'job.claimed']);
+  });
+
+  each('metadata is bounded, in one call and in all [WK-35]', async (spine) => {
+    const job = await create(spine);
+    const change = async (metadata: object) =>
+      spine.engine.tasks.change(HEAD, await read(spine, job), { ...NOTHING, metadata: { ...metadata } });
+    assert.equal(await refusal(change({ a: 'x'.repeat(17_000) })), 'bad_request');
+    for (let i = 0; i < 8; i++) await change({ [`part${i}`]: 'x'.repeat(16_000) });
+    assert.equal(await refusal(change({ more: 'x'.repeat(16_000) })), 'bad_request');
+  });
+
+  each('only head reopens, ends a review or blocks what nobody holds [WK-21]', async (spine) => {
+    const job = await create(spine);
+    const ann: Actor = worker('ann');
+    const to = async (status: TaskStatus) =>
+      spine.engine.tasks.change(ann, await read(spine, job), { ...NOTHING, status });
+    assert.equal(await refusal(to('blocked')), 'not_owner');
+    await to('in-progress');
+    await to('review');
+    assert.equal(await refusal(to('done')), 'not_owner');
+    assert.equal(await refusal(to('todo')), 'not_owner');
+    const bob = { ...NOTHING, metadata: { mine: true } };
+    assert.equal(
+      await refusal(spine.engine.tasks.change(worker('bob'), await read(spine, job), bob)),
+      'not_owner',
+    );
+  });
+
+  each('a task taken by its status is held as long as its session may take [WK-22]', async (spine) => {
+    const { engine } = spine;
+    const take = async (spec: object) => {
+      const job = await create(spine, { spec });
+      const taken = await engine.tasks.change(HEAD, job, { ...NOTHING, status: 'in-progress' });
+      return (taken.leaseUntil ?? 0) - engine.now();
+    };
+    assert.equal(await take({}), 1_800_000);
+    assert.equal(await take({ timeoutMs: 60_000 }), 60_000);
+    assert.equal(await take({ timeoutMs: 36_000_000 }), 7_200_000);
+  });
+
+  each('whoever held a job to its end may still write down what was printed [WK-21]', async (spine) => {
+    const job = await create(spine);
+    const { leaseToken } = await claimed(spine, job);
+    await spine.engine.tasks.change(HEAD, await read(spine, job), { ...NOTHING, status: 'review' });
+    const lines = [{ at: 1, level: 'info', text: 'my findings' }] as const;
+    await spine.engine.leases.log(worker('w'), job.id, leaseToken, lines);
+    assert.equal(await refusal(spine.engine.leases.log(worker('w'), job.id, 'another', lines)), 'lease_lost');
+    const [line] = await spine.engine.jobs.logs(HEAD, job.id, 0, 10);
+    assert.equal(line?.text, 'my findings');
+  });
+});
+
+async function metaOf(spine: Opened, job: Job): Promise<unknown> {
+  return JSON.parse((await spine.store.read.jobs.inputOf(job.no)).meta ?? 'null');
+}

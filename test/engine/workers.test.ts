@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import type { SlotBeat, SlotStart } from '../../src/domain/worker-slot.ts';
+import { Watchdog } from '../../src/loops/watchdog.ts';
+import {
+  claimed,
+  create,
+  DIALECTS,
+  finished,
+  HEAD,
+  onEvery,
+  type Opened,
+  read,
+  refusal,
+  stateOf,
+  worker,
+} from '../support/engines.ts';
+
+const ONE = worker('slot-1', ['slot-1', 'any']);
+
+function start(instance: string, gone: string | null = null, slot = 'slot-1'): SlotStart {
+  return { slot, instance, gone, metadata: { workerPid: 7, workerVersion: '1' } };
+}
+
+function beat(instance: string, more: Partial<SlotBeat> = {}): SlotBeat {
+  const nothing = { jobId: null, attempt: null, title: null, sessionId: null, metadata: {} };
+  return { slot: 'slot-1', instance, status: 'idle', ...nothing, ...more };
+}
+
+onEvery(DIALECTS, (each) => {
+  each('a slot starts idle, and counts its restarts [WK-03 WK-05 WK-33]', async (spine) => {
+    const { workers } = spine.engine;
+    const { slot, recovered } = await workers.start(ONE, start('a'));
+    assert.deepEqual([slot.status, slot.jobId, slot.restartCount, recovered], ['idle', null, 0, null]);
+    assert.equal((await workers.start(ONE, start('b', 'a'))).slot.restartCount, 1);
+  });
+
+  each('a slot belongs to one living process at a time [WK-28]', async (spine) => {
+    const { workers } = spine.engine;
+    await workers.start(ONE, start('a'));
+    assert.equal(await refusal(workers.start(ONE, start('b'))), 'conflict');
+    await spine.clock.advance(90_001);
+    await workers.start(ONE, start('b'));
+    assert.equal(await refusal(workers.beat(ONE, beat('a'))), 'conflict');
+    await workers.beat(ONE, beat('b', { status: 'offline' }));
+    await workers.start(ONE, start('c'));
+    const starts = ['d', 'e', 'f'].map((instance) => workers.start(ONE, start(instance, 'c')));
+    const ends = await Promise.allSettled(starts);
+    assert.equal(ends.filter(({ status }) => status === 'fulfilled').length, 1);
+  });
+
+  each('a worker speaks for its own slots only [WK-01]', async (spine) => {
+    const { workers } = spine.engine;
+    assert.equal(await refusal(workers.start(ONE, start('a', null, 'slot-2'))), 'forbidden');
+    await workers.start(ONE, start('a', null, 'slot-1.2'));
+    const metadata = { much: 'x'.repeat(5_000) };
+    assert.equal(await refusal(workers.start(ONE, { ...start('a'), metadata })), 'bad_request');
+  });
+
+  each('a restart gives back what the slot held, once, and merges why [WK-32]', async (spine) => {
+    const { workers } = spine.engine;
+    const job = await create(spine, { target: 'slot-1', meta: { keep: 1 } });
+    await workers.start(ONE, start('a'));
+    const { attempts } = await claimed(spine, job, ONE);
+    const doing = { status: 'working', jobId: job.id, attempt: attempts, sessionId: 's-1' } as const;
+    await workers.beat(ONE, beat('a', doing));
+    const { recovered } = await workers.start(ONE, start('b', 'a'));
+    assert.equal(recovered, job.id);
+    assert.equal(await stateOf(spine, job), 'queued');
+    const meta: unknown = JSON.parse((await spine.store.read.jobs.inputOf(job.no)).meta ?? '{}');
+    const recoveredAt = spine.engine.now();
+    assert.deepEqual(meta, { keep: 1, crashRecovery: true, previousSession: 's-1', recoveredAt });
+    assert.equal((await workers.start(ONE, start('c', 'b'))).recovered, null);
+  });
+
+  each('a restart leaves alone what has ended, or is somebody else’s by now [WK-32]', async (spine) => {
+    const { workers } = spine.engine;
+    const done = await create(spine, { target: 'slot-1' });
+    await workers.start(ONE, start('a'));
+    await finished(spine, done);
+    await workers.beat(ONE, beat('a', { status: 'working', jobId: done.id, attempt: 1 }));
+    assert.equal((await workers.start(ONE, start('b', 'a'))).recovered, null);
+    assert.equal(await stateOf(spine, done), 'done');
+    const again = await create(spine, { target: 'slot-1' });
+    const held = await claimed(spine, again, ONE);
+    await spine.engine.leases.release(ONE, again.id, held.leaseToken, null);
+    const now = await claimed(spine, again, worker('other'));
+    await workers.beat(ONE, beat('b', { status: 'working', jobId: again.id, attempt: 1 }));
+    await workers.start(ONE, start('c', 'b'));
+    assert.deepEqual(await read(spine, again), now);
+  });
+
+  each('the watchdog finds a silent worker and gives its task back once [WK-07 WK-34]', async (spine) => {
+    const { workers } = spine.engine;
+    const ended: string[] = [];
+    const watchdog = watchdogOf(spine, ended);
+    const job = await create(spine, { target: 'slot-1', leaseMs: 1_000_000 });
+    await workers.start(ONE, start('a'));
+    const held = await spine.engine.leases.claim(ONE, job.id, { leaseMs: 90_000 });
+    const doing = { status: 'working', jobId: job.id, attempt: 1, sessionId: 's-1' } as const;
+    await workers.beat(ONE, beat('a', doing));
+    await spine.clock.advance(90_000);
+    assert.equal((await watchdog.runOnce()).done, 0);
+    await spine.clock.advance(1);
+    assert.equal((await watchdog.runOnce()).done, 1);
+    const slot = await workers.get('slot-1');
+    assert.deepEqual(
+      [slot.status, slot.jobId, slot.metadata['offlineReason'], slot.metadata['detectedAt']],
+      ['offline', null, 'stale-heartbeat', spine.engine.now()],
+    );
+    assert.deepEqual(ended, ['s-1']);
+    assert.equal(await stateOf(spine, job), 'queued');
+    const next = await claimed(spine, job, worker('next'));
+    assert.equal((await watchdog.runOnce()).done, 0);
+    assert.deepEqual(await read(spine, job), next);
+    const late = spine.engine.leases.complete(ONE, job.id, held.job.leaseToken, 'late');
+    assert.equal(await refusal(late), 'lease_lost');
+  });
+
+  each(
+    'the watchdog never takes a lease that lives, nor a worker that said good-bye [WK-34]',
+    async (spine) => {
+      const { workers } = spine.engine;
+      const job = await create(spine, { target: 'slot-1' });
+      await workers.start(ONE, start('a'));
+      const { job: held } = await spine.engine.leases.claim(ONE, job.id, { leaseMs: 90_000 });
+      await workers.beat(ONE, beat('a', { status: 'working', jobId: job.id, attempt: 1 }));
+      await spine.clock.advance(60_000);
+      await spine.engine.leases.heartbeat(ONE, job.id, held.leaseToken, null);
+      await spine.clock.advance(60_000);
+      const watchdog = watchdogOf(spine);
+      assert.equal((await watchdog.runOnce()).done, 0);
+      assert.equal(await stateOf(spine, job), 'running');
+      const bye = { status: 'offline', metadata: { offlineReason: 'graceful-shutdown' } } as const;
+      await workers.beat(ONE, beat('a', bye));
+      await spine.clock.advance(200_000);
+      assert.equal((await watchdog.runOnce()).done, 0);
+      assert.equal((await workers.get('slot-1')).metadata['offlineReason'], 'graceful-shutdown');
+    },
+  );
+
+  each('whoever wants to is told of a silent worker [WK-25 WK-34 WK-39]', async (spine) => {
+    const { engine } = spine;
+    await engine.aliases.save(HEAD, { alias: 'ops', channel: 'log', target: '', description: null });
+    await engine.subscriptions.add(HEAD, { alias: 'ops', events: ['stale'], target: 'slot-1' });
+    await engine.subscriptions.add(HEAD, { alias: 'ops', events: ['stale'], target: 'slot-2' });
+    await engine.workers.start(ONE, start('a'));
+    await spine.clock.advance(90_001);
+    await watchdogOf(spine).runOnce();
+    const told = await engine.deliveries.list({ limit: 10 });
+    assert.equal(told.length, 1);
+    assert.match(told[0]?.text ?? '', /slot-1 was not heard from/);
+  });
+
+  each('a worker is asked to take nothing new, and removed when it is gone [WK-39]', async (spine) => {
+    const { workers } = spine.engine;
+    await workers.start(ONE, start('a'));
+    await workers.drain(HEAD, 'slot-1', true);
+    assert.equal((await workers.beat(ONE, beat('a'))).draining, true);
+    assert.equal(await refusal(workers.remove(HEAD, 'slot-1')), 'conflict');
+    await workers.beat(ONE, beat('a', { status: 'offline' }));
+    await workers.remove(HEAD, 'slot-1');
+    assert.equal(await refusal(workers.get('slot-1')), 'not_found');
+  });
+});
+
+function watchdogOf({ engine }: Opened, ended: string[] = []): Watchdog {
+  return new Watchdog({
+    core: engine.core,
+    everyMs: 120_000,
+    absenceMs: () => 0,
+    endSession: async (id) => void ended.push(id),
+    onStale: () => undefined,
+  });
+}
