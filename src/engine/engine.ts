@@ -105,6 +105,8 @@ export interface Jobs {
   /** About how many bytes there are to show of each. */
   sizes(jobs: readonly Job[]): Promise<Map<number, number>>;
   list(actor: Actor, filter: JobFilter): Promise<Job[]>;
+  /** The ids of what each of them still waits for. */
+  blockers(jobs: readonly Job[]): Promise<Map<number, readonly string[]>>;
   /** Those whose title or description has the words. A page may be short, and there may yet be more. */
   search(actor: Actor, words: string, filter: JobFilter): Promise<Found>;
   comments(actor: Actor, id: string, afterSeq: number, limit: number): Promise<NumberedComment[]>;

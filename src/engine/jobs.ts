@@ -50,6 +50,15 @@ export function jobsOf(core: Core): Jobs {
     comments: async (actor, id, afterSeq, limit) =>
       store.read.comments.after((await get(actor, id)).no, afterSeq, limit),
     list: async (actor, filter) => store.read.jobs.list(await stored(actor, filter)),
+    blockers: async (jobs) => {
+      const waiting = jobs.filter(({ waitingFor }) => waitingFor > 0).map(({ no }) => no);
+      const edges = waiting.length === 0 ? [] : await store.read.dependencies.of(waiting);
+      const open = Map.groupBy(
+        edges.filter(({ met }) => !met),
+        ({ jobNo }) => jobNo,
+      );
+      return new Map([...open].map(([no, of]) => [no, of.map(({ parentId }) => parentId)]));
+    },
     search: async (actor, words, filter) => store.read.jobs.search(words, await stored(actor, filter)),
     events: async (actor, id, afterSeq, limit) =>
       store.read.feed.ofJob((await get(actor, id)).no, afterSeq, limit),

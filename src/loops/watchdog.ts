@@ -1,11 +1,9 @@
 /** Finds workers that fell silent: marks them offline, gives back what they held, and tells whoever wants to know. */
 
 import { loopActor } from '../domain/actor.ts';
-import { foundStale, isStale, type WorkerSlot } from '../domain/worker-slot.ts';
-import type { ChangeSet } from '../engine/change-set.ts';
+import type { WorkerSlot } from '../domain/worker-slot.ts';
 import type { Core } from '../engine/core.ts';
-import { giveBack } from '../engine/workers.ts';
-import type { Tx } from '../store/store.ts';
+import { judgeSilent } from '../engine/silent-workers.ts';
 import type { Duty, Pass } from './loop.ts';
 
 const WATCHDOG = loopActor('watchdog');
@@ -47,17 +45,9 @@ export class Watchdog implements Duty {
     return { done, more: done > 0 && silent.length === BATCH };
   }
 
-  /** Looks again at the locked row: the worker may have been heard from, or another server been quicker. */
   async #judge(name: string): Promise<boolean> {
     const { core, onStale } = this.#options;
-    const found = await core.flusher.transact(WATCHDOG, async (tx, changeSet) => {
-      const slot = await tx.workers.lock(name);
-      if (slot === null || !isStale(slot, core.workers.staleMs, changeSet.now)) return null;
-      if (await isHeld(tx, slot, changeSet.now)) return null;
-      await giveBack(tx, changeSet, slot, null);
-      await tx.workers.save(foundStale(slot, changeSet.now));
-      return slot;
-    });
+    const found = await judgeSilent(core, WATCHDOG, name);
     if (found === null) return false;
     onStale(found);
     core.hints.beaten();
@@ -69,15 +59,8 @@ export class Watchdog implements Duty {
     const { core } = this.#options;
     const subscribers = await core.subscribers();
     if (subscribers.list.length === 0) return;
-    await core.flusher.transact(WATCHDOG, (tx, changeSet: ChangeSet) =>
+    await core.flusher.transact(WATCHDOG, (tx, changeSet) =>
       changeSet.announcer.slotStale(tx, slot, subscribers),
     );
   }
-}
-
-/** A lease that is renewed shows a worker that lives, whatever became of its heartbeats. */
-async function isHeld(tx: Tx, { jobId, attempt }: WorkerSlot, now: number): Promise<boolean> {
-  const job = jobId === null ? null : await tx.jobs.byId(jobId);
-  if (job === null || job.state !== 'running' || job.attempts !== attempt) return false;
-  return job.leaseUntil !== null && job.leaseUntil > now;
 }

@@ -3,11 +3,12 @@
 import type { Static } from 'typebox';
 import { SpineError } from '../../../domain/error.ts';
 import { type FieldFilter, FILTERED } from '../../../domain/job-fields.ts';
-import { FINAL_STATES, type Job, OPEN_STATES, type State, STATES } from '../../../domain/job.ts';
+import { type Job, type State, STATES } from '../../../domain/job.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { SPINE_STATUS_OF, SPINE_STATUSES, statesShownAs } from '../../../domain/statuses.ts';
 import type { Engine, JobFilter } from '../../../engine/engine.ts';
 import { fields, optional, whole } from '../../fields.ts';
+import { jobPage, openAndEnded, type Sized, sized } from '../../job-list.ts';
 import { type Page, pageOf } from '../../page.ts';
 import type { Call } from '../../routes.ts';
 import { Type } from '../../typebox.ts';
@@ -54,65 +55,14 @@ async function onePage(call: Call<unknown, Query>): Promise<string> {
   const from = cursor === undefined ? {} : { from: cursor };
   const filter = { ...filterOf(call.query), states: statesOf(call.query), order, limit, ...from };
   const { q } = call.query;
-  const { items, next } = await (q === undefined ? page(call, filter) : found(call, q, filter));
+  const { items, next } = await (q === undefined ? jobPage(call, filter) : found(call, q, filter));
   return `{"jobs":[${await printed(call.engine, jobsOf(items))}],"nextCursor":${next === null ? 'null' : `"${next}"`}}`;
 }
 
 /** All that is unfinished and the newest of what ended, oldest first; both bounded, and the answer says so. */
 async function asV0(call: Call<unknown, Query>): Promise<string> {
-  const states = statesOf(call.query);
-  const half = (of: readonly State[], order: JobFilter['order']) => ({
-    ...filterOf(call.query),
-    states: states.filter((state) => of.includes(state)),
-    order,
-    limit: LIMITS.pageJobs,
-  });
-  const open = await listHalf(call, half(OPEN_STATES, 'oldest'), LIMITS.answerBytes);
-  const ended = await listHalf(call, half(FINAL_STATES, 'newest'), LIMITS.answerBytes - open.bytes);
-  // A job that ended between the two reads may be in both.
-  const byNo = new Map([...open.jobs, ...ended.jobs].map((job) => [job.no, job]));
-  const jobs = [...byNo.values()].toSorted((a, b) => a.no - b.no);
-  return `{"jobs":[${await printed(call.engine, jobs)}]${open.more || ended.more ? ',"truncated":true' : ''}}`;
-}
-
-interface Half {
-  readonly jobs: readonly Job[];
-  readonly bytes: number;
-  readonly more: boolean;
-}
-
-async function listHalf(call: Call<unknown, Query>, filter: JobFilter, maxBytes: number): Promise<Half> {
-  const { items, next } = await page(call, filter, maxBytes);
-  const bytes = items.reduce((sum, item) => sum + item.bytes, 0);
-  if (next === null) return { jobs: jobsOf(items), bytes, more: false };
-  const more = await call.engine.jobs.list(call.actor, { ...filter, from: next, limit: 1 });
-  return { jobs: jobsOf(items), bytes, more: more.length > 0 };
-}
-
-interface Sized {
-  readonly job: Job;
-  readonly bytes: number;
-}
-
-/** Only how large the jobs are is read here: what they hold is read when it is known how many are shown. */
-async function page(
-  call: Call<unknown, Query>,
-  filter: JobFilter,
-  maxBytes: number = LIMITS.answerBytes,
-): Promise<Page<Sized, number | null>> {
-  if (filter.states.length === 0) return { items: [], next: null };
-  const { jobs } = call.engine;
-  return pageOf<Sized, number | null>(call, {
-    limit: filter.limit,
-    maxBytes,
-    itemBytes: LIMITS.progressBytes,
-    start: filter.from ?? null,
-    read: async (from, limit) => {
-      return sized(call, await jobs.list(call.actor, { ...filter, ...(from !== null && { from }), limit }));
-    },
-    cursorOf: ({ job }) => job.no,
-    bytesOf: ({ bytes }) => bytes,
-  });
+  const { jobs, truncated } = await openAndEnded(call, filterOf(call.query), statesOf(call.query));
+  return `{"jobs":[${await printed(call.engine, jobs)}]${truncated ? ',"truncated":true' : ''}}`;
 }
 
 /** A search looks at so many jobs and no more, so that its page may end before it is full. */
@@ -140,11 +90,6 @@ async function found(
     bytesOf: ({ bytes }) => bytes,
   });
   return { items: page.items, next: page.next ?? behind };
-}
-
-async function sized({ engine }: Pick<Call, 'engine'>, jobs: readonly Job[]): Promise<Sized[]> {
-  const sizes = jobs.length === 0 ? new Map<number, number>() : await engine.jobs.sizes(jobs);
-  return jobs.map((job) => ({ job, bytes: sizes.get(job.no) ?? 0 }));
 }
 
 function jobsOf(items: readonly Sized[]): Job[] {

@@ -1,0 +1,26 @@
+/** What becomes of a worker that was not heard from. */
+
+import type { Actor } from '../domain/command.ts';
+import { foundStale, isStale, type WorkerSlot } from '../domain/worker-slot.ts';
+import type { Tx } from '../store/store.ts';
+import type { Core } from './core.ts';
+import { giveBack } from './workers.ts';
+
+/** Looks again at the locked row: the worker may have been heard from, or another server been quicker. */
+export function judgeSilent(core: Core, actor: Actor, name: string): Promise<WorkerSlot | null> {
+  return core.flusher.transact(actor, async (tx, changeSet) => {
+    const slot = await tx.workers.lock(name);
+    if (slot === null || !isStale(slot, core.workers.staleMs, changeSet.now)) return null;
+    if (await isHeld(tx, slot, changeSet.now)) return null;
+    await giveBack(tx, changeSet, slot, null);
+    await tx.workers.save(foundStale(slot, changeSet.now));
+    return slot;
+  });
+}
+
+/** A lease that is renewed shows a worker that lives, whatever became of its heartbeats. */
+async function isHeld(tx: Tx, { jobId, attempt }: WorkerSlot, now: number): Promise<boolean> {
+  const job = jobId === null ? null : await tx.jobs.byId(jobId);
+  if (job === null || job.state !== 'running' || job.attempts !== attempt) return false;
+  return job.leaseUntil !== null && job.leaseUntil > now;
+}

@@ -1,0 +1,79 @@
+/** Lists that are asked for without pages: all that is unfinished and the newest of what ended, bounded in count and bytes. */
+
+import { FINAL_STATES, type Job, OPEN_STATES, type State } from '../domain/job.ts';
+import { LIMITS } from '../domain/limits.ts';
+import type { JobFilter } from '../engine/engine.ts';
+import { type Page, pageOf } from './page.ts';
+import type { Call } from './routes.ts';
+
+export interface OpenAndEnded {
+  /** Oldest first. */
+  readonly jobs: readonly Job[];
+  /** There are more than could be shown. */
+  readonly truncated: boolean;
+}
+
+export async function openAndEnded(
+  call: Call,
+  filter: Partial<JobFilter>,
+  states: readonly State[],
+): Promise<OpenAndEnded> {
+  const half = (of: readonly State[], order: JobFilter['order']) => ({
+    ...filter,
+    states: states.filter((state) => of.includes(state)),
+    order,
+    limit: LIMITS.pageJobs,
+  });
+  const open = await listHalf(call, half(OPEN_STATES, 'oldest'), LIMITS.answerBytes);
+  const ended = await listHalf(call, half(FINAL_STATES, 'newest'), LIMITS.answerBytes - open.bytes);
+  // A job that ended between the two reads may be in both.
+  const byNo = new Map([...open.jobs, ...ended.jobs].map((job) => [job.no, job]));
+  const jobs = [...byNo.values()].toSorted((a, b) => a.no - b.no);
+  return { jobs, truncated: open.more || ended.more };
+}
+
+interface Half {
+  readonly jobs: readonly Job[];
+  readonly bytes: number;
+  readonly more: boolean;
+}
+
+async function listHalf(call: Call, filter: JobFilter, maxBytes: number): Promise<Half> {
+  const { items, next } = await jobPage(call, filter, maxBytes);
+  const bytes = items.reduce((sum, item) => sum + item.bytes, 0);
+  const jobs = items.map(({ job }) => job);
+  if (next === null) return { jobs, bytes, more: false };
+  const more = await call.engine.jobs.list(call.actor, { ...filter, from: next, limit: 1 });
+  return { jobs, bytes, more: more.length > 0 };
+}
+
+export interface Sized {
+  readonly job: Job;
+  readonly bytes: number;
+}
+
+/** Only how large the jobs are is read here: what they hold is read when it is known how many are shown. */
+export async function jobPage(
+  call: Call,
+  filter: JobFilter,
+  maxBytes: number = LIMITS.answerBytes,
+): Promise<Page<Sized, number | null>> {
+  if (filter.states.length === 0) return { items: [], next: null };
+  const { jobs } = call.engine;
+  return pageOf<Sized, number | null>(call, {
+    limit: filter.limit,
+    maxBytes,
+    itemBytes: LIMITS.progressBytes,
+    start: filter.from ?? null,
+    read: async (from, limit) => {
+      return sized(call, await jobs.list(call.actor, { ...filter, ...(from !== null && { from }), limit }));
+    },
+    cursorOf: ({ job }) => job.no,
+    bytesOf: ({ bytes }) => bytes,
+  });
+}
+
+export async function sized({ engine }: Pick<Call, 'engine'>, jobs: readonly Job[]): Promise<Sized[]> {
+  const sizes = jobs.length === 0 ? new Map<number, number>() : await engine.jobs.sizes(jobs);
+  return jobs.map((job) => ({ job, bytes: sizes.get(job.no) ?? 0 }));
+}
