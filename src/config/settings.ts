@@ -686,6 +686,14 @@ export const SETTINGS = {
     type: sharedSecret,
     help: 'The token of temporary keys.',
   },
+  bridgeAuth: {
+    ...plain,
+    name: 'SPINE_BRIDGE_AUTH',
+    group: 'Workers',
+    type: choice('token', 'loopback'),
+    default: 'token',
+    help: 'Who may call under /api: whoever has a token, or with loopback also any program on this machine.',
+  },
   watchdogMs: {
     ...plain,
     name: 'SPINE_WATCHDOG_MS',

@@ -33,8 +33,10 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'cancelSchedule',
     'changeSchedule',
     'createSchedule',
+    'createTask',
     'deleteSchedule',
     'disableSchedule',
+    'drainWorker',
     'enableSchedule',
     'getConfig',
     'getPromptOfRun',
@@ -49,8 +51,10 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'removeAlias',
     'removePool',
     'removeSubscription',
+    'removeWorker',
     'resumeTarget',
     'resumeType',
+    'resumeWorker',
     'retryDelivery',
     'retryJob',
     'revokeToken',
@@ -77,14 +81,24 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'previewSchedule',
   ],
   'head viewer run': ['getMessage'],
-  'head worker': ['completeJobs', 'createJobs', 'uploadBlob'],
+  'head worker': [
+    'beatWorker',
+    'completeJobs',
+    'createJobs',
+    'endSession',
+    'spawnSession',
+    'startWorker',
+    'uploadBlob',
+  ],
   'head worker run': [
     'attachBlob',
+    'changeTask',
     'commentJob',
     'completeJob',
     'createJob',
     'failJob',
     'heartbeat',
+    'putTask',
     'releaseJob',
     'snoozeJob',
     'writeLogs',
@@ -92,13 +106,17 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'head worker viewer': [
     'followEvents',
     'getHealthDetails',
+    'getLive',
     'getStats',
     'getType',
+    'listHeartbeats',
     'listJobs',
     'listPauses',
     'listPools',
     'listRuns',
+    'listSessions',
     'listStaleRuns',
+    'listTasks',
     'listTypes',
   ],
   'head worker viewer run': [
@@ -107,6 +125,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'getJobComments',
     'getJobEvents',
     'getRun',
+    'getTask',
     'listBlobs',
     'readLogs',
   ],
@@ -127,6 +146,10 @@ const BODIES: Readonly<Record<string, (things: Things) => object>> = {
   createSchedule: () => ({ name: 'nightly', schedule: '0 2 * * *', payload_message: 'Sleep well' }),
   sendMessage: () => ({ kind: 'spawn', body: { name: 'child', payload_message: 'Hello' } }),
   addToken: () => ({ name: 'another', role: 'viewer' }),
+  createTask: () => ({ title: 'A task' }),
+  spawnSession: () => ({ sessionLabel: 'a session', prompt: 'Hello' }),
+  startWorker: () => ({ slot: 'left-claw', instance: 'a' }),
+  beatWorker: () => ({ slot: 'left-claw', instance: 'a', status: 'idle' }),
 };
 const FORM = '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nhi\r\n--x--\r\n';
 
@@ -206,6 +229,9 @@ function refusalFor(operation: DescribedOperation, role: Role, whose: Whose): 0 
   if (!roles.includes(role)) return 401;
   if (operation.operationId === 'createJob' || operation.operationId === 'createJobs')
     return parentRefusal(role, whose);
+  // The slot and the sessions that these are about are not this world's own.
+  if (operation.operationId === 'beatWorker') return null;
+  if (operation.operationId === 'spawnSession' && role === 'worker') return 403;
   // Only a run that a schedule made may ask for another one.
   if (operation.operationId === 'sendMessage' && role === 'run') return 403;
   if (!ABOUT_JOBS.includes(operation)) return operation.path.includes('{') ? null : 0;

@@ -1,0 +1,45 @@
+/** Who calls at the bridge: whoever has a token and, where the operator wants it, any program on this machine. */
+
+import type { IncomingMessage } from 'node:http';
+import type { Actor } from '../../../domain/command.ts';
+import { type Auth, bearerTokens } from '../../auth.ts';
+import type { Parts } from '../../parts.ts';
+
+/** A program on this machine that sent no token: the text's own workers and curl lines do not. */
+const NEIGHBOUR: Actor = { name: 'bridge', role: 'head', targets: null };
+
+export const tokensOrLoopback: Auth = {
+  ...bearerTokens,
+  name: 'tokenOrLoopback',
+  scheme: {
+    ...bearerTokens.scheme,
+    description: 'A token, or none from this machine where SPINE_BRIDGE_AUTH is loopback.',
+  },
+  open: (parts) => {
+    const tokens = bearerTokens.open(parts);
+    if (!letsNeighboursIn(parts)) return tokens;
+    return {
+      ...tokens,
+      known: (request) => tokens.known(request) ?? (isNeighbour(request) ? NEIGHBOUR : null),
+    };
+  },
+};
+
+function letsNeighboursIn({ settings }: Parts): boolean {
+  return settings().some(({ name, value }) => name === 'SPINE_BRIDGE_AUTH' && value === 'loopback');
+}
+
+const LOOPBACK = /^(?:::1|(?:::ffff:)?127(?:\.\d{1,3}){3})$/;
+const OWN_NAME = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i;
+/** Whoever sends one of these speaks for somebody who may be anywhere. */
+const PROXIED = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'] as const;
+
+/** A wrong token is a wrong token; foreign origins were refused before. */
+function isNeighbour({ headers, socket }: IncomingMessage): boolean {
+  return (
+    headers.authorization === undefined &&
+    LOOPBACK.test(socket.remoteAddress ?? '') &&
+    OWN_NAME.test(headers.host ?? '') &&
+    PROXIED.every((name) => headers[name] === undefined)
+  );
+}

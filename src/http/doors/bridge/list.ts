@@ -1,0 +1,65 @@
+/** Tasks as they are shown: one, one with its moves, or all that an answer holds. */
+
+import { SpineError } from '../../../domain/error.ts';
+import { type Job, STATES } from '../../../domain/job.ts';
+import { statesShownAs, TASK_STATUS_OF, type TaskStatus, taskStatusOf } from '../../../domain/statuses.ts';
+import { openAndEnded } from '../../job-list.ts';
+import type { Call } from '../../routes.ts';
+import type { TasksQueryFields } from './schemas.ts';
+import { historyOf, type TaskView, taskView } from './view.ts';
+import { either, statusOf } from './words.ts';
+
+/** A card that moved more often shows its last moves. */
+const EVENTS = 1_000;
+const AT_ONCE = 50;
+
+/** An array cannot say that it is not all; a header does. */
+export async function listTasks(call: Call<unknown, TasksQueryFields>): Promise<string> {
+  const { query, reply } = call;
+  const status = statusOf(query.status, query.lane);
+  const owner = either(['owner', 'assignee'], query.owner, query.assignee);
+  const states = status === null ? STATES : statesOf(status);
+  const { jobs, truncated } = await openAndEnded(call, owner === undefined ? {} : { target: owner }, states);
+  if (truncated) reply.header('x-truncated', 'true');
+  const wanted = jobs.filter((job) => status === null || taskStatusOf(job) === status);
+  const newest = wanted.toSorted((a, b) => b.updatedAt - a.updatedAt || b.no - a.no);
+  const texts: string[] = [];
+  // A few at a time, so that a long list holds up nobody else.
+  for (let at = 0; at < newest.length; at += AT_ONCE)
+    texts.push(...(await printed(call, newest.slice(at, at + AT_ONCE))));
+  return `[${texts.join(',')}]`;
+}
+
+function printed(call: Call, jobs: readonly Job[]): Promise<string[]> {
+  return call.parts.longWork.run(call.actor, async () =>
+    (await views(call, jobs)).map((task) => JSON.stringify(task)),
+  );
+}
+
+/** A task that is done may show as being in review. */
+function statesOf(status: TaskStatus) {
+  const states = statesShownAs(TASK_STATUS_OF, status);
+  return status === 'review' ? [...states, 'done' as const] : states;
+}
+
+export async function shown(call: Call, job: Job): Promise<TaskView> {
+  const [task] = await views(call, [job]);
+  // Retention may remove a finished job between two reads.
+  if (task === undefined) throw new SpineError('not_found', { id: job.id });
+  return task;
+}
+
+export async function shownWhole(call: Call, job: Job): Promise<object> {
+  const task = await shown(call, job);
+  const events = await call.engine.jobs.events(call.actor, job.id, Math.max(0, job.seq - EVENTS), EVENTS);
+  return { ...task, statusHistory: historyOf(events) };
+}
+
+async function views({ engine }: Call, jobs: readonly Job[]): Promise<TaskView[]> {
+  if (jobs.length === 0) return [];
+  const [details, blockers] = await Promise.all([engine.jobs.details(jobs), engine.jobs.blockers(jobs)]);
+  return jobs.flatMap((job) => {
+    const known = details.get(job.no);
+    return known === undefined ? [] : [taskView(job, known, blockers.get(job.no) ?? [])];
+  });
+}
