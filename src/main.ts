@@ -39,6 +39,12 @@ const host: Host = {
     const { serve } = await import('./app.ts');
     await serve(config, out, process.stdout.isTTY);
   },
+  async worker(order, flags) {
+    const config = fromProcess(dataDirOf(flags));
+    const { runWorker } = await import('./app/worker-process.ts');
+    await runWorker(order, config, version());
+  },
+  slotId: (flags) => fromProcess(dataDirOf(flags)).slotId,
   async rebuild(flags, say) {
     const config = fromProcess(dataDirOf(flags));
     const { rebuild } = await import('./app/rebuild.ts');

@@ -16,7 +16,7 @@ import type {
 import type { WorkerClient, WorkerJobs } from '../client/worker.ts';
 import type { Actor, ClaimedJob as Claimed, GatewaySlots } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
-import type { Job, JobDetails } from '../domain/job.ts';
+import type { Job, JobDetails, LeasePolicy } from '../domain/job.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Core } from '../engine/core.ts';
 import { claimName } from '../engine/server-name.ts';
@@ -33,8 +33,12 @@ export function embeddedClient(
   clock: Clock,
   actor: Actor,
   gatewaySlots: GatewaySlots | null = null,
+  policy: LeasePolicy = 'adopt',
 ): WorkerClient {
-  return { jobs: new EmbeddedJobs(engine, actor, gatewaySlots), platform: platformOf(clock, engine.core) };
+  return {
+    jobs: new EmbeddedJobs(engine, actor, gatewaySlots, policy),
+    platform: platformOf(clock, engine.core),
+  };
 }
 
 function platformOf(clock: Clock, { ids, server }: Core): Platform {
@@ -51,11 +55,14 @@ class EmbeddedJobs implements WorkerJobs {
   readonly #engine: OpenEngine;
   readonly #actor: Actor;
   readonly #gatewaySlots: GatewaySlots | null;
+  /** Whether its work may go on without it: then the next holder looks after it. */
+  readonly #policy: LeasePolicy;
 
-  constructor(engine: OpenEngine, actor: Actor, gatewaySlots: GatewaySlots | null) {
+  constructor(engine: OpenEngine, actor: Actor, gatewaySlots: GatewaySlots | null, policy: LeasePolicy) {
     this.#engine = engine;
     this.#actor = actor;
     this.#gatewaySlots = gatewaySlots;
+    this.#policy = policy;
   }
 
   claimNext(claim: ClaimNextOptions = {}, { signal }: CallOptions = {}): Promise<readonly ClaimedJob[]> {
@@ -117,12 +124,11 @@ class EmbeddedJobs implements WorkerJobs {
     });
   }
 
-  /** Whatever this worker does may go on without it: the next holder looks after it. */
   #wanted({ targets = [], types, max = 1, leaseMs, claimId }: NextClaim) {
     return {
       targets,
       max,
-      policy: 'adopt',
+      policy: this.#policy,
       ...(this.#gatewaySlots && { gatewaySlots: this.#gatewaySlots }),
       ...(types && { types }),
       ...(leaseMs !== undefined && { leaseMs }),

@@ -1,19 +1,24 @@
 /** The workers inside the server: one for each gateway, and one for shell commands where they are allowed. */
 
-import { type Config, SETTINGS } from '../config.ts';
+import type { Config } from '../config.ts';
 import type { Actor, GatewaySlots } from '../domain/command.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { OpenEngine } from '../engine/open-engine.ts';
+import { SESSION_TARGET } from '../engine/sessions.ts';
 import { type Gateway, type GatewayOptions, openGateway } from '../gateway/gateway.ts';
 import { ADOPTER, Adopter } from '../loops/adopter.ts';
 import { environmentBut, inheritedEnvironment } from '../runtime/environment.ts';
-import { EmbeddedWorker, type EmbeddedStatus } from '../worker/embedded.ts';
+import { EmbeddedWorker, type EmbeddedStatus, LEASE_MS } from '../worker/embedded.ts';
 import { GatewayRunner } from '../worker/gateway-runner.ts';
 import type { CancelRequests, Commands } from '../worker/ports.ts';
 import { ShellRunner } from '../worker/shell-runner.ts';
+import { SpawnedSessions } from '../worker/spawned-sessions.ts';
 import { embeddedClient } from './embedded-client.ts';
 import { embeddedNotes } from './embedded-notes.ts';
 import type { Log } from './log.ts';
+import { OWN_SETTINGS } from './own-settings.ts';
+import { sessionRunnerOf } from './session-runner.ts';
+import { openRunner } from './session-runners.ts';
 import { ShellCommands } from './shell-commands.ts';
 
 export interface EmbeddedWorkersOptions {
@@ -34,6 +39,14 @@ export interface EmbeddedWorkersOptions {
     | 'heartbeatCheckMs'
     | 'tickMs'
     | 'stated'
+    | 'sessionRunner'
+    | 'sessionCommand'
+    | 'sessionRoots'
+    | 'sessionEnv'
+    | 'sessionPollMs'
+    | 'sessionTimeoutMs'
+    | 'sessionTimeoutMaxMs'
+    | 'sessionConcurrency'
   >;
   readonly clock: Clock;
   readonly log: Log;
@@ -52,9 +65,11 @@ export interface EmbeddedWorkers {
 export async function startEmbeddedWorkers(options: EmbeddedWorkersOptions): Promise<EmbeddedWorkers> {
   const gateways = options.config.gateway === 'off' ? [] : openGateways(options);
   const commands = new ShellCommands(options.clock);
+  const sessions = sessionWorker(options);
   const workers = [
     ...gateways.map((gateway) => gatewayWorker(options, gateway)),
     ...(options.config.shell === 'on' ? [shellWorker(options, commands)] : []),
+    ...(sessions ? [sessions.worker] : []),
   ];
   await takeOverOrphans(options.engine);
   for (const worker of workers) worker.start();
@@ -63,6 +78,7 @@ export async function startEmbeddedWorkers(options: EmbeddedWorkersOptions): Pro
       await Promise.all(workers.map((worker) => worker.stop(drainMs)));
       await Promise.all(gateways.map((gateway) => gateway.close()));
       await commands.stop();
+      await sessions?.close();
     },
     status: () => workers.map((worker) => worker.status()),
   };
@@ -92,12 +108,8 @@ function openGateways({ config, clock, open = openGateway }: EmbeddedWorkersOpti
   );
 }
 
-/** Tokens are among them. What is named after OpenClaw is a setting of its command, too. */
-const OWN_SETTINGS = Object.values(SETTINGS)
-  .flatMap(({ name, aliases }) => [name, ...aliases])
-  .filter((name) => !name.startsWith('OPENCLAW_'));
-
 const GATEWAY_WORKER: Actor = { name: 'gateway-worker', role: 'worker', targets: null };
+const SESSION_WORKER: Actor = { name: 'session-worker', role: 'worker', targets: null };
 const SHELL_WORKER: Actor = { name: 'shell-worker', role: 'worker', targets: null };
 
 function gatewayWorker(options: EmbeddedWorkersOptions, gateway: Gateway): EmbeddedWorker {
@@ -157,6 +169,31 @@ function shellWorker(
     log,
     tickMs: config.tickMs,
   });
+}
+
+/** Sessions that others ask this server for; null where it runs none. */
+function sessionWorker({ engine, config, clock, log, url }: EmbeddedWorkersOptions) {
+  const name = sessionRunnerOf(config);
+  if (name === 'off') return null;
+  const client = embeddedClient(engine, clock, SESSION_WORKER, null, 'own');
+  const { platform } = client;
+  const { sessionCommand: command, sessionRoots: roots, sessionEnv: env } = config;
+  const order = { runner: name, command, roots, env, sessions: null };
+  const { runner, close } = openRunner(order, { platform, clock, config });
+  const { sessionTimeoutMs: timeoutMs, sessionTimeoutMaxMs: timeoutMaxMs } = config;
+  const terms = { url, defaultDir: roots[0] ?? null, timeoutMs, timeoutMaxMs, leaseMs: LEASE_MS };
+  const worker = new EmbeddedWorker({
+    target: SESSION_TARGET,
+    client,
+    runner: new SpawnedSessions({ platform, runner, terms }),
+    concurrency: config.sessionConcurrency,
+    gateway: null,
+    gatewayExpected: false,
+    cancelRequests: cancelRequests(engine),
+    log,
+    tickMs: config.tickMs,
+  });
+  return { worker, close };
 }
 
 function cancelRequests(engine: OpenEngine): CancelRequests {

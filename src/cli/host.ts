@@ -65,6 +65,10 @@ export interface Host {
   server(flags: GlobalFlags): ServerSettings;
   settings(flags: GlobalFlags): readonly SettingRow[];
   serve(flags: ServeFlags): Promise<void>;
+  /** Runs a worker until it is told to stop. */
+  worker(order: WorkerOrder, flags: GlobalFlags): Promise<void>;
+  /** The slot that the environment names. */
+  slotId(flags: GlobalFlags): string | null;
   rebuild(flags: GlobalFlags, say: Say): Promise<void>;
   backup(request: BackupRequest, flags: GlobalFlags): Promise<BackupAnswer>;
   /** Reads all that is stored and compares it. */
@@ -76,6 +80,20 @@ export interface Host {
   /** Calls the task on Ctrl-C instead of ending; the returned function undoes that. */
   onInterrupt(task: () => void): () => void;
   exit(code: number): void;
+}
+
+/** What a worker is to do, and where. */
+export interface WorkerOrder {
+  readonly slot: string;
+  readonly runner: 'command' | 'claude' | 'gateway' | 'http' | 'demo';
+  readonly command: readonly string[] | null;
+  readonly sessionsUrl: string | null;
+  readonly roots: readonly string[];
+  readonly env: readonly string[];
+  readonly capabilities: readonly string[];
+  readonly concurrency: number;
+  readonly url: string;
+  readonly token: string | undefined;
 }
 
 export interface Machine {

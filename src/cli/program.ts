@@ -9,6 +9,7 @@ import { declareKeeping } from './declare-keeping.ts';
 import { declareJobs } from './declare-jobs.ts';
 import { declareScheduler } from './declare-scheduler.ts';
 import { declareCare, declareRunning, declareWatching } from './declare-server.ts';
+import { declareWorkers } from './declare-workers.ts';
 import { EXIT_MEANINGS } from './failure.ts';
 
 export function buildProgram(act: Act, version: string): Command {
@@ -19,6 +20,7 @@ export function buildProgram(act: Act, version: string): Command {
     .helpCommand('help [command]', 'print the help of a command');
   addGlobalOptions(program);
   declareRunning(program, act);
+  declareWorkers(program, act);
   declareJobs(program, act);
   declareScheduler(program, act);
   declareDelivery(program, act);

@@ -13,7 +13,6 @@ import { HeldLease } from './held-lease.ts';
 import { JobLog } from './job-log.ts';
 import type { Jobs } from './jobs.ts';
 import { type Platform, sleep } from './platform.ts';
-import { delayMs } from './retry.ts';
 import type { ClaimedJob, LogLevel, NextClaim } from './types.ts';
 
 export interface JobContext {
@@ -42,6 +41,8 @@ export interface RunHost {
   readonly jobs: Pick<Jobs, 'heartbeat' | 'finish' | 'release' | 'snooze' | 'log'>;
   readonly handler: Handler;
   readonly keepsTime: boolean;
+  /** How long to wait before the call that ends a job is sent again. */
+  readonly endRetryMs: (failures: number, error: unknown) => number;
   readonly report: (error: unknown, job: ClaimedJob) => void;
   /** The claim to send along with a job's end; null when nothing new is wanted. */
   readonly takeNext: () => (NextClaim & { readonly claimId: string }) | null;
@@ -152,7 +153,7 @@ export class JobRun {
         if (this.#lease.over.aborted || this.#ended) break;
         if (!isPassing(error)) return await this.#refused(ending, error);
         if (failures === 0) this.#host.report(error, this.job);
-        const waitMs = delayMs(this.#host.platform, failures, error);
+        const waitMs = this.#host.endRetryMs(failures, error);
         await sleep(this.#host.platform, waitMs, this.#lease.over).catch(() => {});
       }
     }

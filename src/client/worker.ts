@@ -38,6 +38,10 @@ export interface WorkerOptions {
   readonly graceMs?: number;
   /** The handler says with `started` when the job's time begins. For workers inside the server. */
   readonly keepsTime?: boolean;
+  /** How long to wait after a claim that failed, by how many failed before; grows to 10 s unless said. */
+  readonly claimRetryMs?: (failures: number) => number;
+  /** The same for the call that ends a job. It is tried until it is answered, or the lease is over. */
+  readonly endRetryMs?: (failures: number) => number;
   /** Drain and end at SIGTERM or SIGINT. */
   readonly handleSignals?: boolean;
   /** Hears of trouble with the server and of what handlers throw; printed to the console unless said. */
@@ -89,6 +93,7 @@ export class Worker {
       jobs: client.jobs,
       handler: options.handler,
       keepsTime: options.keepsTime ?? false,
+      endRetryMs: options.endRetryMs ?? ((failures, error) => delayMs(this.#platform, failures, error)),
       report: (error, job) => this.#report(error, job),
       takeNext: () => this.#takeNext(),
       unanswered: (claimId, askedAt) => this.#open.push({ claimId, askedAt }),
@@ -180,9 +185,13 @@ export class Worker {
         if (this.#resumed) continue;
         if (isHopeless(error)) throw error;
         this.#report(error);
-        await sleep(this.#platform, delayMs(this.#platform, failures++, error), signal).catch(() => {});
+        await sleep(this.#platform, this.#retryMs(failures++, error), signal).catch(() => {});
       }
     }
+  }
+
+  #retryMs(failures: number, error: unknown): number {
+    return this.#options.claimRetryMs?.(failures) ?? delayMs(this.#platform, failures, error);
   }
 
   async #claim({ claimId, askedAt }: OpenClaim, max: number): Promise<Claims> {

@@ -726,6 +726,14 @@ export const SETTINGS = {
     default: null,
     help: 'The program of a session and its arguments, as a JSON array; the prompt comes on standard input.',
   },
+  sessionConcurrency: {
+    ...plain,
+    name: 'SPINE_SESSION_CONCURRENCY',
+    group: 'Workers',
+    type: whole(1, 100, 'sessions'),
+    default: '4',
+    help: 'How many sessions the server runs at once.',
+  },
   sessionRoots: {
     ...plain,
     name: 'SPINE_SESSION_ROOTS',
@@ -797,6 +805,13 @@ export const SETTINGS = {
     type: whole(10, DAY_S * 1000, 'milliseconds'),
     default: '7200000',
     help: 'How long a session may take whatever its task says.',
+  },
+  sessionsToken: {
+    ...hidden,
+    name: 'SPINE_SESSIONS_TOKEN',
+    group: 'Workers',
+    type: secretText,
+    help: 'The token for the server of --sessions-url, when it is another one.',
   },
   slotId: {
     ...plain,

@@ -30,7 +30,7 @@ export interface EmbeddedStatus {
 }
 
 /** Short, because whoever comes after a crash waits for it. */
-const LEASE_MS = 30_000;
+export const LEASE_MS = 30_000;
 const CANCEL_LOOK_MS = 1_000;
 /** Of the time to stop, what is left for handlers that were told to. */
 const GRACE_MS = 2_500;

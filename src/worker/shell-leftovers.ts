@@ -6,29 +6,34 @@ import { type Platform, sleep } from '../client/platform.ts';
 const KILL_AFTER_MS = 1_000;
 
 /**
- * Every process that carries this run's id in its environment. A process number alone proves nothing: it may be
+ * Every process that carries this id in its environment. A process number alone proves nothing: it may be
  * somebody else's by now. Where the system shows no environments, nothing is touched.
  */
-export async function killLeftovers(platform: Platform, runId: string): Promise<number> {
-  const found = await processesOf(runId);
+export async function killLeftovers(
+  platform: Platform,
+  id: string,
+  variable = 'SPINE_RUN_ID',
+): Promise<number> {
+  const mark = `${variable}=${id}`;
+  const found = await processesOf(mark);
   for (const pid of found) end(pid, 'SIGTERM');
   if (found.length === 0) return 0;
   await sleep(platform, KILL_AFTER_MS);
-  for (const pid of await processesOf(runId)) end(pid, 'SIGKILL');
+  for (const pid of await processesOf(mark)) end(pid, 'SIGKILL');
   return found.length;
 }
 
-async function processesOf(runId: string): Promise<number[]> {
+async function processesOf(mark: string): Promise<number[]> {
   const names = await readdir('/proc').catch(() => []);
   const pids = names.filter((name) => /^\d+$/.test(name)).map(Number);
-  const carries = await Promise.all(pids.map((pid) => isOf(pid, runId)));
+  const carries = await Promise.all(pids.map((pid) => isOf(pid, mark)));
   return pids.filter((pid, at) => carries[at] === true && pid !== process.pid);
 }
 
-async function isOf(pid: number, runId: string): Promise<boolean> {
+async function isOf(pid: number, mark: string): Promise<boolean> {
   // Gone meanwhile, or another user's: either way none of ours.
   const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
-  return environment.split('\0').includes(`SPINE_RUN_ID=${runId}`);
+  return environment.split('\0').includes(mark);
 }
 
 function end(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {

@@ -79,6 +79,8 @@ export async function spine(args: readonly string[], options: RunOptions = {}): 
     },
     settings: (flags) => describe(config(flags)),
     serve: nothing,
+    worker: nothing,
+    slotId: (flags) => config(flags).slotId,
     rebuild: nothing,
     backup: nothing,
     deepCheck: nothing,

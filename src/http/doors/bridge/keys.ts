@@ -1,8 +1,7 @@
 /** Who calls at the bridge: whoever has a token and, where the operator wants it, any program on this machine. */
 
-import type { IncomingMessage } from 'node:http';
 import type { Actor } from '../../../domain/command.ts';
-import { type Auth, bearerTokens } from '../../auth.ts';
+import { type Auth, bearerTokens, type Callers } from '../../auth.ts';
 import type { Parts } from '../../parts.ts';
 
 /** A program on this machine that sent no token: the text's own workers and curl lines do not. */
@@ -35,7 +34,7 @@ const OWN_NAME = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i;
 const PROXIED = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'] as const;
 
 /** A wrong token is a wrong token; foreign origins were refused before. */
-function isNeighbour({ headers, socket }: IncomingMessage): boolean {
+function isNeighbour({ headers, socket }: Parameters<Callers['known']>[0]): boolean {
   return (
     headers.authorization === undefined &&
     LOOPBACK.test(socket.remoteAddress ?? '') &&

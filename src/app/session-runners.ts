@@ -1,0 +1,70 @@
+/** Opens the runner of a name: for a worker's own sessions, and for those that a server runs for others. */
+
+import type { Config } from '../config.ts';
+import type { Platform } from '../client/platform.ts';
+import type { Clock } from '../domain/ports.ts';
+import { openGateway } from '../gateway/gateway.ts';
+import { environmentBut } from '../runtime/environment.ts';
+import { claudeRunner } from '../worker/sessions/claude-runner.ts';
+import { CommandRunner } from '../worker/sessions/command-runner.ts';
+import { demoRunner } from '../worker/sessions/demo-runner.ts';
+import { GatewaySessionRunner } from '../worker/sessions/gateway-session.ts';
+import { HttpRunner } from '../worker/sessions/http-runner.ts';
+import type { SessionRunner } from '../worker/sessions/session.ts';
+import { Surroundings } from '../worker/sessions/surroundings.ts';
+import { OWN_SETTINGS } from './own-settings.ts';
+
+export type RunnerName = 'command' | 'claude' | 'gateway' | 'http' | 'demo';
+
+export interface RunnerOrder {
+  readonly runner: RunnerName;
+  readonly command: readonly string[] | null;
+  readonly roots: readonly string[];
+  readonly env: readonly string[];
+  /** Of the server that runs the sessions, for `http`. */
+  readonly sessions: { readonly url: string; readonly token: string | undefined } | null;
+}
+
+export interface RunnerHost {
+  readonly platform: Platform;
+  readonly clock: Clock;
+  readonly config: Pick<
+    Config,
+    'gatewayUrl' | 'gatewayToken' | 'gatewayHookToken' | 'openclawCli' | 'sessionPollMs'
+  >;
+}
+
+/** What is missing is said in words of the operator's. */
+export class RunnerProblem extends Error {}
+
+export interface OpenRunner {
+  readonly runner: SessionRunner;
+  close(): Promise<void>;
+}
+
+export function openRunner(order: RunnerOrder, { platform, clock, config }: RunnerHost): OpenRunner {
+  const { command, sessions } = order;
+  const roots = order.roots.length > 0 ? order.roots : [process.cwd()];
+  const surroundings = new Surroundings({ roots, env: order.env, from: environmentBut([]) });
+  const plain = (runner: SessionRunner): OpenRunner => ({ runner, close: async () => undefined });
+  switch (order.runner) {
+    case 'demo':
+      return plain(demoRunner);
+    case 'claude':
+      return plain(claudeRunner({ platform, surroundings, command }));
+    case 'command':
+      if (command === null)
+        throw new RunnerProblem('The runner command needs a command: --command \'["./agent.sh"]\'');
+      return plain(new CommandRunner({ platform, surroundings, command }));
+    case 'http':
+      if (sessions === null)
+        throw new RunnerProblem('The runner http needs the address of a server: --sessions-url <url>');
+      return plain(new HttpRunner({ platform, ...sessions, pollMs: config.sessionPollMs }));
+    case 'gateway': {
+      const { gatewayUrl: url, gatewayToken: token, gatewayHookToken: hookToken, openclawCli: cli } = config;
+      const cliEnv = environmentBut(OWN_SETTINGS);
+      const gateway = openGateway({ name: 'main', url, token, hookToken, cli, cliEnv, clock });
+      return { runner: new GatewaySessionRunner(gateway), close: () => gateway.close() };
+    }
+  }
+}

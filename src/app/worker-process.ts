@@ -1,0 +1,147 @@
+/** `spine worker <slot>` as a process: settings, signals, log, and the link to the file of heartbeats. */
+
+import { lstatSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { Caller } from '../client/caller.ts';
+import { SpineApiError } from '../client/errors.ts';
+import { sleep, systemPlatform } from '../client/platform.ts';
+import type { WorkerOrder } from '../cli/host.ts';
+import type { Config } from '../config.ts';
+import { systemClock, systemTime } from '../runtime/clock.ts';
+import { pollWaitMs } from '../worker/service/backoff.ts';
+import { WorkerService } from '../worker/service/worker-service.ts';
+import { type Log, openLog } from './log.ts';
+import { openRunner } from './session-runners.ts';
+import { type WorkerToken, workerToken } from './worker-token.ts';
+
+const CALL_MS = 30_000;
+const RETRIES = 2;
+
+/** Resolves when the worker has left in good order. */
+export async function runWorker(order: WorkerOrder, config: Config, version: string): Promise<void> {
+  const { slot, url, concurrency, capabilities } = order;
+  const platform = systemPlatform;
+  const clock = systemClock();
+  const log = openLog(
+    config.logLevel,
+    () => systemTime.wallMs(),
+    (line) => void process.stderr.write(`${line}\n`),
+  );
+  const roots = order.roots.length > 0 ? order.roots : config.sessionRoots;
+  const { runner, close } = openRunner(
+    {
+      runner: order.runner,
+      command: order.command ?? config.sessionCommand,
+      roots,
+      env: [...config.sessionEnv, ...order.env],
+      sessions: sessionsOf(order, config),
+    },
+    { platform, clock, config },
+  );
+  const stop = stopSignals();
+  const own = await tokenWhenReachable(order, config, stop.signal, log);
+  if (own === null) return;
+  const caller = new Caller({
+    baseUrl: url,
+    token: own.token,
+    retries: RETRIES,
+    timeoutMs: CALL_MS,
+    platform,
+  });
+  const service = new WorkerService({
+    slot,
+    concurrency,
+    capabilities,
+    runner,
+    caller,
+    platform,
+    log,
+    url,
+    about: { workerPid: process.pid, workerVersion: version },
+    host: hostname(),
+    wallMs: () => systemTime.wallMs(),
+    defaultDir: roots[0] ?? null,
+    idleBeatMs: config.idleBeatMs,
+    workingBeatMs: config.workingBeatMs,
+    pollMs: config.workerPollMs,
+    drainMs: config.workerDrainMs,
+    sessionTimeoutMs: config.sessionTimeoutMs,
+    sessionTimeoutMaxMs: config.sessionTimeoutMaxMs,
+    onStarted: ({ heartbeatsFile }) => linkHeartbeats(heartbeatsFile, log),
+  });
+  stop.onStop(() => service.stop());
+  try {
+    await service.run();
+  } finally {
+    await own.revoke();
+    await caller.close();
+    await close();
+    stop.done();
+  }
+}
+
+/** The server of the tasks is trusted with our token, another one has its own. */
+function sessionsOf({ sessionsUrl, url, token }: WorkerOrder, { sessionsToken }: Config) {
+  if (sessionsUrl === null) return null;
+  const isSame = new URL(sessionsUrl).origin === new URL(url).origin;
+  return { url: sessionsUrl, token: sessionsToken ?? (isSame ? token : undefined) };
+}
+
+/** A server that is down when the worker starts is waited for, as later on; null when the worker is to stop first. */
+async function tokenWhenReachable(
+  { url, token, slot }: WorkerOrder,
+  { workerPollMs }: Config,
+  signal: AbortSignal,
+  log: Log,
+): Promise<WorkerToken | null> {
+  for (let failures = 0; !signal.aborted; failures++) {
+    try {
+      return await workerToken(url, token, slot, hostname());
+    } catch (error) {
+      if (error instanceof SpineApiError && error.status < 500 && error.status !== 429) throw error;
+      log.warn('The server cannot be reached', { slot, error });
+      await sleep(systemPlatform, pollWaitMs(systemPlatform, workerPollMs, failures), signal).catch(
+        () => undefined,
+      );
+    }
+  }
+  return null;
+}
+
+/** Heard from the very start; the first stops in good order, the next at once. */
+function stopSignals() {
+  const first = new AbortController();
+  let onStop: (() => void) | null = null;
+  const ask = (): void => {
+    first.abort(new Error('The worker stops.'));
+    onStop?.();
+  };
+  for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, ask);
+  return {
+    signal: first.signal,
+    onStop: (task: () => void) => {
+      onStop = task;
+      if (first.signal.aborted) task();
+    },
+    done: () => {
+      for (const name of ['SIGTERM', 'SIGINT'] as const) process.off(name, ask);
+    },
+  };
+}
+
+const FOLDER = '.clawhub';
+const LINK = `${FOLDER}/worker-heartbeats.json`;
+
+/** For scripts that look in the worker's own folder, when it has one for them and the server is on this machine. */
+function linkHeartbeats(file: string | null, log: Log): void {
+  const isFolder = statSync(FOLDER, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (file === null || !isFolder || statSync(file, { throwIfNoEntry: false }) === undefined) return;
+  const known = lstatSync(LINK, { throwIfNoEntry: false });
+  if (known !== undefined && !known.isSymbolicLink()) return;
+  try {
+    rmSync(LINK, { force: true });
+    symlinkSync(file, LINK);
+  } catch (error) {
+    log.warn('The file of heartbeats could not be linked', { file, error });
+  }
+}

@@ -1,0 +1,57 @@
+/** `spine worker <slot>`: claims the tasks of a slot and has sessions do them. */
+
+import type { Handler } from '../command.ts';
+import { CliError, EXIT, usage } from '../failure.ts';
+import type { WorkerOrder } from '../host.ts';
+
+interface WorkerFlags {
+  readonly runner?: WorkerOrder['runner'];
+  readonly command?: string;
+  readonly sessionsUrl?: string;
+  readonly root?: readonly string[];
+  readonly env?: readonly string[];
+  readonly capability?: readonly string[];
+  readonly concurrency: number;
+}
+
+const SLOT = /^[\p{L}\p{N}][\p{L}\p{N}._:@-]{0,89}$/u;
+const MOST_AT_ONCE = 100;
+
+export const worker: Handler<WorkerFlags> = async (session, { args, options }) => {
+  const slot = args[0] ?? session.host.slotId(session.flags);
+  // As the text says it: this one misuse exits with 1.
+  if (slot === null)
+    throw new CliError(EXIT.failure, 'usage', 'Usage: spine worker <slot>', 'Or set SLOT_ID.');
+  if (!SLOT.test(slot)) throw usage('A slot is a name of letters, digits and . _ : @ -, up to 90 of them.');
+  if (options.concurrency < 1 || options.concurrency > MOST_AT_ONCE)
+    throw usage(`--concurrency must be a whole number from 1 to ${MOST_AT_ONCE}.`);
+  const command = options.command === undefined ? null : commandOf(options.command);
+  const { url, token } = session.located();
+  await session.host.worker(
+    {
+      slot,
+      runner: options.runner ?? (command === null ? 'demo' : 'command'),
+      command,
+      sessionsUrl: options.sessionsUrl ?? null,
+      roots: options.root ?? [],
+      env: options.env ?? [],
+      capabilities: options.capability ?? [],
+      concurrency: options.concurrency,
+      url: url.text.replace(/\/+$/, ''),
+      token: token?.text,
+    },
+    session.flags,
+  );
+};
+
+function commandOf(text: string): readonly string[] {
+  const problem = `--command must be a JSON array of a program and its arguments, for example '["./agent.sh"]'.`;
+  try {
+    const value: unknown = JSON.parse(text);
+    if (Array.isArray(value) && value.length > 0 && value.every((word) => typeof word === 'string'))
+      return value;
+  } catch {
+    throw usage(problem);
+  }
+  throw usage(problem);
+}

@@ -1,0 +1,262 @@
+/**
+ * A worker with a slot of its own: takes the slot, claims what is addressed to it, has a session do each task, and leaves in
+ * good order. While another process has the slot it stands by.
+ */
+
+import type { Caller } from '../../client/caller.ts';
+import { JobInterrupted, SpineApiError } from '../../client/errors.ts';
+import type { JobContext } from '../../client/job-run.ts';
+import { Jobs } from '../../client/jobs.ts';
+import { type Platform, sleep } from '../../client/platform.ts';
+import type { ClaimedJob } from '../../client/types.ts';
+import { Worker } from '../../client/worker.ts';
+import type { WorkerLog } from '../ports.ts';
+import { runSession } from '../sessions/run-session.ts';
+import type { SessionRunner } from '../sessions/session.ts';
+import { taskOrder } from '../sessions/task-order.ts';
+import { endWaitMs, jitterMs, pollWaitMs } from './backoff.ts';
+import { BridgeCalls, type StartedSlot } from './bridge-calls.ts';
+import { goneInstance } from './predecessor.ts';
+import { Slot } from './slot.ts';
+
+export interface WorkerServiceOptions {
+  readonly slot: string;
+  readonly concurrency: number;
+  readonly runner: SessionRunner;
+  readonly caller: Caller;
+  readonly platform: Platform;
+  readonly log: WorkerLog;
+  /** Where sessions reach the server. */
+  readonly url: string;
+  /** What the worker says of itself: its process, its version. */
+  readonly about: Readonly<Record<string, unknown>>;
+  readonly host: string;
+  readonly wallMs: () => number;
+  /** Where a session works whose task names no folder; null where nobody said. */
+  readonly defaultDir: string | null;
+  readonly capabilities: readonly string[];
+  readonly idleBeatMs: number;
+  readonly workingBeatMs: number;
+  readonly pollMs: number;
+  readonly drainMs: number;
+  readonly sessionTimeoutMs: number;
+  readonly sessionTimeoutMaxMs: number;
+  /** The slot is ours, and this is where heartbeats can be read as a file. */
+  readonly onStarted: (started: StartedSlot) => void;
+}
+
+const LONGEST_CLAIM_MS = 60_000;
+/** What an interrupted session has to end, before its task is given back without waiting for it. */
+const GRACE_MS = 12_000;
+
+type Why = 'stop' | 'lost';
+
+export class WorkerService {
+  readonly #options: WorkerServiceOptions;
+  readonly #calls: BridgeCalls;
+  readonly #jobs: Jobs;
+  readonly #instance: string;
+  readonly #ending = new AbortController();
+  #worker: Worker | null = null;
+  #ended: Why | null = null;
+  #failures = 0;
+
+  constructor(options: WorkerServiceOptions) {
+    this.#options = options;
+    this.#calls = new BridgeCalls(options.caller);
+    this.#jobs = new Jobs(options.caller);
+    this.#instance = options.platform.randomId();
+  }
+
+  /** Works until stop(); rejects on a refusal that waiting cannot cure. */
+  async run(): Promise<void> {
+    while (!this.#ending.signal.aborted) {
+      const staleMs = await this.#takeSlots();
+      if (staleMs === null) return;
+      await this.#work(staleMs);
+    }
+  }
+
+  /** Takes nothing new, waits for what runs, and leaves. Called again, it does not wait any more. */
+  stop(): void {
+    const { log, slot } = this.#options;
+    const again = this.#ending.signal.aborted;
+    log.info(again ? 'Stopping at once' : 'Stopping', { slot });
+    this.#ending.abort(new Error('The worker stops.'));
+    if (again) for (const { id } of this.#worker?.held() ?? []) this.#worker?.interrupt(id, 'shutdown');
+    else this.#end('stop', this.#options.drainMs);
+  }
+
+  #end(why: Why, drainMs: number): void {
+    this.#ended ??= why;
+    // Why it ended is told where it is waited for.
+    this.#worker?.stop({ drainMs }).catch(() => undefined);
+  }
+
+  get #slotNames(): string[] {
+    const { slot, concurrency } = this.#options;
+    return Array.from({ length: concurrency }, (_, i) => (i === 0 ? slot : `${slot}.${i + 1}`));
+  }
+
+  /** How long the server lets a worker be silent, once all slots are ours; null when this process is to stop. */
+  async #takeSlots(): Promise<number | null> {
+    const { platform, log, slot } = this.#options;
+    const { signal } = this.#ending;
+    let standsBy = false;
+    while (!signal.aborted) {
+      try {
+        let staleMs = 0;
+        for (const name of this.#slotNames) staleMs = await this.#takeSlot(name);
+        this.#failures = 0;
+        return staleMs;
+      } catch (error) {
+        if (signal.aborted) return null;
+        const taken = error instanceof SpineApiError && error.status === 409;
+        if (!taken && isHopeless(error)) throw error;
+        if (!taken) log.warn('The server cannot be reached', { slot, error });
+        else if (!standsBy) log.warn('Standing by: another process has the slot', { slot, error });
+        standsBy = taken;
+        const waitMs = taken ? this.#options.workingBeatMs : this.#pollWait();
+        await sleep(platform, waitMs, signal).catch(() => undefined);
+      }
+    }
+    return null;
+  }
+
+  /** What the slot's last process left running is ended first: nobody else may begin while it works. */
+  async #takeSlot(name: string): Promise<number> {
+    const { runner, host, about, log, onStarted } = this.#options;
+    const before = await this.#calls.slot(name);
+    const gone = before === null ? null : goneInstance(before, host);
+    if (before !== null && before.sessionId !== null && gone !== null) {
+      log.warn('The last process of the slot left a session', { slot: name, session: before.sessionId });
+      await runner.endLeftover(before.sessionId);
+    }
+    const metadata = { ...about, host, instance: this.#instance, runner: runner.name };
+    const started = await this.#calls.start({ slot: name, instance: this.#instance, gone, metadata });
+    const { restartCount } = started.heartbeat.metadata;
+    log.info('The slot is ours', { slot: name, restartCount, recovered: started.recovered });
+    onStarted(started);
+    return started.staleMs;
+  }
+
+  async #work(leaseMs: number): Promise<void> {
+    const { platform, concurrency, capabilities, pollMs, drainMs, log, slot } = this.#options;
+    this.#ended = null;
+    const slots = this.#slotNames.map((name) => this.#openSlot(name));
+    const worker = new Worker({
+      client: { jobs: this.#jobs, platform },
+      targets: await this.#targets(),
+      concurrency,
+      ...(capabilities.length > 0 && { capabilities }),
+      leaseMs,
+      waitMs: Math.min(pollMs, LONGEST_CLAIM_MS),
+      drainMs,
+      graceMs: GRACE_MS,
+      claimRetryMs: (failures) => pollWaitMs(platform, pollMs, failures),
+      endRetryMs: endWaitMs,
+      handler: (job, context) => this.#do(job, context, slots, leaseMs),
+      onError: (error, job) => this.#report(error, job),
+    });
+    this.#worker = worker;
+    for (const each of slots) each.start();
+    try {
+      await sleep(platform, jitterMs(platform, pollMs), this.#ending.signal).catch(() => undefined);
+      if (!this.#ending.signal.aborted && this.#ended === null) await worker.run();
+    } finally {
+      this.#worker = null;
+      const reason = this.#ending.signal.aborted ? 'graceful-shutdown' : 'error';
+      if (this.#ended === 'lost') for (const each of slots) each.quit();
+      else await Promise.all(slots.map((each) => each.leave(reason)));
+      log.info('The slot is free', { slot, why: this.#ended ?? reason });
+    }
+  }
+
+  #openSlot(name: string): Slot {
+    const { platform, log, idleBeatMs, workingBeatMs, wallMs } = this.#options;
+    return new Slot(
+      {
+        platform,
+        calls: this.#calls,
+        instance: this.#instance,
+        idleBeatMs,
+        workingBeatMs,
+        log,
+        wallMs,
+        onLost: (slot) => {
+          if (this.#ended !== null) return;
+          log.warn('Another process has the slot', { slot });
+          this.#end('lost', 0);
+        },
+        onDraining: (draining) => (draining ? this.#worker?.pause() : this.#worker?.resume()),
+      },
+      name,
+    );
+  }
+
+  /** What is addressed to nobody is for every worker whose token says so. */
+  async #targets(): Promise<string[]> {
+    const { slot, platform } = this.#options;
+    const both = [slot, 'any'];
+    try {
+      // No type has this name, so nothing is claimed.
+      await this.#jobs.claimNext({ targets: both, types: [platform.randomId()], max: 1 });
+      return both;
+    } catch (error) {
+      const isForbidden = error instanceof SpineApiError && error.status === 403;
+      if (isForbidden && error.details['target'] === 'any') return [slot];
+      if (isHopeless(error)) throw error;
+      return both;
+    }
+  }
+
+  async #do(job: ClaimedJob, context: JobContext, slots: readonly Slot[], leaseMs: number): Promise<unknown> {
+    const { platform, runner, url, defaultDir, log } = this.#options;
+    const { sessionTimeoutMs: timeoutMs, sessionTimeoutMaxMs: timeoutMaxMs } = this.#options;
+    const slot = slots.find(({ isFree }) => isFree);
+    // There are as many slots as jobs at once.
+    if (slot === undefined) throw new Error('There is no free slot.');
+    const sessionId = `agent:main:worker-${slot.name}:${platform.randomId()}`;
+    const facts = { slot: slot.name, task: job.id, session: sessionId };
+    // What is held is known before anything is begun: whoever comes after a crash finds it.
+    await slot.work(job, sessionId);
+    log.info('A task begins', { ...facts, title: job.title });
+    const order = taskOrder(job, { sessionId, url, defaultDir, timeoutMs, timeoutMaxMs, leaseMs });
+    const endedByAgent = (): Promise<boolean> => this.#endedByAgent(job);
+    try {
+      const result = await runSession({ platform, runner, endedByAgent }, order, context);
+      log.info('A task is done', facts);
+      return result;
+    } catch (error) {
+      log.warn('A task is not done', { ...facts, error });
+      throw error;
+    } finally {
+      void slot.rest();
+    }
+  }
+
+  /** The job has ended well under our very claim: the agent said so itself. */
+  async #endedByAgent({ id, attempt }: ClaimedJob): Promise<boolean> {
+    const now = await this.#jobs.get(id).catch(() => null);
+    return now !== null && now.state === 'done' && now.attempts === attempt;
+  }
+
+  #pollWait(): number {
+    return pollWaitMs(this.#options.platform, this.#options.pollMs, this.#failures++);
+  }
+
+  /** That a lease is over is no trouble where the agent has ended the job itself. */
+  #report(error: unknown, job: ClaimedJob | undefined): void {
+    const { log, slot } = this.#options;
+    const isOver =
+      error instanceof JobInterrupted || (error instanceof SpineApiError && error.status === 409);
+    if (isOver) log.info('A lease is over', { slot, task: job?.id, error });
+    else log.warn('Trouble with the server or a task', { slot, task: job?.id, error });
+  }
+}
+
+const HOPELESS: readonly number[] = [400, 401, 403];
+
+function isHopeless(error: unknown): boolean {
+  return error instanceof SpineApiError && HOPELESS.includes(error.status);
+}

@@ -1,0 +1,63 @@
+/** Sessions of Claude Code without a terminal: one prompt in, one JSON object out. */
+
+import { CommandRunner, type CommandRunnerOptions, type Printed, whyFailed } from './command-runner.ts';
+import { failedEnd, type SessionEnd, type SessionOrder } from './session.ts';
+
+const COMMAND: readonly string[] = ['claude'];
+
+/** `command` is the program with arguments of the operator's own, such as its permission mode. */
+export function claudeRunner(
+  options: Omit<CommandRunnerOptions, 'command'> & { readonly command: readonly string[] | null },
+): CommandRunner {
+  const { command } = options;
+  return new CommandRunner({ ...options, command: command ?? COMMAND }, 'claude', byItsWord, argumentsOf);
+}
+
+function argumentsOf({ model }: SessionOrder): readonly string[] {
+  return ['-p', '--output-format', 'json', '--model', model.replace(/^anthropic\//, '')];
+}
+
+interface Result {
+  readonly type?: unknown;
+  readonly subtype?: unknown;
+  readonly is_error?: unknown;
+  readonly result?: unknown;
+  readonly session_id?: unknown;
+  readonly usage?: unknown;
+  readonly total_cost_usd?: unknown;
+  readonly num_turns?: unknown;
+}
+
+/** It has to end well, and to say so itself: neither is enough alone. */
+function byItsWord(printed: Printed): SessionEnd {
+  const said = resultIn(printed.stdout);
+  const facts = { exitCode: printed.exitCode, ...factsOf(said) };
+  const text = typeof said?.result === 'string' ? said.result : '';
+  if (printed.lost !== null || printed.exitCode !== 0) return failedEnd(whyFailed(printed), facts, text);
+  if (said === null)
+    return failedEnd('It answered no JSON, so nobody knows what it did.', facts, printed.stdout);
+  if (said.is_error !== false || said.subtype !== 'success')
+    return failedEnd(text === '' ? `It ended with ${String(said.subtype)}.` : text, facts, text);
+  return { ok: true, text, reason: null, facts };
+}
+
+function resultIn(stdout: string): Result | null {
+  try {
+    const value: unknown = JSON.parse(stdout);
+    const last: unknown = Array.isArray(value) ? value.at(-1) : value;
+    const isResult = typeof last === 'object' && last !== null && (last as Result).type === 'result';
+    return isResult ? last : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The name under which it can be resumed, and what it cost. */
+function factsOf(said: Result | null): object {
+  if (said === null) return {};
+  const { session_id: resumeId, usage, total_cost_usd: costUsd, num_turns: turns } = said;
+  const known = Object.entries({ resumeId, usage, costUsd, turns }).filter(
+    ([, value]) => value !== undefined,
+  );
+  return Object.fromEntries(known);
+}

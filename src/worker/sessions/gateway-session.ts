@@ -1,0 +1,51 @@
+/** Sessions of an agent at an OpenClaw gateway: one turn in a session of its own. */
+
+import type { Gateway } from '../../gateway/gateway.ts';
+import { sentinelOf } from '../../prompt/plan.ts';
+import {
+  failedEnd,
+  type Session,
+  type SessionEnd,
+  type SessionOrder,
+  type SessionRunner,
+} from './session.ts';
+
+const AGENT = 'main';
+const TEXT_CHARS = 65_536;
+
+export class GatewaySessionRunner implements SessionRunner {
+  readonly name = 'gateway';
+  readonly #gateway: Gateway;
+
+  constructor(gateway: Gateway) {
+    this.#gateway = gateway;
+  }
+
+  async begin(order: SessionOrder): Promise<Session> {
+    const stop = new AbortController();
+    const transport = await this.#gateway.transport();
+    const { id, prompt: message, model, thinking, timeoutMs } = order;
+    const turn = { agentId: AGENT, sessionKey: id, runKey: id, message, model, thinking, timeoutMs };
+    const ended = this.#gateway
+      .run(turn, transport, stop.signal, () => undefined)
+      .then(
+        ({ text, usage }) => endOf(text.slice(0, TEXT_CHARS), { usage }),
+        (error: unknown) => failedEnd(error instanceof Error ? error.message : String(error)),
+      );
+    const kill = async (): Promise<void> => {
+      stop.abort(new Error('The session was ended.'));
+      await ended;
+    };
+    return { ended, kill };
+  }
+
+  async endLeftover(id: string): Promise<void> {
+    await this.#gateway.abort({ agentId: AGENT, sessionKey: id });
+  }
+}
+
+function endOf(text: string, facts: SessionEnd['facts']): SessionEnd {
+  return sentinelOf(text) === 'TASK_FAILED'
+    ? failedEnd(text, facts, text)
+    : { ok: true, text, reason: null, facts };
+}

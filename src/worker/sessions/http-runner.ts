@@ -1,0 +1,120 @@
+/** Sessions that another server runs: spawned, looked after and ended under `/api/sessions` there. */
+
+import { Caller } from '../../client/caller.ts';
+import { SpineApiError } from '../../client/errors.ts';
+import { type Platform, sleep } from '../../client/platform.ts';
+import {
+  failedEnd,
+  type Session,
+  type SessionEnd,
+  type SessionOrder,
+  type SessionRunner,
+} from './session.ts';
+
+export interface HttpRunnerOptions {
+  readonly platform: Platform;
+  readonly url: string;
+  readonly token: string | undefined;
+  readonly pollMs: number;
+}
+
+interface Listed {
+  readonly id?: unknown;
+  readonly completed?: unknown;
+  readonly error?: unknown;
+  readonly result?: unknown;
+}
+
+/** Three tries with a second, then two between them; what the other side refuses is not tried again. */
+const TRIES = 3;
+const FIRST_WAIT_MS = 1_000;
+const CALL_MS = 30_000;
+/** So many looks may miss a session before it counts as gone. */
+const MISSES = 3;
+
+export class HttpRunner implements SessionRunner {
+  readonly name = 'http';
+  readonly #options: HttpRunnerOptions;
+  readonly #caller: Caller;
+
+  constructor(options: HttpRunnerOptions) {
+    this.#options = options;
+    const { url: baseUrl, token, platform } = options;
+    this.#caller = new Caller({ baseUrl, token, platform, retries: 0, timeoutMs: CALL_MS });
+  }
+
+  async begin(order: SessionOrder): Promise<Session> {
+    const { id: sessionLabel, channel, prompt, model, thinking } = order;
+    const over = new AbortController();
+    // Once: a second call might find the session under way, and refuse it.
+    const json = { sessionLabel, channel, prompt, model, thinking, autoStart: true };
+    await this.#caller.json({
+      method: 'POST',
+      path: '/api/sessions/spawn',
+      json,
+      repeatable: false,
+      options: { timeoutMs: Math.min(CALL_MS, order.timeoutMs) },
+    });
+    let killed: Promise<void> | null = null;
+    return {
+      ended: this.#follow(order.id, over.signal),
+      kill: () => {
+        over.abort(new Error('The session was ended.'));
+        return (killed ??= this.endLeftover(order.id));
+      },
+    };
+  }
+
+  async endLeftover(id: string): Promise<void> {
+    const path = `/api/sessions/${encodeURIComponent(id)}`;
+    await this.#tried(() => this.#caller.json({ method: 'DELETE', path, repeatable: true })).catch(
+      (error: unknown) => {
+        // It has ended, or never began.
+        if (!(error instanceof SpineApiError) || error.status !== 404) throw error;
+      },
+    );
+  }
+
+  async #follow(id: string, over: AbortSignal): Promise<SessionEnd> {
+    const { platform, pollMs } = this.#options;
+    for (let misses = 0; misses < MISSES && !over.aborted; ) {
+      await sleep(platform, pollMs, over).catch(() => undefined);
+      if (over.aborted) break;
+      const listed = await this.#look(over);
+      // A list that cannot be read says nothing about the session.
+      if (listed === null) continue;
+      const found = listed.find((each) => each.id === id);
+      misses = found === undefined ? misses + 1 : 0;
+      const end = found && endOf(found);
+      if (end) return end;
+    }
+    return failedEnd(over.aborted ? 'The session was ended.' : 'The session vanished without a result.');
+  }
+
+  async #look(signal: AbortSignal): Promise<readonly Listed[] | null> {
+    const call = { method: 'GET', path: '/api/sessions', repeatable: true, options: { signal } } as const;
+    const listed: unknown = await this.#caller.json(call).catch(() => null);
+    return Array.isArray(listed) ? (listed as Listed[]) : null;
+  }
+
+  async #tried<T>(call: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await call();
+      } catch (error) {
+        const isRefusal = error instanceof SpineApiError && error.status < 500;
+        if (isRefusal || tries === TRIES) throw error;
+        await sleep(this.#options.platform, FIRST_WAIT_MS * 2 ** (tries - 1));
+      }
+    }
+  }
+}
+
+/** One that says both that it is complete and that it went wrong went wrong. */
+function endOf({ completed, error, result }: Listed): SessionEnd | null {
+  const hasError = error !== undefined && error !== null && error !== false && error !== '';
+  if (hasError) return failedEnd(typeof error === 'string' ? error : JSON.stringify(error));
+  if (completed !== true) return null;
+  const text = typeof result === 'string' ? result : result === undefined ? '' : JSON.stringify(result);
+  return { ok: true, text: text === '' ? 'The session is complete.' : text, reason: null, facts: {} };
+}

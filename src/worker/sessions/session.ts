@@ -1,0 +1,50 @@
+/** A session: one run of an agent or program on one prompt. Every kind of session is begun and ended in the same way. */
+
+import type { LogLevel } from '../../client/types.ts';
+
+export interface SessionOrder {
+  /** Its name, chosen by whoever begins it. */
+  readonly id: string;
+  readonly prompt: string;
+  readonly model: string;
+  readonly thinking: string;
+  readonly channel: string;
+  /** What the task names; null where it names none. */
+  readonly workingDir: string | null;
+  /** What the session is told of its task, as variables of its environment. */
+  readonly env: Readonly<Record<string, string>>;
+  /** How long its holder may be silent: a session that hears nothing for that long ends by itself. */
+  readonly leaseMs: number;
+  readonly timeoutMs: number;
+}
+
+/** How a session ended. Without words of its own, an end that says nothing went wrong is no evidence of anything done. */
+export interface SessionEnd {
+  readonly ok: boolean;
+  /** What it said, or printed. */
+  readonly text: string;
+  /** Why it is not well. */
+  readonly reason: string | null;
+  /** Whatever else is known: the exit code, what it cost, under which name it can be resumed. */
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
+export interface Session {
+  readonly ended: Promise<SessionEnd>;
+  /** Ends it, with all that it started. */
+  kill(): Promise<void>;
+}
+
+/** Hears what a session prints, while it runs. */
+export type Say = (text: string, level: LogLevel) => void;
+
+export interface SessionRunner {
+  readonly name: string;
+  begin(order: SessionOrder, say: Say): Promise<Session>;
+  /** Ends what a process that is gone left behind under this name. */
+  endLeftover(id: string): Promise<void>;
+}
+
+export function failedEnd(reason: string, facts: SessionEnd['facts'] = {}, text = ''): SessionEnd {
+  return { ok: false, text, reason, facts };
+}
