@@ -61,6 +61,8 @@ export function loadConfig(env: Env, flags: Flags = {}): Config {
   const tokens = tokensByRole(values);
   problems.push(...sharedTokens(tokens));
   problems.push(...backupProblems(values));
+  if (values.sessionRunner === 'command' && values.sessionCommand === null)
+    problems.push('SPINE_SESSION_RUNNER is command: say which with SPINE_SESSION_COMMAND');
   if (problems.length > 0) throw new ConfigError(problems);
   return toConfig(values, tokens, stated);
 }

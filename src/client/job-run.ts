@@ -139,7 +139,11 @@ export class JobRun {
 
   /** Sends the end until it is answered or the lease is over, whichever is first. */
   async #end(ending: Ending): Promise<Claims | null> {
-    if (!this.#lease.isHeld()) return null;
+    if (!this.#lease.isHeld()) {
+      // A job that was ended from outside while its handler went on still takes what the handler had to say.
+      if (ending.verb === 'complete') await this.#log.close(new AbortController().signal);
+      return null;
+    }
     await this.#log.close(this.#lease.over);
     this.#lease.settle();
     this.#settling = true;

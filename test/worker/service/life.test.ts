@@ -1,0 +1,192 @@
+import { deepStrictEqual, match, ok, strictEqual } from 'node:assert';
+import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { startServer, type TestServer } from '../../support/server.ts';
+import {
+  heartbeatOf,
+  linesOf,
+  makeTask,
+  processesOf,
+  shellSession,
+  SHORT_SERVER,
+  startWorker,
+  taskOf,
+  until,
+  untilBeat,
+  untilGone,
+  untilTask,
+} from '../../support/worker-process.ts';
+
+suite('a worker with a slot, from its start to its end', () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer({ env: SHORT_SERVER });
+  });
+  after(() => server.stop());
+
+  test('without a slot it says how it is used and exits with 1 [WK-38]', async (t) => {
+    const worker = startWorker(t, server, null);
+    strictEqual(await worker.ended, 1);
+    match(worker.output(), /Usage: spine worker <slot>/);
+    const named = startWorker(t, server, null, { env: { SLOT_ID: 'by-name' } });
+    await untilBeat(server, 'by-name', 'idle');
+    named.kill('SIGTERM');
+    strictEqual(await named.ended, 0);
+  });
+
+  test('its slot is idle at once, and the file says so too [WK-01 WK-02 WK-03 WK-04 WK-05 WK-08 WK-37]', async (t) => {
+    const worker = startWorker(t, server, 'slot-start');
+    const { lastUpdate, startedAt, metadata, ...beat } = await untilBeat(server, 'slot-start', 'idle');
+    deepStrictEqual(beat, {
+      slot: 'slot-start',
+      status: 'idle',
+      task: null,
+      taskTitle: null,
+      sessionId: null,
+    });
+    ok(Number.isInteger(lastUpdate) && Number.isInteger(startedAt));
+    deepStrictEqual([metadata['workerPid'], metadata['restartCount']], [worker.pid, 0]);
+    const file = join(server.dataDir, '.clawhub', 'worker-heartbeats.json');
+    await until('the file', () => {
+      const { workers } = JSON.parse(readFileSync(file, 'utf8')) as {
+        workers: Record<string, { status: string }>;
+      };
+      return workers['slot-start']?.status === 'idle';
+    });
+    strictEqual(lstatSync(file).mode & 0o777, 0o600);
+  });
+
+  test('a worker links to the file from a folder of its own [WK-02]', async (t) => {
+    startWorker(t, server, 'slot-link');
+    await untilBeat(server, 'slot-link', 'idle');
+    const file = join(server.dataDir, '.clawhub', 'worker-heartbeats.json');
+    await until('the file', () => existsSync(file));
+    const prepare = (folder: string): void => mkdirSync(join(folder, '.clawhub'));
+    const { folder } = startWorker(t, server, 'slot-linked', { prepare });
+    const link = join(folder, '.clawhub', 'worker-heartbeats.json');
+    await until('the link', () => lstatSync(link, { throwIfNoEntry: false })?.isSymbolicLink());
+    strictEqual(realpathSync(link), realpathSync(file));
+  });
+
+  test('it takes the best of its own tasks, the oldest first, one at a time [WK-10 WK-11 WK-28]', async (t) => {
+    const slot = 'slot-order';
+    const other = await makeTask(server, { title: 'other', owner: 'slot-other' });
+    await makeTask(server, { title: 'finished', owner: slot, status: 'done' });
+    await makeTask(server, { title: 'one', owner: slot, priority: 1 });
+    await makeTask(server, { title: 'five-old', owner: slot, priority: 5 });
+    await makeTask(server, { title: 'five', owner: slot, priority: 5 });
+    await makeTask(server, { title: 'P1', owner: slot, priority: 'P1' });
+    const last = await makeTask(server, { title: 'none', owner: slot });
+    const script =
+      'grep "Task Title" | tee -a titles; if mkdir busy; then sleep 0.1; rmdir busy; else echo twice >> titles; fi';
+    const worker = startWorker(t, server, slot, { args: shellSession(script) });
+    await untilTask(server, last.id, 'done');
+    const titles = linesOf(join(worker.folder, 'titles')).map((line) => line.split(': ')[1]);
+    deepStrictEqual(titles, ['P1', 'five-old', 'five', 'one', 'none']);
+    strictEqual((await taskOf(server, other.id)).status, 'todo');
+  });
+
+  test('it does several at a time when told to, each in a slot of its own [WK-40]', async (t) => {
+    const slot = 'slot-many';
+    const tasks = await Promise.all([1, 2, 3].map((n) => makeTask(server, { title: `T${n}`, owner: slot })));
+    const script = 'cat >/dev/null; echo x >> here; while [ ! -e go ]; do sleep 0.05; done; echo ok';
+    const worker = startWorker(t, server, slot, { args: ['--concurrency', '3', ...shellSession(script)] });
+    await until('all three run', () => linesOf(join(worker.folder, 'here')).length === 3);
+    for (const name of [slot, `${slot}.2`, `${slot}.3`]) await untilBeat(server, name, 'working');
+    mkdirSync(join(worker.folder, 'go'));
+    for (const { id } of tasks) await untilTask(server, id, 'done');
+  });
+
+  test('when told to stop it waits for its task, takes no other, and leaves with 0 [WK-27]', async (t) => {
+    const slot = 'slot-stop';
+    const task = await makeTask(server, { title: 'slow', owner: slot });
+    const script = 'cat >/dev/null; while [ ! -e go ]; do sleep 0.05; done; echo done at last';
+    const worker = startWorker(t, server, slot, { args: shellSession(script) });
+    await untilBeat(server, slot, 'working');
+    worker.kill('SIGTERM');
+    const next = await makeTask(server, { title: 'next', owner: slot });
+    await until('it stops', () => worker.output().includes('Stopping'));
+    mkdirSync(join(worker.folder, 'go'));
+    strictEqual(await worker.ended, 0);
+    strictEqual((await taskOf(server, task.id)).status, 'done');
+    strictEqual((await taskOf(server, next.id)).status, 'todo');
+    const beat = await heartbeatOf(server, slot);
+    deepStrictEqual([beat?.status, beat?.metadata['offlineReason']], ['offline', 'graceful-shutdown']);
+  });
+
+  test('a task that does not end in time goes back, and its session is gone [WK-27]', async (t) => {
+    const slot = 'slot-drain';
+    const task = await makeTask(server, { title: 'endless', owner: slot });
+    const worker = startWorker(t, server, slot, {
+      args: shellSession('cat >/dev/null; sleep 600 & sleep 600'),
+      env: { SPINE_WORKER_DRAIN_MS: '200' },
+    });
+    const { sessionId } = await untilBeat(server, slot, 'working');
+    await until('the session runs', () => processesOf(sessionId ?? '').length > 2);
+    worker.kill('SIGTERM');
+    strictEqual(await worker.ended, 0);
+    await untilGone(sessionId ?? '');
+    strictEqual((await taskOf(server, task.id)).status, 'todo');
+  });
+
+  test('a second signal does not wait any more, and cleans up all the same [WK-27]', async (t) => {
+    const slot = 'slot-quick';
+    const task = await makeTask(server, { title: 'endless', owner: slot });
+    const worker = startWorker(t, server, slot, { args: shellSession('cat >/dev/null; sleep 600') });
+    const { sessionId } = await untilBeat(server, slot, 'working');
+    worker.kill('SIGTERM');
+    await until('it stops', () => worker.output().includes('Stopping'));
+    worker.kill('SIGINT');
+    strictEqual(await worker.ended, 0);
+    await untilGone(sessionId ?? '');
+    strictEqual((await taskOf(server, task.id)).status, 'todo');
+    strictEqual((await heartbeatOf(server, slot))?.status, 'offline');
+  });
+
+  test('twenty workers beat and stop at once, and none is lost [WK-06 WK-16]', async (t) => {
+    const names = Array.from({ length: 20 }, (_, i) => `many-${i + 1}`);
+    const workers = names.map((name) => startWorker(t, server, name));
+    for (const name of names) await untilBeat(server, name, 'idle');
+    for (const worker of workers) worker.kill('SIGTERM');
+    deepStrictEqual(await Promise.all(workers.map(({ ended }) => ended)), Array<number>(20).fill(0));
+    for (const name of names) strictEqual((await heartbeatOf(server, name))?.status, 'offline', name);
+  });
+
+  test('a second process for the slot stands by, and takes over when the first has left [WK-28]', async (t) => {
+    const slot = 'slot-twice';
+    const script = 'cat >/dev/null; echo ran';
+    const first = startWorker(t, server, slot, { args: shellSession(script) });
+    await untilBeat(server, slot, 'idle');
+    const second = startWorker(t, server, slot, { args: shellSession(script) });
+    await until('it stands by', () => second.output().includes('Standing by'));
+    const task = await makeTask(server, { title: 'once', owner: slot });
+    strictEqual((await untilTask(server, task.id, 'done')).attempts, 1);
+    first.kill('SIGTERM');
+    await first.ended;
+    await until(
+      'it takes over',
+      async () => (await heartbeatOf(server, slot))?.metadata['workerPid'] === second.pid,
+    );
+    const next = await makeTask(server, { title: 'again', owner: slot });
+    await untilTask(server, next.id, 'done');
+  });
+
+  test('a worker that is drained takes nothing until it is let again [WK-39]', async (t) => {
+    const slot = 'slot-drained';
+    startWorker(t, server, slot);
+    await untilBeat(server, slot, 'idle');
+    await server.head.post(`/api/heartbeats/${slot}/drain`, {});
+    const { lastUpdate } = await untilBeat(server, slot, 'idle');
+    await until(
+      'two beats',
+      async () => ((await heartbeatOf(server, slot))?.lastUpdate ?? 0) > lastUpdate + 500,
+    );
+    const task = await makeTask(server, { title: 'later', owner: slot });
+    const seen = (await heartbeatOf(server, slot))?.lastUpdate ?? 0;
+    await until('two more', async () => ((await heartbeatOf(server, slot))?.lastUpdate ?? 0) > seen + 500);
+    strictEqual((await taskOf(server, task.id)).status, 'todo');
+    await server.head.post(`/api/heartbeats/${slot}/resume`, {});
+    await untilTask(server, task.id, 'done');
+  });
+});

@@ -1,0 +1,334 @@
+import { deepStrictEqual, match, ok, strictEqual } from 'node:assert';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { after, before, suite, test, type TestContext } from 'node:test';
+import { startServer, type TestServer } from '../../support/server.ts';
+import {
+  heartbeatOf,
+  makeTask,
+  shellSession,
+  SHORT_SERVER,
+  startWorker,
+  type Task,
+  taskOf,
+  until,
+  untilBeat,
+  untilTask,
+} from '../../support/worker-process.ts';
+
+suite('sessions of a worker', () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer({ env: SHORT_SERVER });
+  });
+  after(() => server.stop());
+
+  /** One task done by one kind of session, to its end. */
+  async function outcome(
+    t: TestContext,
+    slot: string,
+    args: readonly string[],
+    status: string,
+    more: object = {},
+    prepare: (folder: string) => void = () => undefined,
+  ): Promise<Task> {
+    const task = await makeTask(server, { title: `Task of ${slot}`, owner: slot, ...more });
+    const worker = startWorker(t, server, slot, { args, prepare });
+    const ended = await untilTask(server, task.id, status);
+    await untilBeat(server, slot, 'idle');
+    worker.kill('SIGTERM');
+    strictEqual(await worker.ended, 0);
+    return ended;
+  }
+
+  test('the prompt has all of the task, and the session works where it says [WK-13 WK-16 WK-22]', async (t) => {
+    const slot = 'prompt-1';
+    const task = await makeTask(server, {
+      title: 'Paint',
+      owner: slot,
+      description: 'The shed',
+      instructions: 'Use green.',
+      deliverables: 'A green shed',
+      steps: ['sand', 'paint'],
+      workingDir: 'sub',
+    });
+    const args = shellSession('cat; pwd; env | grep -E "SPINE|SECRET" | sort');
+    const worker = startWorker(t, server, slot, {
+      args: [...args, '--env', 'MY_SECRET_FOR_IT'],
+      env: { MY_SECRET_FOR_IT: 'x', MY_OTHER_SECRET: 'y' },
+      prepare: (folder) => mkdirSync(join(folder, 'sub')),
+    });
+    const done = await untilTask(server, task.id, 'done');
+    const text = String(done.result?.['text']);
+    for (const part of [
+      `**Task ID**: ${task.id}`,
+      '**Task Title**: Paint',
+      `**Owner**: ${slot}`,
+      '**Working Directory**: sub',
+      '**Description**:\nThe shed',
+      '**Instructions**:\nUse green.',
+      '**Deliverables**:\nA green shed',
+      '1. sand\n2. paint',
+      `curl -X PATCH ${server.url}/api/tasks/${task.id}`,
+      `${worker.folder}/sub\n`,
+      'MY_SECRET_FOR_IT=x',
+      `SPINE_TOKEN=run.${task.id}.`,
+    ])
+      ok(text.includes(part), part);
+    ok(!text.includes('MY_OTHER_SECRET') && !text.includes(server.tokens.head));
+    match(String(done.result?.['sessionId']), /^agent:main:worker-prompt-1:[0-9a-f-]{36}$/);
+  });
+
+  test('what a task does not say has the words of the text [WK-17]', async (t) => {
+    const done = await outcome(t, 'prompt-2', shellSession('cat'), 'done');
+    const text = String(done.result?.['text']);
+    for (const part of [
+      'Complete the task as described above.',
+      'Provide a summary of what was accomplished.',
+      '(No specific steps provided)',
+      '**Working Directory**: /home/openclaw/.openclaw/workspace/',
+    ])
+      ok(text.includes(part), part);
+  });
+
+  test('the prompt may be an argument, and the demo needs no program at all [WK-20 WK-26]', async (t) => {
+    const args = ['--command', JSON.stringify(['/bin/echo', 'got:', '{prompt}'])];
+    const done = await outcome(t, 'argument-1', args, 'done');
+    match(String(done.result?.['text']), /^got: You are a worker agent/);
+    const demo = await outcome(t, 'demo-1', ['--runner', 'demo'], 'done');
+    match(String(demo.result?.['text']), /^Demo session: nothing was done about "Task of demo-1"/);
+  });
+
+  test('what it prints is the log of the job [WK-18]', async (t) => {
+    const done = await outcome(t, 'log-1', shellSession('cat >/dev/null; echo one; echo two >&2'), 'done');
+    const { body } = await server.head.get<{ logs: { level: string; text: string }[] }>(
+      `/jobs/${done.id}/logs`,
+    );
+    deepStrictEqual(body.logs.map(({ level, text }) => [level, text]).toSorted(), [
+      ['info', 'one'],
+      ['warn', 'two'],
+    ]);
+  });
+
+  /** Ten sessions that did not do their task, whatever they say. */
+  const LIES: readonly (readonly [what: string, script: string, reason: RegExp, more?: object])[] = [
+    ['exits with 1', 'cat >/dev/null; echo trying; exit 1', /Exit code 1/],
+    [
+      'says that all is well and exits with 3',
+      'cat >/dev/null; echo Task completed successfully; exit 3',
+      /Exit code 3/,
+    ],
+    ['prints nothing and exits with 0', 'cat >/dev/null', /without a word/],
+    ['prints nothing but blanks', 'cat >/dev/null; echo; echo "  "', /without a word/],
+    ['is killed', 'echo begun; kill -9 $$', /Signal 9/],
+    ['kills its own guardian', 'echo done; kill -9 $PPID; sleep 600', /disappeared|Signal 9/],
+    ['ends by a signal of its own', 'echo done; kill -TERM $$; sleep 5', /Signal 15/],
+    ['never ends', 'echo done; sleep 600', /Session timeout exceeded/, { timeoutMs: 700 }],
+    [
+      'prints a verdict of its own to the guardian',
+      'echo 0 >&4 2>/dev/null || exit 9; echo done; exit 9',
+      /Exit code|Signal/,
+    ],
+    ['works outside of its folders', 'echo done', /lies outside/, { workingDir: '/' }],
+  ];
+  for (const [i, [what, script, reason, more]] of LIES.entries())
+    test(`a session that ${what} has not done its task [WK-19 WK-20 WK-24]`, async (t) => {
+      const slot = `lie-${i + 1}`;
+      const blocked = await outcome(t, slot, shellSession(script), 'blocked', more);
+      match(String(blocked.metadata['errorReason']), reason);
+      ok(Number.isInteger(blocked.metadata['failedAt']));
+      match(String(blocked.metadata['sessionId']), new RegExp(`^agent:main:worker-${slot}:`));
+      strictEqual(blocked.attempts, 1);
+    });
+
+  test('a program that is not there blocks the task [WK-24]', async (t) => {
+    const args = ['--command', '["/nowhere/agent"]'];
+    const blocked = await outcome(t, 'lie-missing', args, 'blocked');
+    match(String(blocked.metadata['errorReason']), /could not be started/);
+  });
+
+  test('the agent may set review itself, and says its last words [WK-21]', async (t) => {
+    const script = `cat >/dev/null
+      curl -sf -X PATCH "$SPINE_URL/api/tasks/$SPINE_JOB_ID" -H 'Content-Type: application/json' \
+        -H "Authorization: Bearer $SPINE_TOKEN" -d '{"status":"review"}' >/dev/null || exit 7
+      sleep 2; echo my findings; exit 4`;
+    const slot = 'agent-1';
+    const task = await makeTask(server, { title: 'own word', owner: slot });
+    startWorker(t, server, slot, { args: shellSession(script) });
+    await untilTask(server, task.id, 'review');
+    await until('its last words', async () => {
+      const { body } = await server.head.get<{ logs: { text: string }[] }>(`/jobs/${task.id}/logs`);
+      return body.logs.some(({ text }) => text === 'my findings');
+    });
+    await untilBeat(server, slot, 'idle');
+    strictEqual((await taskOf(server, task.id)).status, 'review');
+  });
+
+  test('a timeout ends the session and blocks the task, and no later beat tells of it [WK-22 WK-23]', async (t) => {
+    const blocked = await outcome(t, 'late-1', shellSession('echo x; sleep 600'), 'blocked', {
+      timeoutMs: 600,
+    });
+    strictEqual(blocked.metadata['errorReason'], 'Session timeout exceeded');
+    strictEqual((await heartbeatOf(server, 'late-1'))?.task, null);
+    const capped = await makeTask(server, { title: 'ten hours', owner: 'late-2', timeoutMs: 36_000_000 });
+    startWorker(t, server, 'late-2', {
+      args: shellSession('echo x; sleep 600'),
+      env: { SPINE_SESSION_TIMEOUT_MAX_MS: '600' },
+    });
+    const cut = await untilTask(server, capped.id, 'blocked');
+    strictEqual(cut.metadata['errorReason'], 'Session timeout exceeded');
+  });
+
+  const CLAUDE = `#!/bin/sh
+test "$1 $2 $3 $4" = "-p --output-format json --model" || { echo "bad arguments: $*" >&2; exit 64; }
+test "$5" = "claude-sonnet-4-5" || { echo "bad model: $5" >&2; exit 64; }
+test $# = 5 || { echo "too many" >&2; exit 64; }
+grep -q "^You are a worker agent" || { echo "no prompt" >&2; exit 65; }
+`;
+  const claude = (t: TestContext, slot: string, answer: string, status: string) =>
+    outcome(t, slot, ['--runner', 'claude', '--command', '["./claude"]'], status, {}, (folder) => {
+      writeFileSync(join(folder, 'claude'), `${CLAUDE}${answer}\n`);
+      chmodSync(join(folder, 'claude'), 0o755);
+    });
+
+  test('Claude Code is asked without a terminal, and its answer, cost and session are kept [WK-15 WK-43]', async (t) => {
+    const said = {
+      type: 'result',
+      subtype: 'success',
+      is_error: false,
+      result: 'Painted it.',
+      session_id: 'abc-123',
+      total_cost_usd: 0.25,
+      usage: { input_tokens: 10, output_tokens: 20 },
+      num_turns: 3,
+    };
+    const done = await claude(t, 'claude-1', `printf '%s' '${JSON.stringify(said)}'`, 'done');
+    const { sessionId: _, ...result } = done.result ?? {};
+    deepStrictEqual(result, {
+      text: 'Painted it.',
+      exitCode: 0,
+      resumeId: 'abc-123',
+      usage: { input_tokens: 10, output_tokens: 20 },
+      costUsd: 0.25,
+      turns: 3,
+    });
+  });
+
+  for (const [i, [what, said]] of [
+    ['no JSON', 'echo All done!'],
+    [
+      'an error with exit code 0',
+      `echo '{"type":"result","subtype":"success","is_error":true,"result":"out of credit"}'`,
+    ],
+    ['that it ran out of turns', `echo '{"type":"result","subtype":"error_max_turns","is_error":false}'`],
+    [
+      'success, and exits with 1',
+      `echo '{"type":"result","subtype":"success","is_error":false,"result":"ok"}'; exit 1`,
+    ],
+    ['success without a word', `echo '{"type":"result","subtype":"success","is_error":false,"result":""}'`],
+  ].entries())
+    test(`Claude Code that answers ${what} has not done its task [WK-19 WK-20]`, async (t) => {
+      await claude(t, `claude-lie-${i}`, said ?? '', 'blocked');
+    });
+
+  test('a session of another server is spawned as the text says, watched and ended [WK-14 WK-15 WK-18]', async (t) => {
+    const sessions = await sessionServer(t);
+    const args = ['--runner', 'http', '--sessions-url', sessions.url];
+    const task = await makeTask(server, { title: 'Elsewhere', owner: 'http-1', model: 'my/model' });
+    startWorker(t, server, 'http-1', { args });
+    const [spawned] = await until('the spawn', () => (sessions.spawned.length > 0 ? sessions.spawned : null));
+    const { sessionLabel, prompt, ...rest } = spawned as Record<string, unknown>;
+    match(String(sessionLabel), /^agent:main:worker-http-1:/);
+    match(String(prompt), /\*\*Task Title\*\*: Elsewhere/);
+    deepStrictEqual(rest, { channel: 'internal', model: 'my/model', thinking: 'low', autoStart: true });
+    strictEqual((await taskOf(server, task.id)).status, 'in-progress');
+    sessions.end(String(sessionLabel), { completed: true });
+    await untilTask(server, task.id, 'done');
+    const second = await makeTask(server, { title: 'Bad', owner: 'http-1' });
+    await until('the second', () => sessions.spawned.length === 2);
+    strictEqual(sessions.spawned[1]?.['model'], 'anthropic/claude-sonnet-4-5');
+    sessions.end(String(sessions.spawned[1]?.['sessionLabel']), { completed: true, error: 'it lied' });
+    const blocked = await untilTask(server, second.id, 'blocked');
+    strictEqual(blocked.metadata['errorReason'], 'it lied');
+  });
+
+  test('a session that vanishes, cannot be spawned or hangs there blocks its task [WK-19 WK-23 WK-24]', async (t) => {
+    const sessions = await sessionServer(t);
+    const args = ['--runner', 'http', '--sessions-url', sessions.url];
+    startWorker(t, server, 'http-2', { args });
+    const gone = await makeTask(server, { title: 'vanishes', owner: 'http-2' });
+    await until('the spawn', () => sessions.spawned.length === 1);
+    sessions.end(String(sessions.spawned[0]?.['sessionLabel']), null);
+    match(String((await untilTask(server, gone.id, 'blocked')).metadata['errorReason']), /vanished/);
+    sessions.refuse = 500;
+    const refused = await makeTask(server, { title: 'refused', owner: 'http-2' });
+    match(
+      String((await untilTask(server, refused.id, 'blocked')).metadata['errorReason']),
+      /could not be begun/,
+    );
+    sessions.refuse = 'hang';
+    const hangs = await makeTask(server, { title: 'hangs', owner: 'http-2', timeoutMs: 500 });
+    await untilTask(server, hangs.id, 'blocked');
+    sessions.refuse = null;
+    const before = sessions.deleted.length;
+    const endless = await makeTask(server, { title: 'endless', owner: 'http-2', timeoutMs: 500 });
+    await untilTask(server, endless.id, 'blocked');
+    strictEqual(sessions.deleted.length - before, 1);
+    await untilBeat(server, 'http-2', 'idle');
+  });
+});
+
+interface SessionServer {
+  readonly url: string;
+  readonly spawned: Record<string, unknown>[];
+  readonly deleted: string[];
+  refuse: number | 'hang' | null;
+  /** Null makes it vanish. */
+  end(label: string, how: object | null): void;
+}
+
+/** Another server's `/api/sessions`, as the text has it, and strict. */
+async function sessionServer(t: TestContext): Promise<SessionServer> {
+  const sessions = new Map<string, object>();
+  const state: SessionServer = {
+    url: '',
+    spawned: [],
+    deleted: [],
+    refuse: null,
+    end: (label, how) =>
+      void (how === null ? sessions.delete(label) : sessions.set(label, { id: label, ...how })),
+  };
+  const http: Server = createServer((request, response) => {
+    let text = '';
+    request.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    request.on('end', () => {
+      const answer = (status: number, body: unknown): void => {
+        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+      };
+      if (request.method === 'POST' && request.url === '/api/sessions/spawn') {
+        if (state.refuse === 'hang') return;
+        if (state.refuse !== null) return answer(state.refuse, {});
+        const body = JSON.parse(text) as Record<string, unknown>;
+        state.spawned.push(body);
+        sessions.set(String(body['sessionLabel']), { id: body['sessionLabel'] });
+        return answer(200, { ok: true });
+      }
+      if (request.method === 'GET' && request.url === '/api/sessions')
+        return answer(200, [...sessions.values()]);
+      if (request.method === 'DELETE') {
+        const label = decodeURIComponent(request.url?.split('/').at(-1) ?? '');
+        state.deleted.push(label);
+        return answer(sessions.delete(label) ? 200 : 404, {});
+      }
+      return answer(404, {});
+    });
+  });
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    http.closeAllConnections();
+    http.close();
+  });
+  return Object.assign(state, { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}` });
+}
