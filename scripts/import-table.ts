@@ -91,7 +91,7 @@ export const IMPORT_TABLE: Readonly<Record<string, Row>> = {
   worker: {
     holds: 'the built-in worker and its runners',
     parts: ['client', 'gateway', 'prompt'],
-    node: ['child_process', 'events', 'fs'],
+    node: ['child_process', 'events', 'fs', 'stream'],
   },
   cli: {
     holds: 'commands',

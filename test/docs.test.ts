@@ -73,6 +73,10 @@ const SHOWN: Readonly<Record<string, readonly (readonly [beginning: RegExp, how:
   ],
   'docs/guides/delivery.md': [[/^\$ /, 'test/cli/scheduler-guide.test.ts']],
   'docs/guides/workers.md': [[/^(export|import)/, HERE]],
+  'docs/guides/bridge.md': [[/^export SPINE=/, 'test/http/bridge.test.ts']],
+  'docs/guides/worker-service.md': [
+    [/^npx spine /, 'test/worker/service runs the command with every kind of session'],
+  ],
   'docs/guides/files-and-backups.md': [
     [/^(npx spine (backup|rebuild)|Made the snapshot)/, HERE],
     [/^SCHEDULER_BACKUP_ENABLED=/, 'settings of the reader’s own storage; test/backup/s3.test.ts'],

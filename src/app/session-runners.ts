@@ -1,6 +1,6 @@
 /** Opens the runner of a name: for a worker's own sessions, and for those that a server runs for others. */
 
-import type { Config } from '../config.ts';
+import { type Config, ConfigError } from '../config.ts';
 import type { Platform } from '../client/platform.ts';
 import type { Clock } from '../domain/ports.ts';
 import { openGateway } from '../gateway/gateway.ts';
@@ -34,12 +34,12 @@ export interface RunnerHost {
   >;
 }
 
-/** What is missing is said in words of the operator's. */
-export class RunnerProblem extends Error {}
+const NEEDS_COMMAND = `The runner command needs a program: --command '["./agent.sh"]' or SPINE_SESSION_COMMAND`;
+const NEEDS_URL = 'The runner http needs the server of its sessions: --sessions-url <url>';
 
 export interface OpenRunner {
   readonly runner: SessionRunner;
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 export function openRunner(order: RunnerOrder, { platform, clock, config }: RunnerHost): OpenRunner {
@@ -53,12 +53,10 @@ export function openRunner(order: RunnerOrder, { platform, clock, config }: Runn
     case 'claude':
       return plain(claudeRunner({ platform, surroundings, command }));
     case 'command':
-      if (command === null)
-        throw new RunnerProblem('The runner command needs a command: --command \'["./agent.sh"]\'');
+      if (command === null) throw new ConfigError([NEEDS_COMMAND]);
       return plain(new CommandRunner({ platform, surroundings, command }));
     case 'http':
-      if (sessions === null)
-        throw new RunnerProblem('The runner http needs the address of a server: --sessions-url <url>');
+      if (sessions === null) throw new ConfigError([NEEDS_URL]);
       return plain(new HttpRunner({ platform, ...sessions, pollMs: config.sessionPollMs }));
     case 'gateway': {
       const { gatewayUrl: url, gatewayToken: token, gatewayHookToken: hookToken, openclawCli: cli } = config;

@@ -62,7 +62,7 @@ export function workersOf(core: Core): Workers {
 }
 
 /** A worker that does several tasks at once has a slot for each: `slot-1`, `slot-1.2`, `slot-1.3`. */
-export function baseSlot(slot: string): string {
+function baseSlot(slot: string): string {
   return slot.replace(/\.\d+$/, '');
 }
 

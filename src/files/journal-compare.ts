@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { FeedEntry } from '../domain/event.ts';
 import { CHANGING, type FixedJob } from '../domain/job-fields.ts';
 import type { Job, JobDetails } from '../domain/job.ts';
+import { joinedMeta } from '../domain/meta.ts';
 import type { Reads } from '../store/store.ts';
 import type { EventLine } from './journal-line.ts';
 import { readJournal } from './journal-read.ts';
@@ -47,9 +48,8 @@ export async function compareWithJournal(dir: string, read: CompareReads): Promi
 class Compared {
   readonly #read: CompareReads;
   readonly #different = new Map<number, string>();
-  /** Jobs whose meta is not what the journal began with: right where an edit follows. */
-  readonly #metaDiffers = new Set<number>();
-  readonly #edited = new Set<number>();
+  /** Jobs whose meta is not what the journal began with: what it should be by now, as edits are told of. */
+  readonly #edited = new Map<number, { expected: string | null; readonly actual: string | null }>();
   readonly #jobs = new Set<number>();
   #events = 0;
 
@@ -58,8 +58,8 @@ class Compared {
   }
 
   get found(): Omit<Comparison, 'damaged'> {
-    const unexplained = [...this.#metaDiffers].filter((no) => !this.#edited.has(no));
-    const all = [...this.#different, ...unexplained.map((no) => [no, INPUT_DIFFERS] as const)];
+    const unexplained = [...this.#edited].filter(([, { expected, actual }]) => expected !== actual);
+    const all = [...this.#different, ...unexplained.map(([no]) => [no, INPUT_DIFFERS] as const)];
     const different = all.map(([no, what]) => `job ${no}: ${what}`);
     return { different: different.slice(0, SHOWN), jobs: this.#jobs.size, events: this.#events };
   }
@@ -76,11 +76,20 @@ class Compared {
       if (job === undefined) continue;
       this.#jobs.add(jobNo);
       this.#events++;
-      if (line.event.kind === 'job.edited') this.#edited.add(jobNo);
-      if (line.input && line.input.meta !== details.get(jobNo)?.input.meta) this.#metaDiffers.add(jobNo);
+      this.#followMeta(line, details.get(jobNo)?.input.meta ?? null);
       const what = difference(line, job, details.get(jobNo), entries.get(keyOf(line)));
       if (what !== null && !this.#different.has(jobNo)) this.#different.set(jobNo, what);
     }
+  }
+
+  /** The journal may have read the input before an edit or after it: to join an edit again changes nothing. */
+  #followMeta({ event, input }: EventLine, actual: string | null): void {
+    const { jobNo, kind, facts } = event;
+    if (input && input.meta !== actual) this.#edited.set(jobNo, { expected: input.meta, actual });
+    const known = this.#edited.get(jobNo);
+    const metadata = kind === 'job.edited' ? facts?.['metadata'] : undefined;
+    if (known !== undefined && metadata !== undefined)
+      known.expected = joinedMeta(known.expected, JSON.stringify(metadata));
   }
 
   async #entriesOf(lines: readonly EventLine[]): Promise<ReadonlyMap<string, FeedEntry>> {

@@ -104,6 +104,8 @@ export async function makeWork({ engine, clock, store }: Bench): Promise<void> {
   const finished = await engine.leases.claim(LEFT, done.id);
   await engine.leases.heartbeat(LEFT, done.id, finished.job.leaseToken, { pct: 50 });
   await engine.leases.complete(LEFT, done.id, finished.job.leaseToken, { answer: '42' });
+  const ended = await engine.jobs.get(HEAD, done.id);
+  await engine.tasks.change(HEAD, ended, { status: 'review', metadata: { seen: 'no' }, note: 'look' });
   await engine.leases.claim(LEFT, typed.id);
   await engine.jobs.comment(LEFT, typed.id, 'second');
   const failing = await engine.leases.claim(LEFT, fails.id);

@@ -15,6 +15,7 @@ import { RECOVERY } from './planted/recovery.ts';
 import { SCHEDULER } from './planted/scheduler.ts';
 import { SECRETS } from './planted/secrets.ts';
 import { STORAGE } from './planted/storage.ts';
+import { WORKERS } from './planted/workers.ts';
 
 export const ALL: readonly Mutant[] = [
   ...LEASES,
@@ -31,4 +32,5 @@ export const ALL: readonly Mutant[] = [
   ...RECOVERY,
   ...BACKUP,
   ...CLIENTS,
+  ...WORKERS,
 ];

@@ -13,7 +13,7 @@ const ENTRY = fileURLToPath(new URL('../../bin/spine.cjs', import.meta.url));
 const WAIT_MS = 60_000;
 
 /** The text's constants, all about a hundred times shorter. */
-export const SHORT: Readonly<Record<string, string>> = {
+const SHORT: Readonly<Record<string, string>> = {
   SPINE_WORKER_IDLE_BEAT_MS: '300',
   SPINE_WORKER_BEAT_MS: '150',
   SPINE_WORKER_POLL_MS: '300',

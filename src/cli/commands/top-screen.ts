@@ -5,13 +5,9 @@ import { type Line, type Piece, styled } from '../text/line.ts';
 import { table } from '../text/table.ts';
 import { relative } from '../text/times.ts';
 import { summary } from './job-lines.ts';
+import type { Size } from './live-view.ts';
 import { countLine } from './stats.ts';
 import type { Picture } from './top.ts';
-
-interface Size {
-  readonly columns: number;
-  readonly rows: number;
-}
 
 /** Lines besides the jobs: four at the top, a blank and a title for the second table, two heads, one at the bottom. */
 const FRAME_LINES = 10;

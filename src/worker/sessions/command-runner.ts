@@ -15,7 +15,7 @@ import {
 import type { Surroundings } from './surroundings.ts';
 
 /** By which processes of a session are known, whatever became of their group. */
-export const SESSION_VARIABLE = 'SPINE_SESSION_ID';
+const SESSION_VARIABLE = 'SPINE_SESSION_ID';
 
 const PROMPT = '{prompt}';
 const STDERR_CHARS = 2_000;
@@ -84,7 +84,7 @@ export class CommandRunner implements SessionRunner {
 }
 
 /** The exit code is the verdict. */
-export function byExitCode(printed: Printed): SessionEnd {
+function byExitCode(printed: Printed): SessionEnd {
   const { exitCode, lost, stdout, stderr } = printed;
   if (lost === null && exitCode === 0) return { ok: true, text: stdout, reason: null, facts: { exitCode } };
   return failedEnd(whyFailed(printed), { exitCode, stderr: stderr.slice(-STDERR_CHARS) }, stdout);

@@ -106,10 +106,10 @@ suite('sessions of a worker', () => {
     const { body } = await server.head.get<{ logs: { level: string; text: string }[] }>(
       `/jobs/${done.id}/logs`,
     );
-    deepStrictEqual(body.logs.map(({ level, text }) => [level, text]).toSorted(), [
-      ['info', 'one'],
-      ['warn', 'two'],
-    ]);
+    deepStrictEqual(
+      body.logs.map(({ level, text }) => `${level} ${text}`).toSorted((a, b) => (a < b ? -1 : 1)),
+      ['info one', 'warn two'],
+    );
   });
 
   /** Ten sessions that did not do their task, whatever they say. */

@@ -3,6 +3,7 @@
 import type { Actor } from '../../../domain/command.ts';
 import { type State, STATES } from '../../../domain/job.ts';
 import { serves } from '../../../domain/lease.ts';
+import type { WorkerSlot } from '../../../domain/worker-slot.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import { Page, Stats } from './answers.ts';
 import type { LoopGauge, Parts } from '../../parts.ts';
@@ -38,6 +39,7 @@ export const metricRoutes: readonly Route[] = [
       const counted = (await engine.counts()).filter(({ target }) => serves(actor, target));
       return prometheus([
         ...queueFamilies(counted, parts),
+        ...slotFamilies(await engine.workers.list(), engine.now()),
         ...loopFamilies(parts.gauges().loops),
         ...requestFamilies(parts),
         ...processFamilies(parts),
@@ -74,6 +76,38 @@ function queueFamilies(counts: Counted, { gauges, streams, version }: Parts): Fa
     family('spine_claims_waiting', 'gauge', 'Claims that wait for work.', [[waitingClaims]]),
     family('spine_commands_pending', 'gauge', 'Commands that wait for a commit.', [[pendingCommands]]),
     family('spine_event_streams', 'gauge', 'Open streams of events.', [[streams.size]]),
+  ];
+}
+
+/** One value for each slot, however long its worker has been away. */
+function slotFamilies(slots: readonly WorkerSlot[], now: number): Family[] {
+  const ofEach = (value: (slot: WorkerSlot) => number): Family['samples'] =>
+    slots.map((slot) => [value(slot), { slot: slot.slot }]);
+  return [
+    family(
+      'spine_worker_up',
+      'gauge',
+      'Whether the worker of a slot is there.',
+      ofEach(({ status }) => (status === 'offline' ? 0 : 1)),
+    ),
+    family(
+      'spine_worker_working',
+      'gauge',
+      'Whether it has a task.',
+      ofEach(({ status }) => (status === 'working' ? 1 : 0)),
+    ),
+    family(
+      'spine_worker_heartbeat_age_seconds',
+      'gauge',
+      'How long ago it was heard from.',
+      ofEach(({ lastUpdate }) => (now - lastUpdate) / 1000),
+    ),
+    family(
+      'spine_worker_restarts_total',
+      'counter',
+      'How often it was started again.',
+      ofEach(({ restartCount }) => restartCount),
+    ),
   ];
 }
 

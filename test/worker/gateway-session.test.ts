@@ -1,0 +1,48 @@
+import { deepStrictEqual, strictEqual } from 'node:assert';
+import { test } from 'node:test';
+import { GatewaySessionRunner } from '../../src/worker/sessions/gateway-session.ts';
+import type { SessionOrder } from '../../src/worker/sessions/session.ts';
+import { ScriptedGateway } from './scripted-gateway.ts';
+
+const ORDER: SessionOrder = {
+  id: 'agent:main:worker-slot-1:x',
+  prompt: 'Paint the shed.',
+  model: 'm',
+  thinking: 'low',
+  channel: 'internal',
+  workingDir: null,
+  env: {},
+  leaseMs: 90_000,
+  timeoutMs: 1_000,
+};
+const quiet = (): void => undefined;
+
+test('a session at a gateway is one turn in a session of its own [WK-14 WK-15]', async () => {
+  const gateway = new ScriptedGateway();
+  gateway.onRun = ({ answer }) => answer('Painted it.');
+  const session = await new GatewaySessionRunner(gateway).begin(ORDER, quiet);
+  const { ok, text } = await session.ended;
+  deepStrictEqual([ok, text], [true, 'Painted it.']);
+  const [turn] = gateway.turns.map((each) => each.turn);
+  deepStrictEqual(
+    [turn?.sessionKey, turn?.message, turn?.model, turn?.thinking],
+    [ORDER.id, ORDER.prompt, 'm', 'low'],
+  );
+});
+
+test('an agent that says it could not do it has not done it [WK-19 WK-20]', async () => {
+  const gateway = new ScriptedGateway();
+  gateway.onRun = ({ answer }) => answer('TASK_FAILED: no paint');
+  const session = await new GatewaySessionRunner(gateway).begin(ORDER, quiet);
+  strictEqual((await session.ended).ok, false);
+});
+
+test('a session at a gateway is ended there, also one that another process began [WK-23 WK-32]', async () => {
+  const gateway = new ScriptedGateway();
+  const runner = new GatewaySessionRunner(gateway);
+  const session = await runner.begin(ORDER, quiet);
+  await session.kill();
+  strictEqual((await session.ended).ok, false);
+  await runner.endLeftover('another');
+  deepStrictEqual(gateway.aborts, [{ agentId: 'main', sessionKey: 'another' }]);
+});
