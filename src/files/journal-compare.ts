@@ -69,6 +69,8 @@ class Compared {
     const jobs = new Map((await this.#read.jobs.byNo(nos)).map((job) => [job.no, job]));
     const details = await this.#read.details.of([...jobs.values()]);
     const entries = await this.#entriesOf(lines);
+    // A table whose own description is damaged is noticed by whoever asks for the events of a job, too.
+    await this.#read.feed.ofJob(nos[0] ?? 0, 0, 1);
     for (const line of lines) {
       const { jobNo } = line.event;
       const job = jobs.get(jobNo);

@@ -279,6 +279,11 @@ suite('heartbeats and the picture of what goes on', () => {
       sessionId: 's',
       metadata: { workerPid: 7, workerVersion: '1.0.0', restartCount: 0 },
     });
+    const metrics = (await head.get('/metrics')).text;
+    for (const line of ['up', 'working'])
+      match(metrics, new RegExp(`^spine_worker_${line}\\{slot="left-claw"\\} 1$`, 'm'));
+    match(metrics, /^spine_worker_restarts_total\{slot="left-claw"\} 0$/m);
+    match(metrics, /^spine_worker_heartbeat_age_seconds\{slot="left-claw"\} [\d.]+$/m);
     await head.post('/api/heartbeats/left-claw/drain', {});
     const drained = await left.post<{ metadata: object }>('/api/heartbeats', { ...beat, status: 'idle' });
     deepStrictEqual(drained.body.metadata, { ...(rest['metadata'] as object), draining: true });

@@ -15,12 +15,11 @@ const ORDER: SessionOrder = {
   leaseMs: 90_000,
   timeoutMs: 1_000,
 };
-const quiet = (): void => undefined;
 
 test('a session at a gateway is one turn in a session of its own [WK-14 WK-15]', async () => {
   const gateway = new ScriptedGateway();
   gateway.onRun = ({ answer }) => answer('Painted it.');
-  const session = await new GatewaySessionRunner(gateway).begin(ORDER, quiet);
+  const session = await new GatewaySessionRunner(gateway).begin(ORDER);
   const { ok, text } = await session.ended;
   deepStrictEqual([ok, text], [true, 'Painted it.']);
   const [turn] = gateway.turns.map((each) => each.turn);
@@ -33,14 +32,14 @@ test('a session at a gateway is one turn in a session of its own [WK-14 WK-15]',
 test('an agent that says it could not do it has not done it [WK-19 WK-20]', async () => {
   const gateway = new ScriptedGateway();
   gateway.onRun = ({ answer }) => answer('TASK_FAILED: no paint');
-  const session = await new GatewaySessionRunner(gateway).begin(ORDER, quiet);
+  const session = await new GatewaySessionRunner(gateway).begin(ORDER);
   strictEqual((await session.ended).ok, false);
 });
 
 test('a session at a gateway is ended there, also one that another process began [WK-23 WK-32]', async () => {
   const gateway = new ScriptedGateway();
   const runner = new GatewaySessionRunner(gateway);
-  const session = await runner.begin(ORDER, quiet);
+  const session = await runner.begin(ORDER);
   await session.kill();
   strictEqual((await session.ended).ok, false);
   await runner.endLeftover('another');

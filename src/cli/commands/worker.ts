@@ -25,6 +25,9 @@ export const worker: Handler<WorkerFlags> = async (session, { args, options }) =
   if (!SLOT.test(slot)) throw usage('A slot is a name of letters, digits and . _ : @ -, up to 90 of them.');
   if (options.concurrency < 1 || options.concurrency > MOST_AT_ONCE)
     throw usage(`--concurrency must be a whole number from 1 to ${MOST_AT_ONCE}.`);
+  const { sessionsUrl = null } = options;
+  if (sessionsUrl !== null && !/^https?:\/\//.test(sessionsUrl))
+    throw usage(`--sessions-url must be an http or https address, not ${JSON.stringify(sessionsUrl)}.`);
   const command = options.command === undefined ? null : commandOf(options.command);
   const { url, token } = session.located();
   await session.host.worker(
@@ -32,7 +35,7 @@ export const worker: Handler<WorkerFlags> = async (session, { args, options }) =
       slot,
       runner: options.runner ?? (command === null ? 'demo' : 'command'),
       command,
-      sessionsUrl: options.sessionsUrl ?? null,
+      sessionsUrl,
       roots: options.root ?? [],
       env: options.env ?? [],
       capabilities: options.capability ?? [],

@@ -138,7 +138,7 @@ export const WORKERS: readonly Mutant[] = [
   kill -KILL 0
 ) &`,
     replace: `) &`,
-    seenBy: CRASH,
+    seenBy: ['test/worker/guardian.test.ts'],
   },
   {
     name: 'session-of-a-frozen-worker',

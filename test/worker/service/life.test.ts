@@ -189,4 +189,43 @@ suite('a worker with a slot, from its start to its end', () => {
     await server.head.post(`/api/heartbeats/${slot}/resume`, {});
     await untilTask(server, task.id, 'done');
   });
+
+  test('a task is begun at once, however long a worker would wait between polls [WK-29 WK-45]', async (t) => {
+    const slot = 'slot-at-once';
+    startWorker(t, server, slot, { env: { SPINE_WORKER_POLL_MS: '3000' } });
+    await untilBeat(server, slot, 'idle');
+    const first = await makeTask(server, { title: 'first', owner: slot });
+    await untilTask(server, first.id, 'done');
+    const begun = performance.now();
+    const task = await makeTask(server, { title: 'second', owner: slot });
+    await untilTask(server, task.id, 'done');
+    ok(performance.now() - begun < 2_500, 'it waited for a poll');
+  });
+
+  test('workers of several machines share tasks of nobody, by what they can do [WK-44]', async (t) => {
+    const token = async (name: string) => {
+      const made = await server.head.post<{ token: string }>('/tokens', {
+        name,
+        role: 'worker',
+        targets: [name, 'any'],
+      });
+      return made.body.token;
+    };
+    const args = (said: string) => shellSession(`cat >/dev/null; echo ${said}`);
+    startWorker(t, server, 'plain-1', { token: await token('plain-1'), args: args('plain') });
+    await untilBeat(server, 'plain-1', 'idle');
+    const { body: job } = await server.head.post('/jobs', {
+      target: 'any',
+      title: 'Train',
+      requires: ['gpu'],
+    });
+    startWorker(t, server, 'gpu-1', {
+      token: await token('gpu-1'),
+      args: ['--capability', 'gpu', ...args('with a gpu')],
+    });
+    const done = await untilTask(server, String(job['id']), 'done');
+    strictEqual(done.result?.['text'], 'with a gpu\n');
+    const { body: own } = await server.head.get(`/jobs/${String(job['id'])}`);
+    strictEqual(own['claimedBy'], 'gpu-1');
+  });
 });

@@ -1,0 +1,39 @@
+import { deepStrictEqual, match, ok } from 'node:assert';
+import { test } from 'node:test';
+import { workerUnit } from '../../src/cli/service/worker-units.ts';
+
+const MACHINE = {
+  platform: 'linux',
+  home: '/home/ann',
+  node: '/usr/bin/node',
+  entry: '/opt/100% spine/bin/spine.cjs',
+  isRoot: false,
+};
+
+test('PM2 keeps a worker for each slot, with the limits of the text [WK-31]', () => {
+  const text = workerUnit('pm2', ['slot-1', 'slot-2'], MACHINE);
+  const { apps } = JSON.parse(text.replace(/^[^]*?module\.exports = /, '').replace(/;\s*$/, '')) as {
+    apps: Record<string, unknown>[];
+  };
+  deepStrictEqual(
+    apps.map(({ name, args, autorestart, max_restarts, min_uptime, restart_delay, env }) => [
+      name,
+      args,
+      [autorestart, max_restarts, min_uptime, restart_delay],
+      env,
+    ]),
+    ['slot-1', 'slot-2'].map((slot) => [
+      `worker-${slot}`,
+      `worker ${slot}`,
+      [true, 10, '10s', 5_000],
+      { NODE_ENV: 'production', SLOT_ID: slot },
+    ]),
+  );
+});
+
+test('systemd has one template for all slots, and waits longer than a worker does [WK-31]', () => {
+  const text = workerUnit('systemd', [], MACHINE);
+  match(text, /^ExecStart="\/usr\/bin\/node" "\/opt\/100%% spine\/bin\/spine\.cjs" worker %i$/m);
+  match(text, /^Restart=always$/m);
+  ok(Number(/^TimeoutStopSec=(\d+)$/m.exec(text)?.[1]) > 300);
+});

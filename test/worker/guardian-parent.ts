@@ -1,0 +1,13 @@
+/** Has a guardian look after a program, says its number, and waits to be killed. */
+
+import { systemPlatform } from '../../src/client/platform.ts';
+import { GuardedProgram } from '../../src/worker/sessions/guardian.ts';
+
+const program = new GuardedProgram(systemPlatform, {
+  command: ['/bin/sh', '-c', 'echo begun; sleep 600 & sleep 600'],
+  cwd: '/',
+  env: { PATH: process.env['PATH'] ?? '' },
+  input: '',
+  silenceMs: 600_000,
+  onOutput: () => void process.stdout.write(`${program.pid}\n`),
+});
