@@ -65,6 +65,8 @@ suite('SKILL.md', () => {
         const env = {
           SPINE_TOKEN: isHead ? server.tokens.head : server.tokens.left,
           ID: job.id,
+          SPINE_URL: server.url,
+          SPINE_JOB_ID: job.id,
           LEASE_TOKEN: held.leaseToken,
           BLOB_ID: 'none',
         };
@@ -85,10 +87,11 @@ suite('SKILL.md', () => {
       upload,
       attach,
       download,
+      review,
     ] = statuses;
     deepStrictEqual(
-      [claimNext, list, heartbeat, complete, create, read, comment, upload],
-      [200, 200, 200, 200, 201, 200, 200, 200],
+      [claimNext, list, heartbeat, complete, create, read, comment, upload, review],
+      [200, 200, 200, 200, 201, 200, 200, 200, 200],
     );
     // Held already; ended already; no such blob.
     deepStrictEqual([claim, fail, release, attach, download], [409, 409, 409, 409, 404]);

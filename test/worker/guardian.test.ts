@@ -47,7 +47,7 @@ test('a program that ignores a polite word is ended all the same [WK-23]', async
   await until('it runs', () => printed().includes('ready'));
   await program.kill();
   strictEqual((await program.ended).exitCode, null);
-  strictEqual(isThere(program.pid ?? 0), false);
+  await until('the group is gone', () => !isThere(program.pid ?? 0));
 });
 
 test('a program dies with whoever began it, kill -9 included [WK-23 WK-32]', async () => {
