@@ -25,6 +25,7 @@ import {
   type StoreKind,
 } from './stores.ts';
 import { proveWaiters } from './waiters.ts';
+import { proveWorkers } from './workers.ts';
 import { proveYear } from './year.ts';
 
 /** Counts of the full size; `scale` makes every proof smaller or larger alike. */
@@ -56,6 +57,8 @@ const PROOFS: Readonly<Record<string, (run: Run) => Promise<ProofReport | string
   },
   stale: (run) =>
     onStore(run, (store) => proveStale(store, { workers: 5, jobsEach: 5, rounds: run.sized(12) })),
+  workers: (run) =>
+    onStore(run, (store) => proveWorkers(store, { slots: 4, cycles: run.sized(500), seed: run.seed })),
   contention: (run) =>
     onStore(run, (store) =>
       proveContention(store, { rounds: run.sized(100), jobs: run.sized(200), servers: 1 }),

@@ -68,7 +68,7 @@ export interface WorkerOptions {
 
 /** A worker of the slot; it is gone with the test at the latest. */
 export function startWorker(
-  t: TestContext,
+  t: Pick<TestContext, 'after'>,
   server: Pick<TestServer, 'url' | 'tokens'>,
   slot: string | null,
   options: WorkerOptions = {},
