@@ -26,6 +26,8 @@ export interface JobContext {
   readonly onMessage: (listener: (message: unknown) => void) => void;
   /** Says that the work has begun, where the job's time does not count from the claim (`keepsTime`). */
   readonly started: () => void;
+  /** Says that the work itself has ended the job by a call of its own: what is logged is still sent. */
+  readonly endedItself: () => void;
 }
 
 export type Handler = (job: ClaimedJob, context: JobContext) => unknown;
@@ -72,6 +74,7 @@ export class JobRun {
   readonly #log: JobLog;
   #settling = false;
   #ended = false;
+  #endedItself = false;
 
   constructor(host: RunHost, job: ClaimedJob, askedAt: number) {
     this.job = job;
@@ -117,6 +120,7 @@ export class JobRun {
       log: (text, level = 'info') => this.#log.add(text, level),
       onMessage: (listener) => this.#lease.listen(listener),
       started: () => this.#lease.startTime(),
+      endedItself: () => (this.#endedItself = true),
     };
     try {
       return { verb: 'complete', result: await this.#host.handler(this.job, context) };
@@ -140,8 +144,7 @@ export class JobRun {
   /** Sends the end until it is answered or the lease is over, whichever is first. */
   async #end(ending: Ending): Promise<Claims | null> {
     if (!this.#lease.isHeld()) {
-      // A job that was ended from outside while its handler went on still takes what the handler had to say.
-      if (ending.verb === 'complete') await this.#log.close(new AbortController().signal);
+      if (this.#endedItself) await this.#log.close(new AbortController().signal);
       return null;
     }
     await this.#log.close(this.#lease.over);

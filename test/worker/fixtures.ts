@@ -116,6 +116,7 @@ export function heldLease() {
     log: () => undefined,
     onMessage: () => undefined,
     started: () => undefined,
+    endedItself: () => undefined,
   };
   return { context, interrupt: (why: Interruption) => controller.abort(new JobInterrupted(why)) };
 }

@@ -13,7 +13,7 @@ export interface SessionHost {
   readonly endedByAgent: () => Promise<boolean>;
 }
 
-type Context = Pick<JobContext, 'signal' | 'log'>;
+type Context = Pick<JobContext, 'signal' | 'log' | 'endedItself'>;
 
 const KILL_MS = 8_000;
 const TIMEOUT = 'Session timeout exceeded';
@@ -25,7 +25,10 @@ export async function runSession(host: SessionHost, order: SessionOrder, context
     const session = await begun(host, order, context, watch);
     const end = await endOf(host, order, session, context, watch);
     if (end.ok && end.text.trim() !== '') return { sessionId: order.id, text: end.text, ...end.facts };
-    if (await host.endedByAgent()) return { sessionId: order.id, text: end.text, ...end.facts };
+    if (await host.endedByAgent()) {
+      context.endedItself();
+      return { sessionId: order.id, text: end.text, ...end.facts };
+    }
     const reason = end.reason ?? 'The session ended without a word: nothing shows that anything was done.';
     throw failure(order, reason, end);
   } finally {
@@ -66,7 +69,7 @@ async function endOf(
   host: SessionHost,
   order: SessionOrder,
   session: Session,
-  { signal }: Context,
+  { signal, endedItself }: Context,
   watch: Watch,
 ): Promise<SessionEnd> {
   const over = new AbortController();
@@ -81,6 +84,7 @@ async function endOf(
     const isLost = error instanceof JobInterrupted && error.why === 'lease_lost';
     // An agent that has ended its own job may say its last words.
     if (isLost && (await within(host.platform, KILL_MS, host.endedByAgent())) === true) {
+      endedItself();
       const last = await Promise.race([session.ended, late]);
       if (last !== 'late') return last;
     }
