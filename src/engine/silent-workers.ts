@@ -2,7 +2,7 @@
 
 import type { Actor } from '../domain/command.ts';
 import { foundStale, isStale, type WorkerSlot } from '../domain/worker-slot.ts';
-import type { Tx } from '../store/store.ts';
+import type { Reads } from '../store/store.ts';
 import type { Core } from './core.ts';
 import { giveBack } from './workers.ts';
 
@@ -19,8 +19,12 @@ export function judgeSilent(core: Core, actor: Actor, name: string): Promise<Wor
 }
 
 /** A lease that is renewed shows a worker that lives, whatever became of its heartbeats. */
-async function isHeld(tx: Tx, { jobId, attempt }: WorkerSlot, now: number): Promise<boolean> {
-  const job = jobId === null ? null : await tx.jobs.byId(jobId);
+export async function isHeld(
+  { jobs }: Pick<Reads, 'jobs'>,
+  { jobId, attempt }: WorkerSlot,
+  now: number,
+): Promise<boolean> {
+  const job = jobId === null ? null : await jobs.byId(jobId);
   if (job === null || job.state !== 'running' || job.attempts !== attempt) return false;
   return job.leaseUntil !== null && job.leaseUntil > now;
 }

@@ -3,7 +3,7 @@
 import { loopActor } from '../domain/actor.ts';
 import type { WorkerSlot } from '../domain/worker-slot.ts';
 import type { Core } from '../engine/core.ts';
-import { judgeSilent } from '../engine/silent-workers.ts';
+import { isHeld, judgeSilent } from '../engine/silent-workers.ts';
 import type { Duty, Pass } from './loop.ts';
 
 const WATCHDOG = loopActor('watchdog');
@@ -38,6 +38,7 @@ export class Watchdog implements Duty {
     const silent = await core.store.read.workers.silentSince(now - core.workers.staleMs, BATCH);
     let done = 0;
     for (const slot of silent) {
+      if (await isHeld(core.store.read, slot, now)) continue;
       // Its session first: nobody else may begin while it still works.
       if (slot.sessionId !== null) await endSession(slot.sessionId);
       if (await this.#judge(slot.slot)) done += 1;

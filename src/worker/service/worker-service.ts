@@ -134,6 +134,9 @@ export class WorkerService {
     }
     const metadata = { ...about, host, instance: this.#instance, runner: runner.name };
     const started = await this.#calls.start({ slot: name, instance: this.#instance, gone, metadata });
+    // It fell silent elsewhere: what it left can be ended now that its task is back.
+    if (started.recovered !== null && gone === null && before?.sessionId)
+      await runner.endLeftover(before.sessionId);
     const { restartCount } = started.heartbeat.metadata;
     log.info('The slot is ours', { slot: name, restartCount, recovered: started.recovered });
     onStarted(started);
