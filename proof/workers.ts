@@ -46,8 +46,7 @@ export async function proveWorkers(store: ProofStore, options: WorkersOptions): 
   const cleanUps: (() => void | Promise<void>)[] = [];
   const t = { after: (task: () => void | Promise<void>) => void cleanUps.push(task) };
   await using server = await startServer({ ...store.server, env: SHORT_SERVER });
-  const begin = (slot: string): WorkerProcess =>
-    startWorker(t as Parameters<typeof startWorker>[0], server, slot, { args: sessionOf(ledger) });
+  const begin = (slot: string): WorkerProcess => startWorker(t, server, slot, { args: sessionOf(ledger) });
   const crews = Array.from({ length: options.slots }, (_, i): Crew => {
     const slot = `slot-${i + 1}`;
     return { slot, worker: begin(slot), restarts: 0 };
