@@ -10,10 +10,13 @@ import type { Platform } from '../../client/platform.ts';
 import { within } from '../time-limit.ts';
 
 /**
- * 3 is the life line: every line on it says how long to wait for the next. 4 takes the exit code. The program has neither.
+ * 3 is the life line: every line on it says how long to wait for the next, and the first argument how long for the first: this
+ * process may stand still from the very beginning. 4 takes the exit code. The program has neither.
  * `kill 0` is the whole group, the guardian included; what it says on 4 was said before.
  */
 const GUARDIAN = `
+limit=$1
+shift
 exec 5<&0
 "$@" <&5 3<&- 4>&- 5<&- &
 work=$!
@@ -21,11 +24,11 @@ trap '' TERM INT HUP
 exec 5<&- 0</dev/null 1>/dev/null 2>&1
 (
   exec 4>&-
-  timer=
-  while read -r limit <&3; do
-    if [ -n "$timer" ]; then kill -KILL "$timer"; fi
+  while :; do
     (exec 3<&-; trap - TERM; sleep "$limit"; kill -KILL 0) &
     timer=$!
+    read -r limit <&3 || break
+    kill -KILL "$timer"
   done
   kill -TERM 0
   sleep 1
@@ -70,7 +73,8 @@ export class GuardedProgram {
 
   constructor(platform: Platform, order: ProgramOrder) {
     this.#platform = platform;
-    this.#child = spawn('/bin/sh', ['-c', GUARDIAN, 'spine-session', ...order.command], {
+    const limit = secondsOf(order.silenceMs);
+    this.#child = spawn('/bin/sh', ['-c', GUARDIAN, 'spine-session', limit, ...order.command], {
       cwd: order.cwd,
       env: order.env,
       detached: true,
@@ -82,7 +86,7 @@ export class GuardedProgram {
     // A program that does not read, or has ended, has closed its pipes.
     for (const stream of [stdin, this.#lifeLine, this.#verdict]) stream?.on('error', () => undefined);
     stdin?.end(order.input);
-    this.#beat(order.silenceMs);
+    this.#planBeat(order.silenceMs);
     this.ended = this.#end();
     // Whoever waits hears of it; it must not count as unheard before.
     this.ended.catch(() => undefined);
@@ -106,9 +110,11 @@ export class GuardedProgram {
     return this.#child.stdio[4] as Readable | undefined;
   }
 
-  #beat(silenceMs: number): void {
-    this.#lifeLine?.write(`${(silenceMs / 1_000).toFixed(3)}\n`);
-    this.#cancelBeat = this.#platform.after(silenceMs / 3, () => this.#beat(silenceMs));
+  #planBeat(silenceMs: number): void {
+    this.#cancelBeat = this.#platform.after(silenceMs / 3, () => {
+      this.#lifeLine?.write(`${secondsOf(silenceMs)}\n`);
+      this.#planBeat(silenceMs);
+    });
   }
 
   /** Politely first: the guardian passes it on, and makes an end of it a second later. */
@@ -148,6 +154,10 @@ export class GuardedProgram {
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
     }
   }
+}
+
+function secondsOf(ms: number): string {
+  return (ms / 1_000).toFixed(3);
 }
 
 function judged(verdict: string): ProgramEnd {

@@ -107,9 +107,9 @@ export const QUEUE: readonly Mutant[] = [
     name: 'late-logs-kept',
     means: 'a worker that was frozen beyond its lease writes into the log of another attempt',
     file: 'src/domain/decide.ts',
-    find: `  if (!hold.held) return unchanged(job, hold.refusal);
+    find: `  if (!held) return unchanged(job, hold.refusal);
   return { job, events: [], answer: { ok: true, job }, writes: { logs: command.lines } };`,
-    replace: `  if (hold === null) return unchanged(job);
+    replace: `  if (held === null) return unchanged(job);
   return { job, events: [], answer: { ok: true, job }, writes: { logs: command.lines } };`,
     seenBy: ['test/crash/stale.test.ts'],
   },
