@@ -144,7 +144,7 @@ suite('a worker with a slot, from its start to its end', () => {
     strictEqual((await heartbeatOf(server, slot))?.status, 'offline');
   });
 
-  test('twenty workers beat and stop at once, and none is lost [WK-06 WK-16]', async (t) => {
+  test('twenty workers beat and stop at once, and none is lost [WK-06]', async (t) => {
     const names = Array.from({ length: 20 }, (_, i) => `many-${i + 1}`);
     const workers = names.map((name) => startWorker(t, server, name));
     for (const name of names) await untilBeat(server, name, 'idle');

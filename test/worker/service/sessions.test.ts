@@ -193,7 +193,7 @@ grep -q "^You are a worker agent" || { echo "no prompt" >&2; exit 65; }
       chmodSync(join(folder, 'claude'), 0o755);
     });
 
-  test('Claude Code is asked without a terminal, and its answer, cost and session are kept [WK-15 WK-43]', async (t) => {
+  test('Claude Code is asked without a terminal, and its answer, cost and session are kept [WK-15]', async (t) => {
     const said = {
       type: 'result',
       subtype: 'success',
