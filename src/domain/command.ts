@@ -5,6 +5,7 @@ import type { Refusal } from './error.ts';
 import type { EventDraft } from './event.ts';
 import type { AskedJob } from './job-fields.ts';
 import type { EndingVerb, FailureCause, Job, JobInput, LeasePolicy, State } from './job.ts';
+import type { Question, QuestionDraft } from './question.ts';
 import type { RunNote } from './run.ts';
 
 export interface Actor {
@@ -72,6 +73,16 @@ export interface Snooze extends Held {
   readonly kind: 'snooze';
   readonly untilAt: number;
 }
+/** Ends the lease until somebody has answered. */
+export interface Ask extends Held {
+  readonly kind: 'ask';
+  readonly question: QuestionDraft;
+}
+/** What the next holder is to know, as JSON; the last one counts. */
+export interface Checkpoint extends Held {
+  readonly kind: 'checkpoint';
+  readonly value: string;
+}
 export interface Log extends Held {
   readonly kind: 'log';
   readonly lines: readonly LogLine[];
@@ -117,6 +128,8 @@ export type JobCommand =
   | Fail
   | Release
   | Snooze
+  | Ask
+  | Checkpoint
   | Log
   | Note
   | Comment
@@ -211,6 +224,8 @@ export interface SideWrites {
   readonly comment?: string;
   readonly logs?: readonly LogLine[];
   readonly note?: RunNote;
+  readonly question?: Omit<Question, 'no'>;
+  readonly checkpoint?: string;
 }
 
 export interface Accepted {

@@ -4,7 +4,8 @@ import type { Job, Outcome } from './job.ts';
 import { LIMITS } from './limits.ts';
 import { rawOutput, sentinelOf, summaryOf } from './output.ts';
 import type { ScheduleSpec } from './schedule.ts';
-import type { SubscribedEvent } from './subscription.ts';
+import type { Question } from './question.ts';
+import type { EndEvent } from './subscription.ts';
 import { runStatusOf } from './statuses.ts';
 
 export interface Told {
@@ -51,7 +52,15 @@ export function toldOfApproval(id: string, title: string): string {
   return plain(`⚠️ Job '${title}' requires approval.\nApprove: ${approve}\nReject: ${reject}`);
 }
 
-const EVENT: Readonly<Record<Exclude<SubscribedEvent, 'approval'>, string>> = {
+export function toldOfQuestion(
+  { id, text, choices }: Pick<Question, 'id' | 'text' | 'choices'>,
+  title: string,
+): string {
+  const said = choices === null ? '' : `\n\nOne of: ${choices.join(', ')}`;
+  return plain(`❓ Job '${title}' asks:\n${text}${said}\n\nAnswer: spine questions answer ${id} <answer>`);
+}
+
+const EVENT: Readonly<Record<EndEvent, string>> = {
   done: '✅ Job done',
   failed: '⚠️ Job failed',
   dead: '⚠️ Job dead, its attempts are used up',
@@ -61,7 +70,7 @@ const EVENT: Readonly<Record<Exclude<SubscribedEvent, 'approval'>, string>> = {
 /** One line of what happened, and the beginning of what was said. */
 export function toldOfEvent(
   job: Pick<Job, 'id' | 'no' | 'reason'>,
-  event: Exclude<SubscribedEvent, 'approval'>,
+  event: EndEvent,
   title: string,
   { result, error }: Outcome,
 ): string {

@@ -24,6 +24,9 @@ export const EVENT_KINDS = [
   'job.awaiting_approval',
   'job.approved',
   'job.rejected',
+  'job.asked',
+  'job.answered',
+  'job.checkpoint',
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 

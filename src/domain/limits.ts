@@ -34,6 +34,21 @@ export const LIMITS = {
   reasonChars: 2_000,
   progressBytes: 16_384,
   logLines: 1_000,
+  /** What the holder of a job leaves for the next one. */
+  checkpointBytes: 65_536,
+  /** Of one question; its answer and its default take as much as one answer. */
+  questionChars: 8_000,
+  questionChoices: 32,
+  choiceChars: 200,
+  questionSchemaChars: 10_000,
+  questionAnswerBytes: 16_384,
+  /** A lineage counts as one job. */
+  questionsPerJob: 1_000,
+  /** Of one principal, that nobody has answered. */
+  openQuestions: 1_000,
+  /** What a claim tells of them: the newest answers that take no more than this. */
+  answersShown: 100,
+  answersBytes: 65_536,
   logLineChars: 16_384,
   uniqueKeyChars: 200,
   maxAttempts: 1_000,

@@ -2,7 +2,7 @@
 
 import type { Job } from './job.ts';
 
-export const SUBSCRIBED_EVENTS = ['done', 'failed', 'dead', 'cancelled', 'approval'] as const;
+export const SUBSCRIBED_EVENTS = ['done', 'failed', 'dead', 'cancelled', 'approval', 'question'] as const;
 export type SubscribedEvent = (typeof SUBSCRIBED_EVENTS)[number];
 
 /** What is null does not matter; what is given must all be so. */
@@ -19,8 +19,11 @@ export interface Subscription {
   readonly createdBy: string;
 }
 
+/** Those that are an end. */
+export type EndEvent = Exclude<SubscribedEvent, 'approval' | 'question'>;
+
 /** What the end of a job is called here; null for ends that nobody is told of. */
-export function endEvent({ state }: Pick<Job, 'state'>): SubscribedEvent | null {
+export function endEvent({ state }: Pick<Job, 'state'>): EndEvent | null {
   return state === 'done' || state === 'failed' || state === 'dead' || state === 'cancelled' ? state : null;
 }
 

@@ -2,8 +2,9 @@
 
 import { destinationOf, type Destination } from '../domain/alias.ts';
 import { addressOf, type DeliveryDraft, type DeliveryKind } from '../domain/delivery.ts';
-import { toldOfApproval, toldOfEvent, toldOfRun } from '../domain/delivery-text.ts';
+import { toldOfApproval, toldOfEvent, toldOfQuestion, toldOfRun } from '../domain/delivery-text.ts';
 import type { Job, JobInput, Outcome } from '../domain/job.ts';
+import { aliasAsked, type Question } from '../domain/question.ts';
 import type { RunPlan, ScheduleSpec } from '../domain/schedule.ts';
 import { endEvent, type Subscription, wants } from '../domain/subscription.ts';
 import type { Tx } from '../store/store.ts';
@@ -40,10 +41,27 @@ export class Announcer {
       await this.#add(tx, job, { alias }, 'approval', text, newId);
   }
 
+  /** The alias that is asked; of a name, where its schedule delivers; and whoever wants to hear of questions. */
+  async questioned(
+    tx: Tx,
+    job: Job,
+    question: Omit<Question, 'no'>,
+    { list, newId }: Subscribers,
+  ): Promise<void> {
+    const input = await tx.jobs.inputOf(job.no);
+    const text = toldOfQuestion(question, titleOf(job, input));
+    const alias = aliasAsked(question);
+    const own = job.scheduleId === null ? null : destinationOfPlan(input);
+    const asked = alias === null ? own : { alias };
+    if (asked !== null) await this.#add(tx, job, asked, 'question', text, newId);
+    for (const each of list.filter((one) => wants(one, 'question', job)))
+      await this.#add(tx, job, { alias: each.alias }, 'question', text, newId);
+  }
+
   /** Tells those who want to know that a job has ended for good. `written` is its outcome when this commit brings it. */
   async ended(tx: Tx, job: Job, { list, newId }: Subscribers, written?: Outcome): Promise<void> {
     const event = endEvent(job);
-    if (event === null || event === 'approval') return;
+    if (event === null) return;
     const wanted = list.filter((each) => wants(each, event, job));
     if (wanted.length === 0) return;
     const title = titleOf(job, await tx.jobs.inputOf(job.no));

@@ -6,6 +6,7 @@ import type { EventDraft, JobEvent } from '../domain/event.ts';
 import { isFinal, type Job, type JobInput, SETTLED, type State, UNSETTLED } from '../domain/job.ts';
 import type { OutboxDraft } from '../domain/outbox.ts';
 import { mayHoldGatewaySlot, needsSlots, targetOfGatewayPool } from '../domain/pool.ts';
+import type { Question } from '../domain/question.ts';
 import { RUN_ACTIVE, type RunNote } from '../domain/run.ts';
 import type { Change, NewRow, Tx } from '../store/store.ts';
 import { Announcer, type Subscribers } from './announcing.ts';
@@ -47,12 +48,17 @@ export class ChangeSet {
   readonly #logs: { jobNo: number; attempt: number; line: LogLine }[] = [];
   readonly #counts = new Map<State, Map<string, number>>();
   readonly #notes: { jobNo: number; note: RunNote }[] = [];
+  readonly #questions: { job: Job; question: Omit<Question, 'no'> }[] = [];
+  readonly #checkpoints = new Map<number, string>();
   readonly #outbox: OutboxDraft[] = [];
   /** Runs of schedules that somebody opened again: they are under way once more. */
   readonly #reopened = new Set<number>();
   /** Jobs that came up for approval, and jobs that ended before anybody decided. */
   readonly #toAsk = new Set<Job>();
   readonly #notNeeded = new Map<number, Job>();
+  /** Questions whose jobs do not wait for them any more, and jobs that need their checkpoint no more. */
+  readonly #unasked: string[] = [];
+  readonly #goneBy = new Set<number>();
   readonly #madeReady = new Set<number>();
 
   constructor(now: number) {
@@ -106,6 +112,8 @@ export class ChangeSet {
         text: writes.comment,
       });
     }
+    if (writes?.question) this.#questions.push({ job, question: writes.question });
+    if (writes?.checkpoint !== undefined) this.#keepCheckpoint(job.no, writes.checkpoint);
     if (writes?.note) this.#notes.push({ jobNo: job.no, note: writes.note });
     for (const line of writes?.logs ?? []) this.#logs.push({ jobNo: job.no, attempt: job.attempts, line });
   }
@@ -135,6 +143,7 @@ export class ChangeSet {
   async save(tx: Tx, laneKey: string, audience: Audience): Promise<void> {
     await this.#passOnSlots(tx);
     await this.#requestApprovals(tx, audience);
+    for (const asked of this.#questions) await this.#ask(tx, asked, audience.subscribers);
     const changes = [...this.#entries.values()].filter((entry) => entry.before !== entry.after);
     for (const entry of changes) this.#announce(entry, audience.outbox);
     if (audience.subscribers.list.length > 0) await this.#tellSubscribers(tx, changes, audience.subscribers);
@@ -143,6 +152,10 @@ export class ChangeSet {
     if (this.#outcomes.size > 0) tx.defer(tx.jobs.saveOutcomes([...this.#outcomes.values()]));
     if (this.#comments.length > 0) tx.defer(tx.comments.add(this.#comments));
     if (this.#logs.length > 0) tx.defer(tx.logs.add(this.#logs));
+    if (this.#checkpoints.size > 0)
+      tx.defer(tx.checkpoints.save([...this.#checkpoints].map(([jobNo, value]) => ({ jobNo, value }))));
+    for (const id of this.#unasked) tx.defer(tx.questions.end(id, CLOSED));
+    for (const no of this.#goneBy) tx.defer(tx.checkpoints.remove(no));
     for (const no of this.#reopened) tx.defer(tx.runs.setActivity(no, RUN_ACTIVE));
     for (const { jobNo, note } of this.#notes) tx.defer(tx.runs.note(jobNo, note));
     if (this.#outbox.length > 0) tx.defer(tx.outbox.add(this.#outbox));
@@ -187,6 +200,11 @@ export class ChangeSet {
       });
   }
 
+  async #ask(tx: Tx, { job, question }: { job: Job; question: Omit<Question, 'no'> }, to: Subscribers) {
+    await tx.questions.insert([question]);
+    await this.announcer.questioned(tx, job, question, to);
+  }
+
   /** A job has ended for good when no retry will come any more. */
   async #tellSubscribers(tx: Tx, changes: readonly Entry[], subscribers: Subscribers): Promise<void> {
     for (const { before, after } of changes)
@@ -227,6 +245,8 @@ export class ChangeSet {
     this.#count(from.target, from.state, -1);
     if (to.approval === 'needed' && isFinal(to.state)) this.#notNeeded.set(to.no, to);
     if (to.scheduleId !== null && isFinal(from.state) && !isFinal(to.state)) this.#reopened.add(to.no);
+    if (from.question !== null && to.question === null) this.#unasked.push(from.question);
+    if (from.checkpointAt !== null && to.checkpointAt === null) this.#forgetCheckpoint(from.no);
     if (this.#madeReady.delete(from.no)) this.#ready(from.target, -1);
     this.#entered(to);
   }
@@ -239,11 +259,22 @@ export class ChangeSet {
     }
     if (job.state === 'scheduled' || (job.state === 'running' && job.timeoutAt !== null))
       this.effects.timed = true;
+    if (job.question !== null) this.effects.timed = true;
     if (job.state === 'awaiting_approval') {
       this.#toAsk.add(job);
       this.effects.timed = true;
     }
     if (job.settled === UNSETTLED) this.effects.unsettled = true;
+  }
+
+  #keepCheckpoint(no: number, value: string): void {
+    this.#checkpoints.set(no, value);
+    this.#goneBy.delete(no);
+  }
+
+  #forgetCheckpoint(no: number): void {
+    this.#checkpoints.delete(no);
+    this.#goneBy.add(no);
   }
 
   /** What becomes ready and is taken within one flush is nobody's news. */
@@ -274,6 +305,9 @@ export class ChangeSet {
     if (draft !== null) this.#outbox.push(draft);
   }
 }
+
+/** If its answer came with this very commit, that was written before. */
+const CLOSED = { status: 'closed', answer: null, answeredBy: null, answeredAt: null } as const;
 
 function isOver({ state, settled, retryAt }: Job): boolean {
   return isFinal(state) && settled === SETTLED && retryAt === null;

@@ -31,6 +31,7 @@ import type {
 } from '../domain/job.ts';
 import type { Message, MessageFilter } from '../domain/message.ts';
 import type { Pool, PoolUse } from '../domain/pool.ts';
+import type { Answered, QuestionRecord } from '../domain/question.ts';
 import type { PauseKind, Routing } from '../domain/routing.ts';
 import type { PriorRun, PriorRunsWanted, Run, RunFilter, RunNote, RunRecord } from '../domain/run.ts';
 import type { Schedule, ScheduleEdge } from '../domain/schedule.ts';
@@ -53,6 +54,7 @@ export interface Engine {
   readonly runs: Runs;
   readonly approvals: Approvals;
   readonly messages: Messages;
+  readonly questions: Questions;
   readonly aliases: Aliases;
   readonly subscriptions: Subscriptions;
   readonly deliveries: Deliveries;
@@ -99,6 +101,8 @@ export interface Jobs {
   smallDetails(jobs: readonly Job[]): Promise<Map<number, JobDetails>>;
   /** About how many bytes there are to show of each. */
   sizes(jobs: readonly Job[]): Promise<Map<number, number>>;
+  /** What earlier holders left for the next one, of those jobs that have something. */
+  handedOn(jobs: readonly Job[]): Promise<Map<number, HandedOn>>;
   list(actor: Actor, filter: JobFilter): Promise<Job[]>;
   /** Those whose title or description has the words. A page may be short, and there may yet be more. */
   search(actor: Actor, words: string, filter: JobFilter): Promise<Found>;
@@ -114,6 +118,13 @@ export interface Jobs {
   retry(actor: Actor, id: string): Promise<Accepted>;
   redrive(actor: Actor, id: string): Promise<Accepted>;
   snooze(actor: Actor, id: string, untilAt: number, leaseToken: string | null): Promise<Accepted>;
+}
+
+/** Both are JSON as text. */
+export interface HandedOn {
+  readonly checkpoint: string | null;
+  /** Oldest first. */
+  readonly answers: readonly Answered[];
 }
 
 export interface JobFilter extends FieldFilter {
@@ -186,6 +197,8 @@ export interface Leases {
     next: Omit<ClaimNextOptions, 'waitMs' | 'signal'> | null,
   ): Promise<{ ended: readonly (Accepted | Refusal)[]; next: readonly ClaimedJob[] }>;
   log(actor: Actor, id: string, leaseToken: string | null, lines: readonly LogLine[]): Promise<Accepted>;
+  /** What the next holder is to know; the last one counts. */
+  checkpoint(actor: Actor, id: string, leaseToken: string | null, value: unknown): Promise<Accepted>;
 }
 
 export interface Completion {
@@ -364,6 +377,38 @@ export interface Approvals {
   resolve(actor: Actor, id: string, verdict: Verdict): Promise<ApprovalRecord>;
   /** The schedule's oldest run that waits. */
   resolveOf(actor: Actor, scheduleId: string, verdict: Verdict): Promise<ApprovalRecord>;
+}
+
+/** What a holder wants to know, and of whom. */
+export interface Asking {
+  readonly question: string;
+  readonly to: string;
+  readonly choices?: readonly string[];
+  readonly schema?: unknown;
+  readonly timeoutMs: number;
+  readonly default?: unknown;
+}
+export interface Questions {
+  /** Ends the lease: the job waits for the answer, and this was no attempt. */
+  ask(
+    actor: Actor,
+    id: string,
+    leaseToken: string | null,
+    asked: Asking,
+  ): Promise<{ accepted: Accepted; question: QuestionRecord | null }>;
+  answer(actor: Actor, id: string, answer: unknown): Promise<QuestionRecord>;
+  get(actor: Actor, id: string): Promise<QuestionRecord>;
+  /** Newest first; of scoped actors' own jobs, and what they are asked. */
+  list(
+    actor: Actor,
+    filter: {
+      readonly open?: boolean;
+      readonly to?: string;
+      readonly job?: string;
+      readonly before?: number;
+      readonly limit: number;
+    },
+  ): Promise<QuestionRecord[]>;
 }
 
 export interface MessageDraft {

@@ -9,6 +9,7 @@ import { LIMITS } from '../domain/limits.ts';
 import { decide } from '../domain/decide.ts';
 import { withinParents } from './children.ts';
 import { accepted, type Core } from './core.ts';
+import { handedOn } from './handed-on.ts';
 import { JobDrafts } from './job-drafts.ts';
 import type { JobFilter, Jobs } from './engine.ts';
 
@@ -47,6 +48,7 @@ export function jobsOf(core: Core): Jobs {
     details: async (jobs) => store.read.details.of(jobs),
     smallDetails: async (jobs) => store.read.details.ofSmall(jobs),
     sizes: async (jobs) => store.read.details.sizes(jobs),
+    handedOn: (jobs) => handedOn(store.read, jobs),
     comments: async (actor, id, afterSeq, limit) =>
       store.read.comments.after((await get(actor, id)).no, afterSeq, limit),
     list: async (actor, filter) => store.read.jobs.list(await stored(actor, filter)),

@@ -60,6 +60,14 @@ export function leasesOf(core: Core): Leases {
     giveBack: (actor, claimed) => giveBack(core, actor, claimed),
     release: (actor, id, leaseToken, reason) =>
       core.perform({ kind: 'release', actor, id, leaseToken, reason }),
+    checkpoint: async (actor, id, leaseToken, value) =>
+      core.perform({
+        kind: 'checkpoint',
+        actor,
+        id,
+        leaseToken,
+        value: bounded('checkpoint', value, LIMITS.checkpointBytes) ?? 'null',
+      }),
     log: (actor, id, leaseToken, lines) => core.perform({ kind: 'log', actor, id, leaseToken, lines }),
   };
 }
@@ -172,7 +180,7 @@ function termsOf(options: ClaimOptions): LeaseTerms {
   };
 }
 
-/** Progress is written with every heartbeat, so it has to stay small. */
+/** What is written again and again has to stay small. */
 function bounded(field: string, value: unknown, limitBytes: number): string | null {
   const text = json(value);
   if (text !== null && Buffer.byteLength(text) > limitBytes) {

@@ -11,6 +11,7 @@ import type { Engine } from './engine.ts';
 import { jobsOf } from './jobs.ts';
 import { leasesOf } from './leases.ts';
 import { messagesOf } from './messages.ts';
+import { questionsOf } from './questions.ts';
 import { poolsOf, routingOf, typesOf } from './routing.ts';
 import { runsOf } from './runs.ts';
 import { schedulesOf } from './schedules.ts';
@@ -38,6 +39,7 @@ export function openEngine(options: EngineOptions): OpenEngine {
     runs: runsOf(core),
     approvals: approvalsOf(core),
     messages: messagesOf(core),
+    questions: questionsOf(core),
     counts: async () => core.store.read.counters.all(),
     aliases: aliasesOf(core),
     subscriptions: subscriptionsOf(core),

@@ -8,12 +8,13 @@ import { delivery } from './baseline/delivery.ts';
 import { events } from './baseline/events.ts';
 import { installation } from './baseline/installation.ts';
 import { jobs } from './baseline/jobs.ts';
+import { questions } from './baseline/questions.ts';
 import { queue } from './baseline/queue.ts';
 import { scheduler } from './baseline/scheduler.ts';
 import { views } from './baseline/views.ts';
 import type { Migration } from './migration.ts';
 
-const PARTS = [jobs, events, queue, scheduler, installation, delivery, views];
+const PARTS = [jobs, events, queue, scheduler, installation, delivery, questions, views];
 
 function schemaIn(dialect: Dialect): string {
   return PARTS.map((part) => part(dialect)).join('');

@@ -7,6 +7,7 @@ import type { Blob } from '../../domain/blob.ts';
 import type { Delivery } from '../../domain/delivery.ts';
 import type { JobType } from '../../domain/job-type.ts';
 import type { Message } from '../../domain/message.ts';
+import type { Question } from '../../domain/question.ts';
 import type { Run } from '../../domain/run.ts';
 import type { Schedule } from '../../domain/schedule.ts';
 import type { Subscription } from '../../domain/subscription.ts';
@@ -93,6 +94,26 @@ export const MESSAGE = tableOf<Message>('message', {
   deliveredAt: 'bigint',
   readAt: 'bigint',
   expiresAt: 'bigint',
+});
+
+export const QUESTION = tableOf<Question>('question', {
+  no: 'bigint',
+  id: 'text',
+  jobNo: 'bigint',
+  rootNo: 'bigint',
+  text: ['body', 'text'],
+  to: ['recipient', 'text'],
+  choices: 'json',
+  schema: 'text',
+  fallback: 'text',
+  askedBy: 'text',
+  askedAt: 'bigint',
+  expiresAt: 'bigint',
+  leaseToken: 'text',
+  status: 'text',
+  answer: 'text',
+  answeredBy: 'text',
+  answeredAt: 'bigint',
 });
 
 export const RUN = tableOf<Run>('run', {

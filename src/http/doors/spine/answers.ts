@@ -5,6 +5,7 @@ import { Refusal } from '../../errors.ts';
 import { Type } from '../../typebox.ts';
 import { EVENT_KINDS } from '../../../domain/event.ts';
 import { STATES } from '../../../domain/job.ts';
+import { QUESTION_STATUSES } from '../../../domain/question.ts';
 import { SPINE_STATUSES } from '../../../domain/statuses.ts';
 import { shownSchemas } from './job-fields.ts';
 
@@ -46,12 +47,20 @@ const jobFields = {
 } satisfies TProperties;
 
 const holderFields = { leaseToken: text, attempt: whole };
-const outcome = optional(Type.Object({ verb: Type.Enum(['complete', 'fail', 'release', 'snooze']), status }));
+/** What earlier holders left. */
+const handedOn = {
+  answers: optional(listOf(Type.Object({ question: text, answer: json, by: text, at: time }))),
+  checkpoint: optional(json),
+};
+const outcome = optional(
+  Type.Object({ verb: Type.Enum(['complete', 'fail', 'release', 'snooze', 'ask']), status }),
+);
 
 export const Job = Type.Object(jobFields);
 export const ClaimedJob = Type.Object({
   ...jobFields,
   ...holderFields,
+  ...handedOn,
   sop: optional(orNull('string')),
   schema: optional(json),
 });
@@ -59,6 +68,25 @@ export const ClaimedJob = Type.Object({
 export const EndedJob = Type.Object({ ...jobFields, outcome });
 /** For a caller that prefers `return=minimal`. */
 const EndedBrief = Type.Object({ id: text, no: whole, status, state, outcome });
+export const Question = Type.Object({
+  id: text,
+  jobId: text,
+  title: optional(text),
+  question: text,
+  to: text,
+  choices: optional(listOf(text)),
+  schema: optional(json),
+  default: optional(json),
+  askedBy: text,
+  askedAt: time,
+  expiresAt: time,
+  status: Type.Enum([...QUESTION_STATUSES]),
+  answer: optional(json),
+  answeredBy: optional(text),
+  answeredAt: optional(time),
+});
+export const Questions = Type.Object({ questions: listOf(Question), nextBefore: orNull('integer') });
+export const AskedJob = Type.Object({ ...jobFields, outcome, asked: optional(Question) });
 /** The answer to a heartbeat is how a worker hears from the others. */
 export const Beat = Type.Object({ ...jobFields, cancelRequested: flag, messages: listOf(json) });
 
@@ -184,6 +212,7 @@ export const NAMED_ANSWERS: Readonly<Record<string, TSchema>> = {
   EndedJob,
   EndedBrief,
   Comment,
+  Question,
   JobEvent,
   FeedEvent,
   JobType,

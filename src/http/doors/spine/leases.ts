@@ -26,11 +26,11 @@ import { claimedJson, wanted } from './claims.ts';
 import { delivered } from './delivery.ts';
 import { answer, endAnswer } from './jobs.ts';
 
-const HOLDERS = ['head', 'worker', 'run'] as const;
+export const HOLDERS = ['head', 'worker', 'run'] as const;
 
 const ABOUT_ONE = ['not_found', 'forbidden'] as const;
 /** What a call under a lease can be told. */
-const HELD = [...ABOUT_ONE, 'not_owner', 'not_running', 'lease_lost', 'lease_token_required'] as const;
+export const HELD = [...ABOUT_ONE, 'not_owner', 'not_running', 'lease_lost', 'lease_token_required'] as const;
 
 export const leaseRoutes: readonly Route[] = [
   route({
@@ -172,7 +172,7 @@ const NO_NEWS = ',"messages":[]';
 const GO_ON = `,"cancelRequested":false${NO_NEWS}`;
 
 /** v0 clients send no lease token, and are judged by who they are; a run is its lease. */
-function tokenOf({ actor, body, request }: Call<{ leaseToken?: string | null }>): string | null {
+export function tokenOf({ actor, body, request }: Call<{ leaseToken?: string | null }>): string | null {
   return body.leaseToken ?? leaseHeader(request) ?? actor.leaseToken ?? null;
 }
 

@@ -90,6 +90,33 @@ export const CompleteBatchBody = fields({
 });
 export const ReleaseBody = fields({ reason: optional(textOrNull(LIMITS.reasonChars)), leaseToken });
 export const SnoozeBody = fields({ untilAt: Time, leaseToken });
+const NAMED = `^@?${NAME}$`;
+export const AskBody = fields({
+  question: text(LIMITS.questionChars),
+  to: Type.String({
+    maxLength: LIMITS.nameChars,
+    pattern: NAMED,
+    must: '@ and the name of an alias, or the name of an agent or a person',
+  }),
+  choices: optional(list(text(LIMITS.choiceChars), LIMITS.questionChoices, 1)),
+  schema: optional(json),
+  timeoutMs: whole(1, LIMITS.timeoutMsMax),
+  default: optional(json),
+  leaseToken,
+});
+export const CheckpointBody = fields({
+  text: optional(text(LIMITS.checkpointBytes, 0)),
+  data: optional(json),
+  leaseToken,
+});
+export const AnswerBody = fields({ answer: json });
+export const QuestionsQuery = fields({
+  open: optional(Type.Boolean()),
+  to: optional(label(LIMITS.nameChars)),
+  job: optional(id),
+  before: optional(whole(1, Number.MAX_SAFE_INTEGER)),
+  limit: optional(whole(1, LIMITS.pageJobs)),
+});
 export const CommentBody = fields({ text: text(LIMITS.commentChars) });
 export const CancelBody = fields({ reason: optional(textOrNull(LIMITS.reasonChars)) });
 

@@ -53,7 +53,7 @@ create table job (
   parent_no ${int},                 -- the job that created it
   state text not null,
   target text not null,             -- who may do it: a worker, a queue, a gateway, or any
-  blocked_on text,                  -- the pool it waits for
+  blocked_on text,                  -- the pool or the line it waits for
   claim_id text,                    -- what the claimer called its claim, so that it can be repeated
   schedule_id text,                 -- the schedule that made it
   unique_key text,                  -- no two unfinished jobs of a type have the same
@@ -76,6 +76,9 @@ create table job (
   progress text,                    -- what the last heartbeat said
   cause text,                       -- why its last attempt went wrong, where that was not the work itself
   requires text${dialect.name === 'postgres' ? ' collate "C"' : ''}, -- a JSON list in order: its worker must have all of these capabilities
+  checkpoint_at ${int},             -- when its holder last said how far it is
+  questions ${int} not null,        -- how many it has asked, those of its lineage before it included
+  question text,                    -- the open one whose answer it waits for
   commits text not null             -- keys of the commits that tell its events, with a comma behind each
 )${dialect.name === 'postgres' ? POSTGRES_JOB : byNumber};
 
