@@ -7,6 +7,7 @@ import { Aliases, Deliveries, Subscriptions } from './deliveries.ts';
 import { SpineApiError } from './errors.ts';
 import { type EventsOptions, feed } from './events.ts';
 import { Jobs } from './jobs.ts';
+import { Questions } from './questions.ts';
 import { Approvals, Runs, Schedules } from './schedules.ts';
 import { type Platform, systemPlatform } from './platform.ts';
 import type { Transport } from './transport.ts';
@@ -41,6 +42,7 @@ export class SpineClient {
   readonly aliases: Aliases;
   readonly subscriptions: Subscriptions;
   readonly deliveries: Deliveries;
+  readonly questions: Questions;
   readonly platform: Platform;
   readonly #caller: Caller;
 
@@ -59,6 +61,7 @@ export class SpineClient {
     this.aliases = new Aliases(this.#caller);
     this.subscriptions = new Subscriptions(this.#caller);
     this.deliveries = new Deliveries(this.#caller);
+    this.questions = new Questions(this.#caller);
   }
 
   /** How many jobs are in which state. */

@@ -1,6 +1,7 @@
 /** One claimed job from its start to its end. */
 
 import {
+  AskAndWait,
   type FailureCause,
   type Interruption,
   JobFailure,
@@ -13,6 +14,7 @@ import { HeldLease } from './held-lease.ts';
 import { JobLog } from './job-log.ts';
 import type { Jobs } from './jobs.ts';
 import { type Platform, sleep } from './platform.ts';
+import type { Answer, NewQuestion } from './question-types.ts';
 import { delayMs } from './retry.ts';
 import type { ClaimedJob, LogLevel, NextClaim } from './types.ts';
 
@@ -25,6 +27,17 @@ export interface JobContext {
   readonly log: (text: string, level?: LogLevel) => void;
   /** Calls back with every message that was sent to the holder of the job. They come with its heartbeats. */
   readonly onMessage: (listener: (message: unknown) => void) => void;
+  /** What was answered to the questions of this job, oldest first. */
+  readonly answers: readonly Answer[];
+  /**
+   * Gives the answer, if there is one to this very question. Otherwise it throws `AskAndWait`: let that through. The job
+   * is given back, this was no attempt, and the handler is called again, anywhere, when somebody has answered.
+   */
+  readonly ask: (question: NewQuestion) => Promise<unknown>;
+  /** Keeps text or data for whoever holds the job next. Resolves when it is safe. */
+  readonly checkpoint: (value: unknown) => Promise<void>;
+  /** What the last holder kept; null when there is nothing. */
+  readonly lastCheckpoint: unknown;
   /** Says that the work has begun, where the job's time does not count from the claim (`keepsTime`). */
   readonly started: () => void;
 }
@@ -39,7 +52,7 @@ export interface Claims {
 
 export interface RunHost {
   readonly platform: Platform;
-  readonly jobs: Pick<Jobs, 'heartbeat' | 'finish' | 'release' | 'snooze' | 'log'>;
+  readonly jobs: Pick<Jobs, 'heartbeat' | 'finish' | 'release' | 'snooze' | 'log' | 'ask' | 'checkpoint'>;
   readonly handler: Handler;
   readonly keepsTime: boolean;
   readonly report: (error: unknown, job: ClaimedJob) => void;
@@ -62,7 +75,8 @@ type Ending =
       readonly cause?: FailureCause;
     }
   | { readonly verb: 'release'; readonly reason: string }
-  | { readonly verb: 'snooze'; readonly untilAt: Date };
+  | { readonly verb: 'snooze'; readonly untilAt: Date }
+  | { readonly verb: 'ask'; readonly question: NewQuestion };
 
 export class JobRun {
   readonly job: ClaimedJob;
@@ -71,6 +85,8 @@ export class JobRun {
   readonly #log: JobLog;
   #settling = false;
   #ended = false;
+  /** What the handler has asked: whatever it does afterwards, the attempt ends with this. */
+  #asked: NewQuestion | null = null;
 
   constructor(host: RunHost, job: ClaimedJob, askedAt: number) {
     this.job = job;
@@ -116,12 +132,24 @@ export class JobRun {
       log: (text, level = 'info') => this.#log.add(text, level),
       onMessage: (listener) => this.#lease.listen(listener),
       started: () => this.#lease.startTime(),
+      answers: this.job.answers ?? [],
+      ask: (question) => {
+        const answer = this.#ask(question);
+        // Nobody may be waiting for it, and that must not end the process.
+        answer.catch(() => {});
+        return answer;
+      },
+      checkpoint: (value) => this.#checkpoint(value),
+      lastCheckpoint: this.job.checkpoint ?? null,
     };
     try {
-      return { verb: 'complete', result: await this.#host.handler(this.job, context) };
+      const result = await this.#host.handler(this.job, context);
+      return this.#asked === null ? { verb: 'complete', result } : { verb: 'ask', question: this.#asked };
     } catch (error) {
       const why = this.#lease.interruption;
       if (why === 'cancelled') return { verb: 'release', reason: 'Stopped, as it was cancelled.' };
+      if (this.#asked !== null) return { verb: 'ask', question: this.#asked };
+      if (error instanceof AskAndWait) return { verb: 'ask', question: error.question };
       if (error instanceof PutOff) return this.#putOff(error);
       if (error instanceof JobFailure) return failedAs(error);
       if (why === 'shutdown') return { verb: 'release', reason: 'The worker shut down.' };
@@ -129,6 +157,18 @@ export class JobRun {
       if (why === null) this.#host.report(error, this.job);
       return { verb: 'fail', error: described(error), requeue: !(error instanceof NonRetryableError) };
     }
+  }
+
+  async #ask(question: NewQuestion): Promise<unknown> {
+    const known = (this.job.answers ?? []).findLast((answer) => answer.question === question.question);
+    if (known !== undefined) return known.answer;
+    this.#asked ??= question;
+    throw new AskAndWait(question);
+  }
+
+  async #checkpoint(value: unknown): Promise<void> {
+    const checkpoint = typeof value === 'string' ? { text: value } : { data: value };
+    await this.#host.jobs.checkpoint(this.job, checkpoint, { signal: this.#lease.over });
   }
 
   #putOff({ delayMs, message }: PutOff): Ending {
@@ -142,7 +182,7 @@ export class JobRun {
     await this.#log.close(this.#lease.over);
     this.#lease.settle();
     this.#settling = true;
-    const givesBack = ending.verb === 'release' || ending.verb === 'snooze';
+    const givesBack = ending.verb !== 'complete' && ending.verb !== 'fail';
     const next = givesBack ? null : this.#host.takeNext();
     const askedAt = this.#host.platform.nowMs();
     for (let failures = 0; this.#lease.isHeld() && !this.#ended; failures++) {
@@ -172,22 +212,32 @@ export class JobRun {
       await jobs.snooze(job, ending.untilAt, options);
       return [];
     }
+    if (ending.verb === 'ask') {
+      await jobs.ask(job, ending.question, options);
+      return [];
+    }
     const { verb, ...end } = ending;
     return await jobs.finish(job, verb, next ? { ...end, next } : end, options);
   }
 
-  /** This end will never be taken. A result that does not fit is the job's failure; a lost lease is nobody's. */
+  /** This end will never be taken. A result or a question that does not fit is the job's failure; a lost lease is nobody's. */
   async #refused(ending: Ending, error: unknown): Promise<Claims | null> {
     if (isAboutNext(error)) {
       this.#host.withoutNext();
       return await this.#end(ending);
     }
     this.#host.report(error, this.job);
-    if (ending.verb !== 'complete' || !isUnfit(error)) return null;
-    const message = `The result was refused: ${error instanceof Error ? error.message : String(error)}`;
-    return await this.#end({ verb: 'fail', error: { name: 'ResultRefused', message }, requeue: false });
+    const refused = REFUSED[ending.verb];
+    if (refused === undefined || !isUnfit(error)) return null;
+    const message = `${refused.words}: ${error instanceof Error ? error.message : String(error)}`;
+    return await this.#end({ verb: 'fail', error: { name: refused.name, message }, requeue: false });
   }
 }
+
+const REFUSED: Partial<Record<Ending['verb'], { readonly name: string; readonly words: string }>> = {
+  complete: { name: 'ResultRefused', words: 'The result was refused' },
+  ask: { name: 'QuestionRefused', words: 'The question was refused' },
+};
 
 /** Trouble that the same call may outlive. */
 function isPassing(error: unknown): boolean {
@@ -198,7 +248,9 @@ function isPassing(error: unknown): boolean {
 
 /** Refused by the server as it is, or not even JSON: what JSON.stringify throws is no error of ours. */
 function isUnfit(error: unknown): boolean {
-  return !(error instanceof SpineApiError) || error.status === 400 || error.status === 413;
+  if (!(error instanceof SpineApiError)) return true;
+  // A job that may ask no more is told so; the other conflicts are about its lease.
+  return error.status === 400 || error.status === 413 || error.code === 'conflict';
 }
 
 /** A server from before `next` names it as a field that it does not know. */

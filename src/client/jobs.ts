@@ -1,8 +1,10 @@
 /** Everything about jobs. Calls that the server does once however often they come are repeated after trouble. */
 
 import type { Call, Caller, CallOptions } from './caller.ts';
+import type { NewQuestion } from './question-types.ts';
 import type {
   Artifact,
+  AskedJob,
   BadEnd,
   BatchItem,
   BatchOutcome,
@@ -190,6 +192,20 @@ export class Jobs {
 
   snooze(held: Held, untilAt: Time, options?: CallOptions): Promise<EndedJob> {
     return this.#holder(held, 'snooze', { untilAt }, options);
+  }
+
+  /** Ends the lease until somebody has answered; the job then goes on at the front of its queue. */
+  ask(held: Held, question: NewQuestion, options?: CallOptions): Promise<AskedJob> {
+    return this.#holder(held, 'ask', question, options);
+  }
+
+  /** What the next holder is to know. The last one counts. */
+  checkpoint(
+    held: Held,
+    checkpoint: { readonly text: string } | { readonly data: unknown },
+    options?: CallOptions,
+  ): Promise<Job> {
+    return this.#holder(held, 'checkpoint', checkpoint, options);
   }
 
   comment(id: string, text: string, options?: CallOptions): Promise<Job> {

@@ -1,6 +1,7 @@
 /** What the server takes and answers. Times in answers are ISO 8601 in UTC. */
 
 import type { FailureCause } from './errors.ts';
+import type { Answer, Question } from './question-types.ts';
 import type { FieldFilter, Job, NewJob, State, Status, Time } from './job-types.ts';
 
 export type * from './job-types.ts';
@@ -15,6 +16,10 @@ export interface ClaimedJob extends Job {
   readonly sop?: string | null;
   /** JSON Schema of the type's params. */
   readonly schema?: unknown;
+  /** What was answered to its questions so far, oldest first. */
+  readonly answers?: readonly Answer[];
+  /** What an earlier holder left for this one. */
+  readonly checkpoint?: unknown;
 }
 
 /** The answer to a heartbeat: how a worker hears from the others. */
@@ -27,6 +32,12 @@ export interface Beat extends Job {
 export interface EndedJob extends Job {
   /** Set when the call was a repetition: how the first one ended. */
   readonly outcome?: { readonly verb: string; readonly status: Status };
+}
+
+/** The job after it has asked: it waits, with the question. */
+export interface AskedJob extends EndedJob {
+  /** Missing when somebody had cancelled the job: then it has ended. */
+  readonly asked?: Question;
 }
 
 /** Names a job, and proves the right to it. A claimed job is one. */

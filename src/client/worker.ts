@@ -8,7 +8,10 @@ import { delayMs } from './retry.ts';
 import type { ClaimedJob, NextClaim } from './types.ts';
 
 /** The calls that a worker makes. */
-export type WorkerJobs = Pick<Jobs, 'claimNext' | 'heartbeat' | 'finish' | 'release' | 'snooze' | 'log'>;
+export type WorkerJobs = Pick<
+  Jobs,
+  'claimNext' | 'heartbeat' | 'finish' | 'release' | 'snooze' | 'log' | 'ask' | 'checkpoint'
+>;
 
 /** What a worker needs of a SpineClient. */
 export interface WorkerClient {

@@ -17,7 +17,11 @@ Have something done after this, once and with no more rights than this job has:
 ${call('/messages', { kind: 'spawn', body: { name: 'follow up', payload_message: 'What is to be done.' } })}
 Say how far you are:
 ${call(`/jobs/${runId}/heartbeat`, { progress: 'halfway' })}
+Leave a note for whoever goes on after a crash or a question; the last one counts:
+${call(`/jobs/${runId}/checkpoint`, { text: 'What is done, and what is left.' })}
 Write into the log of this run:
 ${call(`/jobs/${runId}/logs`, { lines: [{ text: 'What happened.' }] })}
+If you cannot go on without somebody's answer, reply with nothing but: ASK <@alias or name>: <question>
+You are called again with the answer.
 [END SYSTEM NOTE]`;
 }

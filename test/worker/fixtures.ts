@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { JobContext } from '../../src/client/index.ts';
-import { JobInterrupted, type Interruption } from '../../src/client/index.ts';
+import { AskAndWait, JobInterrupted, type Interruption } from '../../src/client/index.ts';
 import type { ClaimedJob, Platform } from '../../src/client/index.ts';
 import { completeSchedule } from '../../src/domain/schedule-draft.ts';
 import type { RunPlan, ScheduleSpec, TriggerContext } from '../../src/domain/schedule.ts';
@@ -116,6 +116,10 @@ export function heldLease() {
     log: () => undefined,
     onMessage: () => undefined,
     started: () => undefined,
+    answers: [],
+    ask: (question) => Promise.reject(new AskAndWait(question)),
+    checkpoint: async () => undefined,
+    lastCheckpoint: null,
   };
   return { context, interrupt: (why: Interruption) => controller.abort(new JobInterrupted(why)) };
 }
