@@ -7,6 +7,7 @@ import { declareBackup } from './declare-backup.ts';
 import { declareDelivery } from './declare-delivery.ts';
 import { declareKeeping } from './declare-keeping.ts';
 import { declareJobs } from './declare-jobs.ts';
+import { declareQuestions } from './declare-questions.ts';
 import { declareScheduler } from './declare-scheduler.ts';
 import { declareCare, declareRunning, declareWatching } from './declare-server.ts';
 import { EXIT_MEANINGS } from './failure.ts';
@@ -20,6 +21,7 @@ export function buildProgram(act: Act, version: string): Command {
   addGlobalOptions(program);
   declareRunning(program, act);
   declareJobs(program, act);
+  declareQuestions(program, act);
   declareScheduler(program, act);
   declareDelivery(program, act);
   declareKeeping(program, act);

@@ -462,3 +462,86 @@ suite('stopping', () => {
     await running;
   });
 });
+
+suite('asking in the middle of a job', () => {
+  const WHICH = { question: 'Which one?', to: '@ops', timeoutMs: 60_000 };
+
+  test('ends the attempt with the question, and asks for no next job with it', async () => {
+    const { jobs, reported, worker } = setUp(async (_, { ask }) => `took ${String(await ask(WHICH))}`);
+    jobs.add({ id: 'a' });
+    const running = worker.run();
+    await nextRound();
+    deepStrictEqual(
+      jobs.of('ask').map(({ id, fields }) => [id, fields]),
+      [['a', WHICH]],
+    );
+    strictEqual(jobs.of('complete').length + jobs.of('fail').length, 0);
+    deepStrictEqual(reported, []);
+    await worker.stop();
+    await running;
+  });
+
+  test('gives the answer to the same question when the job comes back', async () => {
+    const { jobs, worker } = setUp(async (_, { ask, answers, lastCheckpoint }) => [
+      await ask(WHICH),
+      answers.length,
+      lastCheckpoint,
+    ]);
+    const answers = [{ question: WHICH.question, answer: 'the red one', by: 'head', at: '' }];
+    jobs.add({ id: 'a', answers, checkpoint: { step: 2 } });
+    const running = worker.run();
+    await nextRound();
+    deepStrictEqual(jobs.of('complete')[0]?.fields['result'], ['the red one', 1, { step: 2 }]);
+    strictEqual(jobs.of('ask').length, 0);
+    await worker.stop();
+    await running;
+  });
+
+  test('cannot be swallowed by the handler', async () => {
+    const { jobs, worker } = setUp(async (job, { ask }) => {
+      if (job.id === 'a') return ask(WHICH).catch(() => 'never mind');
+      void ask(WHICH);
+      throw new Error('something else');
+    });
+    jobs.add({ id: 'a' });
+    jobs.add({ id: 'b' });
+    const running = worker.run();
+    await nextRound();
+    await nextRound();
+    deepStrictEqual(
+      jobs.of('ask').map(({ id }) => id),
+      ['a', 'b'],
+    );
+    await worker.stop();
+    await running;
+  });
+
+  test('fails the job when the question is one that the server does not take', async () => {
+    const { jobs, worker } = setUp((_, { ask }) => ask(WHICH));
+    jobs.trouble = ({ verb }) => (verb === 'ask' ? refusal(400, 'bad_request', { field: 'to' }) : undefined);
+    jobs.add({ id: 'a' });
+    const running = worker.run();
+    await nextRound();
+    const { error, requeue } = jobs.of('fail')[0]?.fields ?? {};
+    strictEqual((error as { name?: string } | undefined)?.name, 'QuestionRefused');
+    strictEqual(requeue, false);
+    await worker.stop();
+    await running;
+  });
+
+  test('keeps text as text and anything else as data', async () => {
+    const { jobs, worker } = setUp(async (_, { checkpoint }) => {
+      await checkpoint('half');
+      await checkpoint({ done: 3 });
+    });
+    jobs.add({ id: 'a' });
+    const running = worker.run();
+    await nextRound();
+    deepStrictEqual(
+      jobs.of('checkpoint').map(({ fields }) => fields),
+      [{ text: 'half' }, { data: { done: 3 } }],
+    );
+    await worker.stop();
+    await running;
+  });
+});

@@ -77,8 +77,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'previewSchedule',
   ],
   'head viewer run': ['getMessage'],
-  'head worker': ['completeJobs', 'createJobs', 'uploadBlob'],
+  'head worker': ['answerQuestion', 'completeJobs', 'createJobs', 'uploadBlob'],
   'head worker run': [
+    'askAndWait',
     'attachBlob',
     'commentJob',
     'completeJob',
@@ -87,6 +88,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'heartbeat',
     'releaseJob',
     'snoozeJob',
+    'writeCheckpoint',
     'writeLogs',
   ],
   'head worker viewer': [
@@ -97,6 +99,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'listJobs',
     'listPauses',
     'listPools',
+    'listQuestions',
     'listRuns',
     'listStaleRuns',
     'listTypes',
@@ -106,6 +109,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'getJob',
     'getJobComments',
     'getJobEvents',
+    'getQuestion',
     'getRun',
     'listBlobs',
     'readLogs',
@@ -120,6 +124,9 @@ const BODIES: Readonly<Record<string, (things: Things) => object>> = {
   completeJobs: ({ job }) => ({ jobs: [{ id: job }] }),
   commentJob: () => ({ text: 'hello' }),
   snoozeJob: () => ({ untilAt: 1 }),
+  askAndWait: () => ({ question: 'Which?', to: 'head', timeoutMs: 1_000 }),
+  writeCheckpoint: () => ({ text: 'halfway' }),
+  answerQuestion: () => ({ answer: 'yes' }),
   writeLogs: () => ({ lines: [{ text: 'hello' }] }),
   savePool: () => ({ capacity: 1 }),
   saveAlias: () => ({ alias: 'ops', channel: 'telegram', target: '1' }),
@@ -194,9 +201,15 @@ suite('who may do what', () => {
 });
 
 function endsTheJob({ operationId }: DescribedOperation): boolean {
-  return ['completeJob', 'completeJobs', 'failJob', 'releaseJob', 'snoozeJob', 'cancelJob'].includes(
-    operationId,
-  );
+  return [
+    'completeJob',
+    'completeJobs',
+    'failJob',
+    'releaseJob',
+    'snoozeJob',
+    'askAndWait',
+    'cancelJob',
+  ].includes(operationId);
 }
 
 /** What the description promises: 401 to whom it does not name, 403 for what is another's, 404 for what is not. */
@@ -282,6 +295,7 @@ async function snapshot({ clients: { head } }: World): Promise<unknown> {
     '/aliases',
     '/subscriptions',
     '/deliveries',
+    '/questions',
   ];
   return Promise.all(paths.map(async (path) => (await head.get(path)).body));
 }
