@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { proveAbuse } from './abuse.ts';
+import { proveAsk } from './ask.ts';
 import { proveContention } from './contention.ts';
 import { proveDiskFull } from './disk-full.ts';
 import { proveFeed } from './feed.ts';
@@ -54,6 +55,10 @@ const PROOFS: Readonly<Record<string, (run: Run) => Promise<ProofReport | string
     if (run.kind === 'sqlite') return 'several servers share one store only on PostgreSQL';
     return onStore(run, (store) => proveRecovery(store, { limitMs: 15_000 }));
   },
+    onStore(run, (store) => proveKill(store, { kills: run.sized(20), seed: run.seed, signal: 'SIGTERM' })),
+  stall: (run) => onStore(run, proveStall),
+  ask: (run) =>
+    onStore(run, (store) => proveAsk(store, { jobs: run.sized(200), kills: run.sized(20), seed: run.seed })),
   stale: (run) =>
     onStore(run, (store) => proveStale(store, { workers: 5, jobsEach: 5, rounds: run.sized(12) })),
   contention: (run) =>

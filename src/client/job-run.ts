@@ -34,7 +34,7 @@ export interface JobContext {
    * is given back, this was no attempt, and the handler is called again, anywhere, when somebody has answered.
    */
   readonly ask: (question: NewQuestion) => Promise<unknown>;
-  /** Keeps text or data for whoever holds the job next. Resolves when it is safe. */
+  /** Keeps text or data for whoever holds the job next. Resolves when it is safe, however long the server is away. */
   readonly checkpoint: (value: unknown) => Promise<void>;
   /** What the last holder kept; null when there is nothing. */
   readonly lastCheckpoint: unknown;
@@ -168,7 +168,19 @@ export class JobRun {
 
   async #checkpoint(value: unknown): Promise<void> {
     const checkpoint = typeof value === 'string' ? { text: value } : { data: value };
-    await this.#host.jobs.checkpoint(this.job, checkpoint, { signal: this.#lease.over });
+    const { jobs, platform, report } = this.#host;
+    const { over } = this.#lease;
+    // A server that is away for a moment is no failure of the work.
+    for (let failures = 0; ; failures++) {
+      try {
+        await jobs.checkpoint(this.job, checkpoint, { signal: over, retries: 0 });
+        return;
+      } catch (error) {
+        if (over.aborted || !isPassing(error)) throw error;
+        if (failures === 0) report(error, this.job);
+        await sleep(platform, delayMs(platform, failures, error), over);
+      }
+    }
   }
 
   #putOff({ delayMs, message }: PutOff): Ending {

@@ -529,6 +529,24 @@ suite('asking in the middle of a job', () => {
     await running;
   });
 
+  test('keeps a checkpoint that met a server which was away', async () => {
+    const { platform, jobs, worker } = setUp(async (_, { checkpoint }) => {
+      await checkpoint('half');
+      return 'whole';
+    });
+    let away = 2;
+    jobs.trouble = ({ verb }) =>
+      verb === 'checkpoint' && away-- > 0 ? refusal(503, 'store_unavailable') : undefined;
+    jobs.add({ id: 'a' });
+    const running = worker.run();
+    await nextRound();
+    for (let i = 0; i < 5; i++) await platform.advance(2_000);
+    strictEqual(jobs.of('checkpoint').length, 3);
+    strictEqual(jobs.of('complete')[0]?.fields['result'], 'whole');
+    await worker.stop();
+    await running;
+  });
+
   test('keeps text as text and anything else as data', async () => {
     const { jobs, worker } = setUp(async (_, { checkpoint }) => {
       await checkpoint('half');

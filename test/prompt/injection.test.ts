@@ -8,7 +8,15 @@ const NONCE = '9c1f40aa73be';
 
 function prompt(parts: Partial<PromptParts>): string {
   const plan = planOf({ delivery_guarantee: 'at-least-once' });
-  const usual = { plan, message: 'Do it.', firstRunId: 'run-1', nonce: NONCE, access: null, priorRuns: [] };
+  const usual = {
+    plan,
+    message: 'Do it.',
+    firstRunId: 'run-1',
+    nonce: NONCE,
+    access: null,
+    priorRuns: [],
+    handedOn: {},
+  };
   return promptOf({ ...usual, ...parts });
 }
 
@@ -27,6 +35,9 @@ const QUOTED: Readonly<Record<string, (text: string) => string>> = {
         { at: 60_000, summary: 'fine' },
       ],
     }),
+  'what it asked and was answered': (text) =>
+    prompt({ handedOn: { answers: [{ question: text, answer: text, by: 'head' }] } }),
+  'the checkpoint of an earlier attempt': (checkpoint) => prompt({ handedOn: { checkpoint } }),
 };
 
 /** Ways that are not quoted because they are one short line. */
