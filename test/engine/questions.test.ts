@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import type { Asking } from '../../src/engine/engine.ts';
 import { LIMITS } from '../../src/domain/limits.ts';
 import type { Job } from '../../src/domain/job.ts';
+import { alias, deliveries } from '../support/delivering.ts';
+import { plan, runNow } from '../support/scheduling.ts';
 import {
   claimed,
   claimNext,
@@ -324,6 +326,43 @@ onEvery(DIALECTS, (each, kind) => {
     assert.equal(
       await refusal(spine.engine.questions.get(worker('x', ['c']), mine.question.id)),
       'forbidden',
+    );
+  });
+
+  each('tells the alias that is asked, and whoever wants to hear of questions', async (spine) => {
+    await alias(spine, 'ops', '1');
+    await alias(spine, 'boss', '2');
+    await spine.engine.subscriptions.add(HEAD, { alias: 'boss', events: ['question'] });
+    const { question } = await asking(spine, { title: 'Release' }, { to: '@ops', choices: ['yes', 'no'] });
+    const told = await deliveries(spine);
+    assert.deepEqual(
+      told.map(({ kind, alias: to }) => [kind, to]),
+      [
+        ['question', 'ops'],
+        ['question', 'boss'],
+      ],
+    );
+    assert.equal(
+      told[0]?.text,
+      `❓ Job 'Release' asks:\nWhich one?\n\nOne of: yes, no\n\nAnswer: spine questions answer ${question.id} <answer>`,
+    );
+    // Who asks once more under the same lease tells nobody twice.
+    const job = await claimed(spine, await create(spine));
+    await ask(spine, job, { to: '@ops' });
+    await ask(spine, job, { to: '@ops' });
+    assert.equal((await deliveries(spine)).length, 4);
+  });
+
+  each('a question to a name goes where its schedule delivers', async (spine) => {
+    await alias(spine);
+    const made = await plan(spine, { delivery_to: '@ops', target: 'runs' });
+    await runNow(spine, made);
+    const [run] = await claimNext(spine, { targets: ['runs'] });
+    assert.ok(run);
+    await ask(spine, run.job, { to: 'ada' });
+    assert.deepEqual(
+      (await deliveries(spine)).map(({ kind, alias: to }) => [kind, to]),
+      [['question', 'ops']],
     );
   });
 
