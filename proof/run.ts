@@ -55,8 +55,6 @@ const PROOFS: Readonly<Record<string, (run: Run) => Promise<ProofReport | string
     if (run.kind === 'sqlite') return 'several servers share one store only on PostgreSQL';
     return onStore(run, (store) => proveRecovery(store, { limitMs: 15_000 }));
   },
-    onStore(run, (store) => proveKill(store, { kills: run.sized(20), seed: run.seed, signal: 'SIGTERM' })),
-  stall: (run) => onStore(run, proveStall),
   ask: (run) =>
     onStore(run, (store) => proveAsk(store, { jobs: run.sized(200), kills: run.sized(20), seed: run.seed })),
   stale: (run) =>

@@ -76,8 +76,10 @@ suite('SKILL.md', () => {
       list,
       claim,
       heartbeat,
+      checkpoint,
       complete,
       fail,
+      ask,
       release,
       create,
       read,
@@ -87,11 +89,11 @@ suite('SKILL.md', () => {
       download,
     ] = statuses;
     deepStrictEqual(
-      [claimNext, list, heartbeat, complete, create, read, comment, upload],
-      [200, 200, 200, 200, 201, 200, 200, 200],
+      [claimNext, list, heartbeat, checkpoint, complete, create, read, comment, upload],
+      [200, 200, 200, 200, 200, 201, 200, 200, 200],
     );
     // Held already; ended already; no such blob.
-    deepStrictEqual([claim, fail, release, attach, download], [409, 409, 409, 409, 404]);
+    deepStrictEqual([claim, fail, ask, release, attach, download], [409, 409, 409, 409, 409, 404]);
   });
 });
 

@@ -10,6 +10,7 @@ import { FAIRNESS } from './planted/fairness.ts';
 import { KEYS } from './planted/keys.ts';
 import { LEASES } from './planted/leases.ts';
 import { PROMPT } from './planted/prompt.ts';
+import { QUESTIONS } from './planted/questions.ts';
 import { QUEUE } from './planted/queue.ts';
 import { RECOVERY } from './planted/recovery.ts';
 import { SCHEDULER } from './planted/scheduler.ts';
@@ -20,6 +21,7 @@ export const ALL: readonly Mutant[] = [
   ...LEASES,
   ...KEYS,
   ...QUEUE,
+  ...QUESTIONS,
   ...SCHEDULER,
   ...DELIVERY,
   ...DOORS,
