@@ -87,10 +87,10 @@ onEvery(DIALECTS, (each, kind) => {
     await createMany(spine, 3, { priority: 1_000_000 });
     await spine.engine.questions.answer(HEAD, question.id, { pick: 'b' });
     const [next] = await claimNext(spine);
-    assert.equal(next?.job.id, job.id);
-    assert.deepEqual([next?.job.priority, next?.job.attempts, next?.job.fence], [-5, 1, 2]);
+    assert.ok(next);
+    assert.deepEqual([next.job.id, next.job.priority, next.job.attempts, next.job.fence], [job.id, -5, 1, 2]);
     assert.equal((await read(spine, job)).priority, -5);
-    assert.deepEqual(await answersOf(spine, next?.job as Job), [['Which one?', '{"pick":"b"}', 'head']]);
+    assert.deepEqual(await answersOf(spine, next.job), [['Which one?', '{"pick":"b"}', 'head']]);
   });
 
   each('200 questions use no attempt', async (spine) => {
@@ -202,8 +202,9 @@ onEvery(DIALECTS, (each, kind) => {
     assert.deepEqual([ended.status, ended.answer, ended.answeredBy], ['answered', '"no"', 'timeout']);
     assert.equal(await refusal(spine.engine.questions.answer(HEAD, question.id, 'yes')), 'conflict');
     const [next] = await claimNext(spine);
-    assert.equal(next?.job.attempts, 1);
-    assert.deepEqual(await answersOf(spine, next?.job as Job), [['Which one?', '"no"', 'timeout']]);
+    assert.ok(next);
+    assert.equal(next.job.attempts, 1);
+    assert.deepEqual(await answersOf(spine, next.job), [['Which one?', '"no"', 'timeout']]);
   });
 
   each('without a default the attempt that asked in vain has failed', async (spine) => {
