@@ -135,7 +135,7 @@ export class JobRun {
       answers: this.job.answers ?? [],
       ask: (question) => {
         const answer = this.#ask(question);
-        // Nobody may be waiting for it, and that must not end the process.
+        // Nobody may be waiting for it, and that must not bring the worker down.
         answer.catch(() => {});
         return answer;
       },
