@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { Asking } from '../../src/engine/engine.ts';
 import { LIMITS } from '../../src/domain/limits.ts';
 import type { Job } from '../../src/domain/job.ts';
+import { timers } from '../../src/loops/timers.ts';
 import { alias, deliveries } from '../support/delivering.ts';
 import { plan, runNow } from '../support/scheduling.ts';
 import {
@@ -365,6 +366,32 @@ onEvery(DIALECTS, (each, kind) => {
       (await deliveries(spine)).map(({ kind, alias: to }) => [kind, to]),
       [['question', 'ops']],
     );
+  });
+
+  each('a job asks only so often', async (spine) => {
+    const job = await claimed(spine, await create(spine));
+    const after: Job = { ...job, questions: LIMITS.questionsPerJob };
+    await spine.store.transaction(0, async (tx) => tx.jobs.update([{ before: job, after, kind: 'other' }]));
+    assert.equal((await refused(ask(spine, job))).code, 'conflict');
+    assert.equal(await stateOf(spine, job), 'running');
+  });
+
+  each('nobody is late while no server could be reached', async (spine) => {
+    const { job } = await asking(spine, {}, { default: 'late' });
+    await spine.clock.advance(MINUTE_MS);
+    await timers(spine.engine.core, () => 1).runOnce();
+    assert.equal(await stateOf(spine, job), 'blocked');
+    const { nextInMs } = await timers(spine.engine.core, () => 0).runOnce();
+    assert.equal(await stateOf(spine, job), 'queued');
+    assert.equal(nextInMs, null);
+  });
+
+  each('whoever reopens a job after a claim in vain finds its own priority', async (spine) => {
+    const { job, question } = await asking(spine, { priority: 4 });
+    await spine.engine.questions.answer(HEAD, question.id, 1);
+    await spine.engine.jobs.cancel(HEAD, job.id, null);
+    await spine.engine.jobs.retry(HEAD, job.id);
+    assert.equal((await read(spine, job)).priority, 4);
   });
 
   each('one principal has only so many open questions', async (spine) => {

@@ -41,6 +41,7 @@ create table job (
   max_attempts ${int} not null,
   waiting_for ${int} not null,      -- how many dependencies have not settled
   comments ${int} not null,         -- how many there are
+  questions ${int} not null,        -- how many it has asked, those of its lineage before it included
   token_used ${flag} not null,      -- 1: the lease was used with its token, writes without one are refused
   settled ${flag} not null,         -- 0 open, 1 finished, 2 finished and everything has reacted to it
   cancel_requested ${flag} not null,
@@ -65,6 +66,7 @@ create table job (
   timeout_ms ${int},                -- how long one attempt may run
   retry_at ${int},                  -- when the next of its lineage is due
   lease_span_ms ${int},             -- what its claim asked for instead of lease_ms
+  checkpoint_at ${int},             -- when its holder last said how far it is
   pool text,
   concurrency_key text,
   lease_token text,
@@ -76,8 +78,6 @@ create table job (
   progress text,                    -- what the last heartbeat said
   cause text,                       -- why its last attempt went wrong, where that was not the work itself
   requires text${dialect.name === 'postgres' ? ' collate "C"' : ''}, -- a JSON list in order: its worker must have all of these capabilities
-  checkpoint_at ${int},             -- when its holder last said how far it is
-  questions ${int} not null,        -- how many it has asked, those of its lineage before it included
   question text,                    -- the open one whose answer it waits for
   commits text not null             -- keys of the commits that tell its events, with a comma behind each
 )${dialect.name === 'postgres' ? POSTGRES_JOB : byNumber};
