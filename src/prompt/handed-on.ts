@@ -9,7 +9,7 @@ export interface HandedOn {
 }
 
 /** What is shown of one question, answer or checkpoint. */
-const SHOWN_CHARS = 20_000;
+const SHOWN_CHARS = 3_000;
 
 export function handedOnBlock({ answers = [], checkpoint }: HandedOn, nonce: string): string | null {
   if (answers.length === 0 && checkpoint === undefined) return null;
@@ -31,5 +31,5 @@ export function withHandedOn(message: string, handedOn: HandedOn, nonce: string)
 
 function shown(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return text.slice(0, SHOWN_CHARS).toWellFormed();
+  return text.length <= SHOWN_CHARS ? text : `${text.slice(0, SHOWN_CHARS).toWellFormed()}… (cut)`;
 }
