@@ -254,6 +254,8 @@ const RULES = {
     },
     filtered: 'only jobs that require this capability',
   },
+  /** Messages were handed out under its lease, and nothing says yet that they have arrived. */
+  mailed: { is: 'flag', group: 'rare', default: false, silent: true },
 } as const satisfies Readonly<Record<string, FieldRule>>;
 
 type Rules = typeof RULES;

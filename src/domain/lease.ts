@@ -73,6 +73,7 @@ export function startLease(job: Job, actor: Actor, offer: LeaseOffer, now: numbe
     timeoutAt: timeoutAtOf(job, offer, now),
     progress: null,
     blockedOn: null,
+    mailed: false,
   };
 }
 

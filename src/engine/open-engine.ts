@@ -1,5 +1,6 @@
 /** Puts the engine together. */
 
+import { agentsOf } from './agents.ts';
 import { aliasesOf } from './aliases.ts';
 import { applyingOf } from './applying.ts';
 import { approvalsOf } from './approvals.ts';
@@ -38,6 +39,7 @@ export function openEngine(options: EngineOptions): OpenEngine {
     runs: runsOf(core),
     approvals: approvalsOf(core),
     messages: messagesOf(core),
+    agents: agentsOf(core),
     counts: async () => core.store.read.counters.all(),
     aliases: aliasesOf(core),
     subscriptions: subscriptionsOf(core),

@@ -101,4 +101,5 @@ export const EXTREME: Omit<Job, 'no' | 'id'> = {
   cause: 'timeout',
   leaseSpanMs: BIG,
   requires: '["gpu","über_x"]',
+  mailed: true,
 };

@@ -4,6 +4,7 @@ import type { Actor, ClaimedJob } from '../../../domain/command.ts';
 import { SpineError } from '../../../domain/error.ts';
 import type { JobDetails } from '../../../domain/job.ts';
 import { serves } from '../../../domain/lease.ts';
+import type { Message } from '../../../domain/message.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import { isStill } from '../../auth.ts';
 import { Claimed, ClaimedJob as ClaimedJobAnswer } from './answers.ts';
@@ -12,6 +13,7 @@ import { type Call, route, type Route } from '../../routes.ts';
 import { ClaimBody, ClaimNextBody, type NextClaim } from './schemas.ts';
 import { delivered } from './delivery.ts';
 import { answer } from './jobs.ts';
+import { mailJson, mailList } from './mail.ts';
 import { forHolder, jobJson, onlyInput } from './view.ts';
 
 const WORKERS = ['worker'] as const;
@@ -52,7 +54,7 @@ export const claimRoutes: readonly Route[] = [
     handle: async (call) => {
       const accepted = await call.engine.leases.claim(call.actor, await jobId(call), call.body);
       return delivered(call, [accepted], call.body.claimId, () =>
-        answer(call, accepted, forHolder(accepted.job)),
+        answer(call, accepted, forHolder(accepted.job) + mailOf(accepted)),
       );
     },
   }),
@@ -73,7 +75,8 @@ async function claimNext(call: Call<ClaimNext>): Promise<string> {
     call,
     claimed,
     body.claimId,
-    async (jobs) => `{"jobs":[${(await claimedJson(engine, jobs)).join(',')}]}`,
+    async (jobs) =>
+      `{"jobs":[${(await claimedJson(engine, jobs)).join(',')}],"messages":${mailOfAll(jobs)}}`,
   );
 }
 
@@ -130,11 +133,11 @@ function targetsOf(actor: Actor, { target, targets }: ClaimNext): readonly strin
 
 export async function claimedJson(engine: Engine, claimed: readonly ClaimedJob[]): Promise<string[]> {
   const { details, types } = await moreAbout(engine, claimed);
-  return claimed.flatMap(({ job, input }) => {
+  return claimed.flatMap(({ job, input, messages }) => {
     const type = types.get(job.typeNo);
     const known = details.get(job.no) ?? (input && onlyInput(input, type?.name ?? null));
     // An operator may have removed the job since.
-    return known ? [jobJson(job, known, forHolder(job) + instructionsOf(type))] : [];
+    return known ? [jobJson(job, known, forHolder(job) + instructionsOf(type) + mailOf({ messages }))] : [];
   });
 }
 
@@ -167,4 +170,15 @@ function instructionsOf(type: { sop: string | null; paramsSchema: string | null 
   return type === undefined
     ? ''
     : `,"sop":${JSON.stringify(type.sop)},"schema":${type.paramsSchema ?? 'null'}`;
+}
+
+/** They go with the job whose lease says whether they have arrived. */
+function mailOf({ messages }: { readonly messages?: readonly Message[] | undefined }): string {
+  return messages === undefined ? '' : mailJson(messages);
+}
+
+/** The same once more for the whole claim, for whoever does not look at its jobs one by one. */
+function mailOfAll(claimed: readonly ClaimedJob[]): string {
+  const all = claimed.flatMap(({ messages = [] }) => messages);
+  return all.length === 0 ? '[]' : mailList(all);
 }
