@@ -22,5 +22,6 @@ export { fetchTransport } from './transport-fetch.ts';
 export type { RequestBody, Transport, TransportRequest, TransportResponse } from './transport.ts';
 export type { Platform } from './platform.ts';
 export type * from './delivery-types.ts';
+export type * from './message-types.ts';
 export type * from './schedule-types.ts';
 export type * from './types.ts';

@@ -1,6 +1,7 @@
 /** What the server takes and answers. Times in answers are ISO 8601 in UTC. */
 
 import type { FailureCause } from './errors.ts';
+import type { AgentMessage } from './message-types.ts';
 import type { FieldFilter, Job, NewJob, State, Status, Time } from './job-types.ts';
 
 export type * from './job-types.ts';
@@ -15,12 +16,14 @@ export interface ClaimedJob extends Job {
   readonly sop?: string | null;
   /** JSON Schema of the type's params. */
   readonly schema?: unknown;
+  /** What others have sent to the claimer; `onMessage` gets them too. */
+  readonly messages?: readonly AgentMessage[];
 }
 
 /** The answer to a heartbeat: how a worker hears from the others. */
 export interface Beat extends Job {
   /** Messages to the worker that it has not seen yet. */
-  readonly messages?: readonly unknown[];
+  readonly messages?: readonly AgentMessage[];
 }
 
 /** The job after a call that ended a lease. */

@@ -122,7 +122,13 @@ export interface Jobs {
   cancel(actor: Actor, id: string, reason: string | null): Promise<Accepted>;
   retry(actor: Actor, id: string): Promise<Accepted>;
   redrive(actor: Actor, id: string): Promise<Accepted>;
-  snooze(actor: Actor, id: string, untilAt: number, leaseToken: string | null): Promise<Accepted>;
+  snooze(
+    actor: Actor,
+    id: string,
+    untilAt: number,
+    leaseToken: string | null,
+    received?: Received,
+  ): Promise<Accepted>;
 }
 
 export interface JobFilter extends FieldFilter {

@@ -69,7 +69,7 @@ const ENDS = ['complete', 'fail', 'release', 'snooze'];
 /** The caller has the lease's token, so it has what came with the claim; of heartbeats it may say what has come. */
 function isArrival(command: Command): command is Extract<JobCommand, { received?: readonly string[] }> {
   if (command.kind === 'release') return command.unanswered !== true;
-  return command.kind === 'heartbeat' || command.kind === 'log' || ENDS.includes(command.kind);
+  return command.kind === 'heartbeat' || ENDS.includes(command.kind);
 }
 
 function mayCarry({ kind }: Command): boolean {

@@ -43,6 +43,8 @@ export type Sending = Omit<PromptParts, 'plan' | 'message'>;
 export interface Prompt {
   readonly text: string;
   readonly record: PromptRecord | null;
+  /** How many messages stand in it. */
+  readonly messages: number;
 }
 
 /** The random end of an id. */
@@ -62,10 +64,10 @@ export function messageOf({ job }: Assignment): string {
 export function promptFor(assignment: Assignment, sending: Sending): Prompt {
   const { plan } = assignment;
   const message = messageOf(assignment);
-  if (plan === null) return { text: message, record: null };
+  if (plan === null) return { text: message, record: null, messages: 0 };
   const parts = { plan, message, ...sending };
   const text = promptOf(parts);
-  return { text, record: recordOf(parts, text) };
+  return { text, record: recordOf(parts, text), messages: parts.messages.length };
 }
 
 function plainMessage(spec: unknown): string | null {

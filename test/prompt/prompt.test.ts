@@ -13,6 +13,7 @@ function prompt(parts: Partial<PromptParts> = {}): string {
     nonce: 'N1',
     access: null,
     priorRuns: [],
+    messages: [],
     ...parts,
   });
 }

@@ -144,7 +144,13 @@ export const leaseRoutes: readonly Route[] = [
       const untilAt = timeOf(call.body.untilAt, 'untilAt');
       return answer(
         call,
-        await call.engine.jobs.snooze(call.actor, await jobId(call), untilAt, tokenOf(call)),
+        await call.engine.jobs.snooze(
+          call.actor,
+          await jobId(call),
+          untilAt,
+          tokenOf(call),
+          call.body.received,
+        ),
       );
     },
   }),

@@ -93,7 +93,7 @@ export const CompleteBatchBody = fields({
   next: optional(Next),
 });
 export const ReleaseBody = fields({ reason: optional(textOrNull(LIMITS.reasonChars)), leaseToken, received });
-export const SnoozeBody = fields({ untilAt: Time, leaseToken });
+export const SnoozeBody = fields({ untilAt: Time, leaseToken, received });
 export const CommentBody = fields({ text: text(LIMITS.commentChars) });
 export const CancelBody = fields({ reason: optional(textOrNull(LIMITS.reasonChars)) });
 
