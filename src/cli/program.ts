@@ -7,6 +7,7 @@ import { declareBackup } from './declare-backup.ts';
 import { declareDelivery } from './declare-delivery.ts';
 import { declareKeeping } from './declare-keeping.ts';
 import { declareJobs } from './declare-jobs.ts';
+import { declareMail } from './declare-mail.ts';
 import { declareScheduler } from './declare-scheduler.ts';
 import { declareCare, declareRunning, declareWatching } from './declare-server.ts';
 import { EXIT_MEANINGS } from './failure.ts';
@@ -21,6 +22,7 @@ export function buildProgram(act: Act, version: string): Command {
   declareRunning(program, act);
   declareJobs(program, act);
   declareScheduler(program, act);
+  declareMail(program, act);
   declareDelivery(program, act);
   declareKeeping(program, act);
   declareAdmin(program, act);

@@ -42,7 +42,8 @@ test('an agent at a gateway can do what its prompt prints: spawn, say how far it
   await using scene = await openScene({ websocket: true });
   scene.gateway.state.plan = (message) => (message.includes('Do it.') ? { hang: true } : { text: 'done' });
   const { id, session, prompt } = await told(scene);
-  const [spawn = '', progress = '', log = ''] = printedCalls(prompt);
+  const [spawn = '', tell = '', progress = '', log = ''] = printedCalls(prompt);
+  assert.equal((await answerOf(tell))['to_agent'], 'main');
   assert.equal((await answerOf(spawn))['kind'], 'spawn');
   await eventually('the child has run', 10_000, async () => {
     const { body } = await scene.server.head.get<{ runs: { output: string | null }[] }>('/runs?status=ok');
