@@ -80,7 +80,7 @@ test('the token in a prompt lives on when another server takes the turn over, an
   const second = await told(scene);
   await scene.server.kill('SIGKILL');
   await scene.server.restart();
-  const [, progress = ''] = printedCalls(first.prompt);
+  const [, , progress = ''] = printedCalls(first.prompt);
   await eventually('it is taken over', 15_000, async () =>
     (await answerOf(progress))['progress'] === 'halfway' ? true : null,
   );
