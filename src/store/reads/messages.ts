@@ -13,10 +13,10 @@ export async function byId(sql: Sql, id: string): Promise<Message | null> {
 const SOME = 'select 1 from receipt where receipt.message_no = message.no';
 const every = (column: string): string => `(exists (${SOME}) and not exists (${SOME} and receipt.${column} is null))`;
 
-/** As `statusOf` in the domain says; `now` stands for the moment. */
-function withStatus(status: MessageStatus, now: string): string {
+/** As `statusOf` in the domain says. PostgreSQL takes no parameter that is not used. */
+function withStatus(status: MessageStatus, now: () => string): string {
   const plain = "message.kind <> 'spawn'";
-  const expired = `(message.expires_at is not null and message.expires_at <= ${now})`;
+  const expired = (): string => `(message.expires_at is not null and message.expires_at <= ${now()})`;
   switch (status) {
     case 'failed':
       return "message.status = 'failed'";
@@ -25,9 +25,9 @@ function withStatus(status: MessageStatus, now: string): string {
     case 'delivered':
       return `(message.status = 'delivered' or (${plain} and ${every('delivered_at')} and not ${every('read_at')}))`;
     case 'expired':
-      return `${plain} and not ${every('delivered_at')} and ${expired}`;
+      return `${plain} and not ${every('delivered_at')} and ${expired()}`;
     case 'pending':
-      return `message.status = 'pending' and (message.kind = 'spawn' or (not ${every('delivered_at')} and not ${expired}))`;
+      return `message.status = 'pending' and (message.kind = 'spawn' or (not ${every('delivered_at')} and not ${expired()}))`;
   }
 }
 
@@ -40,7 +40,7 @@ export async function list(sql: Sql, filter: MessageFilter, now: number): Promis
     `select no from message where recipient = ${bind(name)} union select message_no from receipt where agent = ${bind(name)}`;
   const wanted = [
     ...(filter.kind === undefined ? [] : [`message.kind = ${bind(filter.kind)}`]),
-    ...(filter.status === undefined ? [] : [withStatus(filter.status, bind(now))]),
+    ...(filter.status === undefined ? [] : [withStatus(filter.status, () => bind(now))]),
     ...(filter.from === undefined ? [] : [`message.sender = ${bind(filter.from)}`]),
     ...(filter.to === undefined ? [] : [`message.no in (${sentTo(filter.to)})`]),
     ...(filter.of === undefined ? [] : [`message.no in (${sentBy(filter.of)} union ${sentTo(filter.of)})`]),
