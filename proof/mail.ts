@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Answer, type HttpClient, NoAnswer } from '../test/support/http.ts';
+import { type Answer, NoAnswer } from '../test/support/http.ts';
 import { type StandIn, startStandIn } from '../test/support/gateway/stand-in.ts';
 import { startServer, type TestServer } from '../test/support/server.ts';
 import { type Batch, checkMail, type SentMessage } from './mail/check.ts';
@@ -31,11 +31,14 @@ interface World {
   readonly gateway: StandIn;
   readonly random: Random;
   readonly folder: string;
+  /** When it was killed, and when it was there again. */
   readonly serverKills: number[];
   readonly agentKills: Record<string, number[]>;
   readonly processes: Map<string, ChildProcess>;
   readonly read: Set<string>;
   readonly tokens: Map<string, string>;
+  /** Prompts of turns that failed. */
+  readonly refused: ReadonlySet<string>;
   going: boolean;
 }
 
@@ -45,7 +48,10 @@ export async function proveMail(store: ProofStore, options: MailOptions): Promis
   const startedMs = performance.now();
   await using stack = new AsyncDisposableStack();
   const world = await openWorld(store, seed, stack);
-  const work = [...WORKERS.map((agent) => giveJobs(world, agent)), ...AT_GATEWAY.map((agent) => giveTurns(world, agent))];
+  const work = [
+    ...WORKERS.map((agent) => giveJobs(world, agent)),
+    ...AT_GATEWAY.map((agent) => giveTurns(world, agent)),
+  ];
   const sending = sendAll(world, count);
   await killAgainAndAgain(world, kills);
   await sending;
@@ -58,7 +64,9 @@ export async function proveMail(store: ProofStore, options: MailOptions): Promis
   const { serverKills, agentKills, read } = world;
   const violations = checkMail({ messages, agents: AGENTS, batches, serverKills, agentKills, read });
   if (left > 0) violations.push(`${left} messages have not arrived within ${ARRIVE_WITHIN_MS / 1_000} s`);
-  const receipts = messages.flatMap((message) => message.receipts).filter(({ agent }) => AGENTS.includes(agent));
+  const receipts = messages
+    .flatMap((message) => message.receipts)
+    .filter(({ agent }) => AGENTS.includes(agent));
   const delivered = receipts.filter(({ delivered_at: at }) => at !== null).length;
   const expired = messages.filter(({ status }) => status === 'expired').length;
   return report({
@@ -66,8 +74,14 @@ export async function proveMail(store: ProofStore, options: MailOptions): Promis
     store: store.kind,
     summary:
       `${messages.length} messages to ${AGENTS.length} agents, ${delivered} deliveries in ${batches.length} answers and ` +
-      `prompts, ${expired} expired, ${serverKills.length} kills of the server and ${agentKillCount(world)} of agents`,
-    counts: { messages: messages.length, deliveries: delivered, expired, kills: serverKills.length, seed },
+      `prompts, ${expired} expired, ${serverKills.length / 2} kills of the server and ${agentKillCount(world)} of agents`,
+    counts: {
+      messages: messages.length,
+      deliveries: delivered,
+      expired,
+      kills: serverKills.length / 2,
+      seed,
+    },
     violations,
     startedMs,
   });
@@ -78,10 +92,12 @@ async function openWorld(store: ProofStore, seed: number, stack: AsyncDisposable
   stack.defer(() => gateway.stop());
   gateway.state.websocket = false;
   const random = seeded(seed);
-  gateway.state.plan = () =>
-    random.chance(FAILED_TURNS)
-      ? { failure: { status: 500, type: 'api_error', message: 'broken' } }
-      : { text: 'ok', delayMs: random.int(100) };
+  const refused = new Set<string>();
+  gateway.state.plan = (prompt) => {
+    if (!random.chance(FAILED_TURNS)) return { text: 'ok', delayMs: random.int(100) };
+    refused.add(prompt);
+    return { failure: { status: 500, type: 'api_error', message: 'broken' } };
+  };
   const server = stack.use(
     await startServer({
       ...store.server,
@@ -107,11 +123,16 @@ async function openWorld(store: ProofStore, seed: number, stack: AsyncDisposable
     processes: new Map(),
     read: new Set(),
     tokens: new Map(),
+    refused,
     going: true,
   };
   stack.defer(() => world.processes.forEach((child) => child.kill('SIGKILL')));
   for (const agent of WORKERS) {
-    const made = await server.head.post<{ token: string }>('/tokens', { name: agent, role: 'worker', targets: [agent] });
+    const made = await server.head.post<{ token: string }>('/tokens', {
+      name: agent,
+      role: 'worker',
+      targets: [agent],
+    });
     world.tokens.set(agent, made.body.token);
     startAgent(world, agent);
   }
@@ -171,23 +192,23 @@ async function readBy({ server, read }: World, id: string, agent: string): Promi
   read.add(`${id} ${agent}`);
 }
 
-async function giveJobs({ server, random, ...world }: World & { going: boolean }, agent: string): Promise<void> {
-  const held = { server, random, ...world };
-  void held;
-  await keepGiving(server.head, random, agent, () => world.going);
-}
-
-async function keepGiving(head: HttpClient, random: Random, agent: string, going: () => boolean): Promise<void> {
-  while (going()) {
+async function giveJobs(world: World, agent: string): Promise<void> {
+  const { server, random } = world;
+  while (world.going) {
     const spec = { forMs: random.chance(0.3) ? 600 + random.int(1_200) : random.int(100) };
-    await insist(() => head.post('/jobs', { target: agent, spec, maxAttempts: 50 }));
+    await insist(() => server.head.post('/jobs', { target: agent, spec, maxAttempts: 50 }));
     await sleep(60 + random.int(100));
   }
 }
 
 async function giveTurns(world: World, agent: string): Promise<void> {
   const { server } = world;
-  const body = { name: `turns of ${agent}`, schedule_kind: 'manual', agent_id: agent, payload_message: 'go on' };
+  const body = {
+    name: `turns of ${agent}`,
+    schedule_kind: 'manual',
+    agent_id: agent,
+    payload_message: 'go on',
+  };
   const made = await insist(() =>
     server.head.post<{ id: string }>('/schedules', { ...body, overlap_policy: 'allow' }),
   );
@@ -218,7 +239,9 @@ async function killAgainAndAgain(world: World, kills: number): Promise<void> {
 async function untilArrived(world: World): Promise<number> {
   const deadlineMs = performance.now() + ARRIVE_WITHIN_MS;
   for (;;) {
-    const pending = (await allMessages(world)).filter(({ status, receipts }) => status === 'pending' && isOpen(receipts));
+    const pending = (await allMessages(world)).filter(
+      ({ status, receipts }) => status === 'pending' && isOpen(receipts),
+    );
     if (pending.length === 0 || performance.now() > deadlineMs) return pending.length;
     await sleep(500);
   }
@@ -234,7 +257,9 @@ async function allMessages({ server }: World): Promise<SentMessage[]> {
   const all: SentMessage[] = [];
   for (let before = ''; ; ) {
     const { body } = await insist(() =>
-      server.head.get<{ messages: SentMessage[]; next_before: number | null }>(`/messages?limit=1000${before}`),
+      server.head.get<{ messages: SentMessage[]; next_before: number | null }>(
+        `/messages?limit=1000${before}`,
+      ),
     );
     all.push(...body.messages);
     if (body.next_before === null) return all.toReversed();
@@ -245,17 +270,20 @@ async function allMessages({ server }: World): Promise<SentMessage[]> {
 function heardBy({ folder }: World, agent: string): Batch[] {
   const file = path.join(folder, `${agent}.jsonl`);
   if (!existsSync(file)) return [];
-  const lines = readFileSync(file, 'utf8').split('\n').filter((line) => line.endsWith('}'));
+  const lines = readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line.endsWith('}'));
   return lines.map((line) => ({ agent, ...(JSON.parse(line) as Omit<Batch, 'agent'>) }));
 }
 
 const UUID = /\| ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/gm;
 
 /** What stood in prompts that the gateway took; one that failed has swallowed nothing. */
-function prompted({ gateway }: World, messages: readonly SentMessage[]): Batch[] {
+function prompted({ gateway, refused }: World, messages: readonly SentMessage[]): Batch[] {
   const known = new Set(messages.map(({ id }) => id));
   return gateway.requests('/v1/chat/completions').flatMap(({ headers, body, at }) => {
     const text = (body as { messages: { content: string }[] }).messages[0]?.content ?? '';
+    if (refused.has(text)) return [];
     const ids = [...text.matchAll(UUID)].flatMap(([, id]) => (id !== undefined && known.has(id) ? [id] : []));
     return ids.length === 0 ? [] : [{ agent: String(headers['x-openclaw-agent-id']), at, ids }];
   });

@@ -49,7 +49,8 @@ export function checkMail(story: Story): string[] {
     if (keys.some((key, i) => key < (keys[i - 1] ?? -Infinity)))
       violations.push(`${agent} got ${ids.join(' ')} out of order`);
     for (const { id, expires_at: end } of found)
-      if (end !== null && at > Date.parse(end) + SLACK_MS) violations.push(`${agent} got ${id} after its end`);
+      if (end !== null && at > Date.parse(end) + SLACK_MS)
+        violations.push(`${agent} got ${id} after its end`);
   }
   for (const message of story.messages) violations.push(...checkOne(story, message));
   return violations;
@@ -69,20 +70,31 @@ function checkOne(story: Story, message: SentMessage): string[] {
     if (receipts.filter((receipt) => receipt.agent === agent).length !== 1)
       violations.push(`${id} has not one receipt of ${agent}`);
   for (const agent of story.agents) {
-    const seen = story.batches.filter((batch) => batch.agent === agent && batch.ids.includes(id)).map(({ at }) => at);
-    if (seen.length > 0 && !expected.includes(agent)) violations.push(`${agent} got ${id}, which was not for it`);
-    if (seen.length > 0 && wasStillborn) violations.push(`${agent} got ${id}, which had run out when it was sent`);
+    const seen = story.batches
+      .filter((batch) => batch.agent === agent && batch.ids.includes(id))
+      .map(({ at }) => at);
+    if (seen.length > 0 && !expected.includes(agent))
+      violations.push(`${agent} got ${id}, which was not for it`);
+    if (seen.length > 0 && wasStillborn)
+      violations.push(`${agent} got ${id}, which had run out when it was sent`);
   }
   for (const { agent, delivered_at: delivered, read_at: read } of receipts) {
     if (!story.agents.includes(agent)) continue;
-    violations.push(...checkRecipient(story, message, agent, delivered === null ? null : Date.parse(delivered)));
+    violations.push(
+      ...checkRecipient(story, message, agent, delivered === null ? null : Date.parse(delivered)),
+    );
     if ((read !== null) !== story.read.has(`${id} ${agent}`))
       violations.push(`${id} is ${read === null ? 'not ' : ''}read by ${agent}`);
   }
   return violations;
 }
 
-function checkRecipient(story: Story, { id, expires_at: end }: SentMessage, agent: string, delivered: number | null) {
+function checkRecipient(
+  story: Story,
+  { id, expires_at: end }: SentMessage,
+  agent: string,
+  delivered: number | null,
+) {
   const wasRead = story.read.has(`${id} ${agent}`);
   const seen = story.batches
     .filter((batch) => batch.agent === agent && batch.ids.includes(id))

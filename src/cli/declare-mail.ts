@@ -45,7 +45,9 @@ function declareMessages(program: Command, act: Act, shaped: Shaped): void {
     .argument('<agent>', 'whose')
     .argument('[limit]', 'how many at most', whole)
     .action(act(shaped(async () => (await messages()).inbox, 'messages')));
-  declare(msg, 'outbox', 'What an agent has sent, newest first.', [[`${me} msg outbox main`, 'the newest 20']])
+  declare(msg, 'outbox', 'What an agent has sent, newest first.', [
+    [`${me} msg outbox main`, 'the newest 20'],
+  ])
     .argument('<agent>', 'whose')
     .argument('[limit]', 'how many at most', whole)
     .action(act(shaped(async () => (await messages()).outbox, 'messages')));
@@ -99,7 +101,9 @@ function declareAgents(program: Command, act: Act, shaped: Shaped): void {
     [`${me} agents list`, 'all that are known'],
     [`${me} agents register ops "Operations"`, 'one more'],
   ]);
-  declare(parent, 'list', 'List the agents.', [[`${me} agents list`, 'who they are and when they were heard']])
+  declare(parent, 'list', 'List the agents.', [
+    [`${me} agents list`, 'who they are and when they were heard'],
+  ])
     .alias('ls')
     .action(act(shaped(async () => (await agents()).listAgents, 'agents')));
   declare(parent, 'get', 'Show an agent.', [[`${me} agents get ops`, 'what is known of it']])

@@ -21,7 +21,13 @@ export class Messages {
 
   /** Not repeated by itself: a call that is sent twice sends two messages. */
   send(message: NewMessage, options?: CallOptions): Promise<Message> {
-    return this.#caller.json({ method: 'POST', path: '/messages', json: message, repeatable: false, options });
+    return this.#caller.json({
+      method: 'POST',
+      path: '/messages',
+      json: message,
+      repeatable: false,
+      options,
+    });
   }
 
   get(id: string, options?: CallOptions): Promise<Message> {
@@ -30,7 +36,13 @@ export class Messages {
 
   /** Newest first; `next_before` of the answer is the `before` of the next page. */
   list(filter: MessageFilter = {}, options?: CallOptions): Promise<MessagePage> {
-    return this.#caller.json({ method: 'GET', path: '/messages', query: { ...filter }, repeatable: true, options });
+    return this.#caller.json({
+      method: 'GET',
+      path: '/messages',
+      query: { ...filter },
+      repeatable: true,
+      options,
+    });
   }
 
   /** What an agent has not read, in the order in which it matters. A worker's own unless said. */

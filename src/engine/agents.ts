@@ -58,7 +58,10 @@ function registered({ id, name, capabilities }: AgentDraft, known: Agent | null,
 
 function checkId(id: string): void {
   if (!isReserved(id)) return;
-  throw new SpineError('bad_request', { field: 'id', problem: `id must not be ${id}: that name stands for no agent.` });
+  throw new SpineError('bad_request', {
+    field: 'id',
+    problem: `id must not be ${id}: that name stands for no agent.`,
+  });
 }
 
 function tooMany(): SpineError {

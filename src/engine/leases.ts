@@ -46,7 +46,9 @@ export function leasesOf(core: Core): Leases {
       });
     },
     complete: (actor, id, leaseToken, result, received) =>
-      core.perform(ending(actor, id, leaseToken, { verb: 'complete', result, ...(received && { received }) })),
+      core.perform(
+        ending(actor, id, leaseToken, { verb: 'complete', result, ...(received && { received }) }),
+      ),
     fail: (actor, id, leaseToken, error, requeue, cause = null, received = undefined) =>
       core.perform(
         ending(actor, id, leaseToken, { verb: 'fail', error, requeue, cause, ...(received && { received }) }),

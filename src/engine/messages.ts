@@ -18,7 +18,8 @@ export function messagesOf(core: Core): Messages {
   const get = async (actor: Actor, id: string): Promise<MessageRecord> => {
     const message = await store.read.messages.byId(id);
     const [found] = message === null ? [] : await recordsOf(core, [message]);
-    if (found === undefined || !(await isParty(core, actor, found))) throw new SpineError('not_found', { id });
+    if (found === undefined || !(await isParty(core, actor, found)))
+      throw new SpineError('not_found', { id });
     return found;
   };
   return {

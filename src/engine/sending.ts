@@ -34,7 +34,8 @@ export async function sendMessage(core: Core, actor: Actor, draft: MessageDraft)
 /** Only who is a party of it may answer it. */
 async function parentOf(core: Core, actor: Actor, id: string): Promise<Message> {
   const message = await core.store.read.messages.byId(id);
-  const receipts = message === null ? [] : ((await core.store.read.receipts.of([message.no])).get(message.no) ?? []);
+  const receipts =
+    message === null ? [] : ((await core.store.read.receipts.of([message.no])).get(message.no) ?? []);
   if (message !== null && (await isParty(core, actor, { ...message, receipts }))) return message;
   throw new SpineError('bad_request', {
     field: 'reply_to',
@@ -46,7 +47,10 @@ async function parentOf(core: Core, actor: Actor, id: string): Promise<Message> 
 function recipientOf({ to, kind }: MessageDraft, parent: Message | null): string {
   const recipient = to ?? parent?.sender ?? (kind === 'spawn' ? SCHEDULER : undefined);
   if (recipient !== undefined) return recipient;
-  throw new SpineError('bad_request', { field: 'to_agent', problem: 'to_agent is missing: say who gets the message.' });
+  throw new SpineError('bad_request', {
+    field: 'to_agent',
+    problem: 'to_agent is missing: say who gets the message.',
+  });
 }
 
 function messageOf(

@@ -34,7 +34,11 @@ export function tokensOf(core: Core): Tokens {
         revokedAt: null,
       };
       await refuseTaken(core, draft.name);
-      const facts = { role: draft.role, targets: draft.targets, ...(draft.grants && { grants: draft.grants }) };
+      const facts = {
+        role: draft.role,
+        targets: draft.targets,
+        ...(draft.grants && { grants: draft.grants }),
+      };
       await core.flusher.transact(actor, async (tx, changeSet) => {
         await tx.tokens.add(stored);
         // A worker is an agent, and hears what is said to all from now on.

@@ -55,7 +55,8 @@ for (const program of ['spine', 'openclaw-scheduler'] as const) {
     const file = `mail${program === 'spine' ? '' : '-openclaw-scheduler'}${json ? '-json' : ''}`;
     test(`${file}: messages and agents read as in their golden file [SC-86 SC-87]`, async (t) => {
       const build = program === 'spine' ? {} : { build: buildSchedulerProgram };
-      const run = (args: readonly string[], more = {}) => spine(args, { env: envOf(server), ...build, ...more });
+      const run = (args: readonly string[], more = {}) =>
+        spine(args, { env: envOf(server), ...build, ...more });
       for (const agent of ['ops', 'main']) {
         await server.head.post('/messages/readall', { agent });
         await server.head.request('DELETE', `/agents/${agent}`);
@@ -65,7 +66,10 @@ for (const program of ['spine', 'openclaw-scheduler'] as const) {
       for (const each of LINES) {
         const { line, stdin } = typeof each === 'string' ? { line: each } : each;
         const filled = line.replaceAll(/\$\w+/g, (name) => known.get(name) ?? name);
-        const ran = await run([...words(filled), ...(json ? ['--json'] : [])], stdin === undefined ? {} : { stdin });
+        const ran = await run(
+          [...words(filled), ...(json ? ['--json'] : [])],
+          stdin === undefined ? {} : { stdin },
+        );
         const id = UUID.exec(ran.stdout)?.[0];
         if (line.startsWith('msg send') && id !== undefined) {
           if (!known.has('$1')) known.set('$1', id);

@@ -56,7 +56,9 @@ export function pruneTopics(each: Each): void {
         const messageNo = await tx.messages.insert(mailAt(id, change));
         if (receipt === null) continue;
         const { expiresAt = null } = change;
-        await tx.receipts.add([{ ...base, deliveredAt: null, readAt: null, expiresAt, ...receipt, messageNo }]);
+        await tx.receipts.add([
+          { ...base, deliveredAt: null, readAt: null, expiresAt, ...receipt, messageNo },
+        ]);
       }
     });
     for (const day of [2, 4, 31, 90]) {
@@ -67,10 +69,12 @@ export function pruneTopics(each: Each): void {
       const expected = MAIL.filter(([, , , days]) => days === null || days > day).map(([id]) => id);
       assert.deepEqual(kept.toSorted(), expected.toSorted(), `day ${day}`);
       const receipts = await store.read.receipts.of(Array.from({ length: 20 }, (_, i) => i + 1));
-      assert.equal(receipts.size, MAIL.filter(([id, , receipt]) => receipt !== null && kept.includes(id)).length);
+      assert.equal(
+        receipts.size,
+        MAIL.filter(([id, , receipt]) => receipt !== null && kept.includes(id)).length,
+      );
     }
   });
-
 
   each('finds old finished jobs and nothing that is unfinished, young or unsettled', async (spine) => {
     const jobs = await insert(spine.store, [

@@ -63,20 +63,32 @@ export function messageCases(start: StartScheduler): void {
       deepStrictEqual(messages, ['a rule', 'a fact', '{"json":true}']);
       const steer = await send({ ...to, kind: 'task', body: 'turn left' });
       const held = { leaseToken: job.leaseToken };
-      const beat = expectStatus(await worker.post<{ messages: Message[] }>(`/jobs/${job.id}/heartbeat`, held), 200);
+      const beat = expectStatus(
+        await worker.post<{ messages: Message[] }>(`/jobs/${job.id}/heartbeat`, held),
+        200,
+      );
       deepStrictEqual(bodies(beat.messages), ['turn left']);
       const delivered = await get(fact.id);
       deepStrictEqual([delivered.status, delivered['read_at']], ['delivered', null]);
       strictEqual((await get(steer.id)).status, 'pending');
       // The answer to the heartbeat was lost: whoever says what has come gets it again.
       const again = { ...held, received: [] };
-      const lost = expectStatus(await worker.post<{ messages: Message[] }>(`/jobs/${job.id}/heartbeat`, again), 200);
+      const lost = expectStatus(
+        await worker.post<{ messages: Message[] }>(`/jobs/${job.id}/heartbeat`, again),
+        200,
+      );
       deepStrictEqual(bodies(lost.messages), ['turn left']);
       expectStatus(await worker.post(`/jobs/${job.id}/complete`, { ...held, received: [steer.id] }), 200);
       strictEqual((await get(steer.id)).status, 'delivered');
       const [row] = await server().query(`select * from messages where id = '${fact.id}'`);
       deepStrictEqual(
-        [row?.['from_agent'], row?.['to_agent'], row?.['status'], row?.['read_at'], row?.['delivered_at'] !== null],
+        [
+          row?.['from_agent'],
+          row?.['to_agent'],
+          row?.['status'],
+          row?.['read_at'],
+          row?.['delivered_at'] !== null,
+        ],
         ['head', worker.agent, 'delivered', null, true],
       );
       const [receipt] = await server().query(`select * from receipts where message_id = '${fact.id}'`);
@@ -169,7 +181,9 @@ export function messageCases(start: StartScheduler): void {
     test('a constraint or a decision to another needs a grant of the token', async () => {
       const [plain, granted] = [await hire(), await hire(['constraint'])];
       const rule = (to: string, kind = 'constraint') => ({ to_agent: to, kind, body: 'x' });
-      expectRefusal(await plain.post('/messages', rule(granted.agent)), 403, 'forbidden', { grant: 'constraint' });
+      expectRefusal(await plain.post('/messages', rule(granted.agent)), 403, 'forbidden', {
+        grant: 'constraint',
+      });
       expectStatus(await plain.post('/messages', rule(plain.agent)), 201);
       expectStatus(await granted.post('/messages', rule(plain.agent)), 201);
       expectRefusal(await granted.post('/messages', rule('broadcast', 'decision')), 403, 'forbidden');
@@ -193,12 +207,17 @@ export function messageCases(start: StartScheduler): void {
       }
       strictEqual(sent, 2 * LIMITS.messagesPerWindow);
       const audit = await server().head.get<{ entries: Body[] }>('/audit?limit=50');
-      ok(audit.body.entries.some(({ action, subject }) => action === 'message.limited' && subject === alice.agent));
+      ok(
+        audit.body.entries.some(
+          ({ action, subject }) => action === 'message.limited' && subject === alice.agent,
+        ),
+      );
       for (const worker of [alice, bob]) worker.close();
     });
 
     test('what is wrong with a message is said, field by field, and nothing is sent', async () => {
-      const before = (await server().head.get<{ messages: Message[] }>('/messages?limit=1')).body.messages[0]?.id;
+      const before = (await server().head.get<{ messages: Message[] }>('/messages?limit=1')).body.messages[0]
+        ?.id;
       for (const [wrong, field] of [
         [{ body: 'x' }, 'to_agent'],
         [{ to_agent: 'a' }, 'body'],
@@ -212,7 +231,8 @@ export function messageCases(start: StartScheduler): void {
         [{ to_agent: 'a', toAgent: 'b', body: 'x' }, 'to_agent'],
       ] as const)
         expectRefusal(await server().head.post('/messages', wrong), 400, 'bad_request', { field });
-      const after = (await server().head.get<{ messages: Message[] }>('/messages?limit=1')).body.messages[0]?.id;
+      const after = (await server().head.get<{ messages: Message[] }>('/messages?limit=1')).body.messages[0]
+        ?.id;
       strictEqual(after, before);
     });
   });

@@ -255,10 +255,12 @@ export function runCases(start: StartScheduler): void {
       );
       const [message] = await server().query(`select * from messages where id = '${sent.body.id}'`);
       deepStrictEqual([message?.['kind'], message?.['status']], ['spawn', 'failed']);
-      deepStrictEqual(await server().query('select id from agents order by id').then((rows) => rows.map(({ id }) => id)), [
-        'left-claw',
-        'right-claw',
-      ]);
+      deepStrictEqual(
+        await server()
+          .query('select id from agents order by id')
+          .then((rows) => rows.map(({ id }) => id)),
+        ['left-claw', 'right-claw'],
+      );
       deepStrictEqual(await server().query('select * from delivery_aliases'), []);
       const migrations = await server().query('select name from schema_migrations order by version');
       ok(

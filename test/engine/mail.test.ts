@@ -4,7 +4,16 @@ import { LIMITS } from '../../src/domain/limits.ts';
 import { MESSAGE_KINDS, type MessageKind, rankOf, statusOf } from '../../src/domain/message.ts';
 import type { MessageDraft } from '../../src/engine/engine.ts';
 import { mail } from '../../src/loops/mail.ts';
-import { claimNext, create, DIALECTS, HEAD, onEvery, type Opened, refused, worker } from '../support/engines.ts';
+import {
+  claimNext,
+  create,
+  DIALECTS,
+  HEAD,
+  onEvery,
+  type Opened,
+  refused,
+  worker,
+} from '../support/engines.ts';
 
 const ALICE = worker('alice');
 const BOB = worker('bob');
@@ -141,24 +150,31 @@ onEvery(DIALECTS, (each) => {
     assert.deepEqual([messages.length, bodies(next.messages)], [LIMITS.messagesPerCall, ['20', '21', '22']]);
   });
 
-  each('a broadcast reaches every agent once, each with a receipt, but not its sender [SC-68 SC-80]', async (spine) => {
-    for (const id of ['alice', 'bob']) await spine.engine.agents.register(HEAD, { id });
-    const { id } = await send(spine, { to: 'broadcast', body: 'all hands', expiresAt: spine.engine.now() + 9_000 }, BOB);
-    assert.deepEqual((await claimMail(spine)).messages, ['all hands']);
-    assert.deepEqual((await claimMail(spine, BOB)).messages, []);
-    // Who comes to be known later gets it while it lasts, and once.
-    await claimMail(spine, worker('carol'));
-    await look(spine);
-    assert.deepEqual((await claimMail(spine, worker('carol'))).messages, ['all hands']);
-    await look(spine);
-    assert.deepEqual((await claimMail(spine, worker('carol'))).messages, []);
-    await spine.clock.advance(9_000);
-    await spine.engine.agents.register(HEAD, { id: 'late' });
-    assert.deepEqual(
-      (await receiptsOf(spine, id)).map(([agent]) => agent),
-      ['alice', 'carol'],
-    );
-  });
+  each(
+    'a broadcast reaches every agent once, each with a receipt, but not its sender [SC-68 SC-80]',
+    async (spine) => {
+      for (const id of ['alice', 'bob']) await spine.engine.agents.register(HEAD, { id });
+      const { id } = await send(
+        spine,
+        { to: 'broadcast', body: 'all hands', expiresAt: spine.engine.now() + 9_000 },
+        BOB,
+      );
+      assert.deepEqual((await claimMail(spine)).messages, ['all hands']);
+      assert.deepEqual((await claimMail(spine, BOB)).messages, []);
+      // Who comes to be known later gets it while it lasts, and once.
+      await claimMail(spine, worker('carol'));
+      await look(spine);
+      assert.deepEqual((await claimMail(spine, worker('carol'))).messages, ['all hands']);
+      await look(spine);
+      assert.deepEqual((await claimMail(spine, worker('carol'))).messages, []);
+      await spine.clock.advance(9_000);
+      await spine.engine.agents.register(HEAD, { id: 'late' });
+      assert.deepEqual(
+        (await receiptsOf(spine, id)).map(([agent]) => agent),
+        ['alice', 'carol'],
+      );
+    },
+  );
 
   each('an agent and its broadcast never miss each other', async (spine) => {
     const names = Array.from({ length: 20 }, (_, i) => `agent-${i}`);
@@ -195,7 +211,10 @@ onEvery(DIALECTS, (each) => {
       'third',
     ]);
     assert.equal((await refused(reply(root.id, 'x', worker('mallory')))).code, 'bad_request');
-    assert.equal((await refused(spine.engine.messages.thread(worker('mallory'), root.id, 0, 9))).code, 'not_found');
+    assert.equal(
+      (await refused(spine.engine.messages.thread(worker('mallory'), root.id, 0, 9))).code,
+      'not_found',
+    );
   });
 
   each('only an acknowledgement makes a message read, for the one who gives it [SC-68]', async (spine) => {
@@ -221,40 +240,44 @@ onEvery(DIALECTS, (each) => {
     assert.equal((await refused(spine.engine.messages.read(HEAD, id, 'nobody'))).code, 'not_found');
   });
 
-  each('a constraint or decision to another needs a grant, and a run has no more than its holder', async (spine) => {
-    const granted: Actor = { ...BOB, grants: ['decision'] };
-    for (const [by, kind, to, may] of [
-      [HEAD, 'constraint', 'alice', true],
-      [BOB, 'constraint', 'alice', false],
-      [BOB, 'constraint', 'bob', true],
-      [BOB, 'fact', 'alice', true],
-      [BOB, 'decision', 'broadcast', false],
-      [granted, 'decision', 'broadcast', true],
-      [granted, 'constraint', 'alice', false],
-    ] as const satisfies readonly (readonly [Actor, MessageKind, string, boolean])[]) {
-      const sent = send(spine, { kind, to }, by);
-      if (may) await sent;
-      else assert.equal((await refused(sent)).details['grant'], kind);
-    }
-    const { token } = await spine.engine.tokens.add(HEAD, {
-      name: 'carol',
-      role: 'worker',
-      targets: null,
-      grants: ['constraint'],
-    });
-    assert.deepEqual((await spine.engine.tokens.actorBehind(token))?.grants, ['constraint']);
-    const job = await create(spine);
-    const { job: held } = await spine.engine.leases.claim(worker('carol'), job.id);
-    const run = await spine.engine.tokens.actorBehind(`run.${job.id}.${held.leaseToken}`);
-    assert.deepEqual([run?.role, run?.grants], ['run', ['constraint']]);
-    await spine.engine.tokens.revoke(HEAD, 'carol');
-    assert.deepEqual(await spine.engine.core.tokens.grantsOf('carol'), []);
-  });
+  each(
+    'a constraint or decision to another needs a grant, and a run has no more than its holder',
+    async (spine) => {
+      const granted: Actor = { ...BOB, grants: ['decision'] };
+      for (const [by, kind, to, may] of [
+        [HEAD, 'constraint', 'alice', true],
+        [BOB, 'constraint', 'alice', false],
+        [BOB, 'constraint', 'bob', true],
+        [BOB, 'fact', 'alice', true],
+        [BOB, 'decision', 'broadcast', false],
+        [granted, 'decision', 'broadcast', true],
+        [granted, 'constraint', 'alice', false],
+      ] as const satisfies readonly (readonly [Actor, MessageKind, string, boolean])[]) {
+        const sent = send(spine, { kind, to }, by);
+        if (may) await sent;
+        else assert.equal((await refused(sent)).details['grant'], kind);
+      }
+      const { token } = await spine.engine.tokens.add(HEAD, {
+        name: 'carol',
+        role: 'worker',
+        targets: null,
+        grants: ['constraint'],
+      });
+      assert.deepEqual((await spine.engine.tokens.actorBehind(token))?.grants, ['constraint']);
+      const job = await create(spine);
+      const { job: held } = await spine.engine.leases.claim(worker('carol'), job.id);
+      const run = await spine.engine.tokens.actorBehind(`run.${job.id}.${held.leaseToken}`);
+      assert.deepEqual([run?.role, run?.grants], ['run', ['constraint']]);
+      await spine.engine.tokens.revoke(HEAD, 'carol');
+      assert.deepEqual(await spine.engine.core.tokens.grantsOf('carol'), []);
+    },
+  );
 
   each('agents that answer each other without end are stopped, and it is said once', async (spine) => {
     let sent = 0;
     const pingPong = async (): Promise<void> => {
-      for (; ; sent++) await send(spine, { to: sent % 2 === 0 ? 'bob' : 'alice' }, sent % 2 === 0 ? ALICE : BOB);
+      for (; ; sent++)
+        await send(spine, { to: sent % 2 === 0 ? 'bob' : 'alice' }, sent % 2 === 0 ? ALICE : BOB);
     };
     const refusal = await refused(pingPong());
     assert.deepEqual([refusal.code, sent], ['rate_limited', 2 * LIMITS.messagesPerWindow]);
@@ -262,7 +285,9 @@ onEvery(DIALECTS, (each) => {
     assert.equal(refusal.details['retryAfterS'], LIMITS.messageWindowMs / 1_000);
     assert.equal((await refused(send(spine, {}, BOB))).code, 'rate_limited');
     assert.equal((await refused(send(spine, {}, BOB))).code, 'rate_limited');
-    const entries = (await spine.engine.audit.list(null, 10)).filter(({ action }) => action === 'message.limited');
+    const entries = (await spine.engine.audit.list(null, 10)).filter(
+      ({ action }) => action === 'message.limited',
+    );
     assert.deepEqual(entries.map(({ subject }) => subject).toSorted(), ['alice', 'bob']);
     // The operator goes on, and so do they when the time is up.
     await send(spine);
@@ -273,7 +298,11 @@ onEvery(DIALECTS, (each) => {
   each('workers are agents by their names, and are seen as they call [SC-80]', async (spine) => {
     await spine.engine.tokens.add(HEAD, { name: 'alice', role: 'worker', targets: null });
     assert.deepEqual(
-      (await spine.engine.agents.list()).map(({ id, lastSeenAt, registered }) => [id, lastSeenAt, registered]),
+      (await spine.engine.agents.list()).map(({ id, lastSeenAt, registered }) => [
+        id,
+        lastSeenAt,
+        registered,
+      ]),
       [['alice', null, false]],
     );
     await claimMail(spine, BOB);
@@ -309,20 +338,27 @@ onEvery(DIALECTS, (each) => {
 });
 
 onEvery(DIALECTS, (each) => {
-  each('what is sent on another server is known there after one look at the latest [SC-11]', async (spine) => {
-    if (spine.another === null) return;
-    await using other = await spine.another();
-    await send(other);
-    await create(spine);
-    await look(spine);
-    assert.deepEqual(bodies((await claimNext(spine, { by: ALICE }))[0]?.messages), ['hello']);
-    // And the other server learns that they have arrived, by the job's own row.
-    const [running] = await spine.engine.jobs.list(HEAD, { states: ['running'], order: 'oldest', limit: 1 });
-    assert.ok(running);
-    await other.engine.leases.complete(ALICE, running.id, running.leaseToken, null);
-    const [message] = await other.engine.messages.list(HEAD, { limit: 1 });
-    assert.equal(message && statusOf(message, other.engine.now()), 'delivered');
-  });
+  each(
+    'what is sent on another server is known there after one look at the latest [SC-11]',
+    async (spine) => {
+      if (spine.another === null) return;
+      await using other = await spine.another();
+      await send(other);
+      await create(spine);
+      await look(spine);
+      assert.deepEqual(bodies((await claimNext(spine, { by: ALICE }))[0]?.messages), ['hello']);
+      // And the other server learns that they have arrived, by the job's own row.
+      const [running] = await spine.engine.jobs.list(HEAD, {
+        states: ['running'],
+        order: 'oldest',
+        limit: 1,
+      });
+      assert.ok(running);
+      await other.engine.leases.complete(ALICE, running.id, running.leaseToken, null);
+      const [message] = await other.engine.messages.list(HEAD, { limit: 1 });
+      assert.equal(message && statusOf(message, other.engine.now()), 'delivered');
+    },
+  );
 });
 
 const RANKS: readonly (readonly [MessageKind, number, number])[] = [

@@ -177,7 +177,11 @@ onEvery(DIALECTS, (each) => {
 
   each('all that the runs of one chain asked for is bounded together', async (spine) => {
     const { parent, ask } = await running(spine, { max_trigger_fanout: 1_000 });
-    const asking = { kind: 'spawn', body: { name: 'x', payload_message: 'y' }, scheduleId: parent.id } as const;
+    const asking = {
+      kind: 'spawn',
+      body: { name: 'x', payload_message: 'y' },
+      scheduleId: parent.id,
+    } as const;
     for (let i = 0; i < LIMITS.spawnedPerChain; i++) await spine.engine.messages.send(HEAD, asking);
     await pump(spine);
     assert.equal((await children(spine, parent.id)).length, LIMITS.spawnedPerChain);

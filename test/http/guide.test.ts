@@ -82,13 +82,15 @@ suite('SKILL.md', () => {
       create,
       read,
       comment,
+      tell,
+      inbox,
       upload,
       attach,
       download,
     ] = statuses;
     deepStrictEqual(
-      [claimNext, list, heartbeat, complete, create, read, comment, upload],
-      [200, 200, 200, 200, 201, 200, 200, 200],
+      [claimNext, list, heartbeat, complete, create, read, comment, tell, inbox, upload],
+      [200, 200, 200, 200, 201, 200, 200, 201, 200, 200],
     );
     // Held already; ended already; no such blob.
     deepStrictEqual([claim, fail, release, attach, download], [409, 409, 409, 409, 404]);

@@ -10,6 +10,7 @@ import { FAIRNESS } from './planted/fairness.ts';
 import { KEYS } from './planted/keys.ts';
 import { LEASES } from './planted/leases.ts';
 import { PROMPT } from './planted/prompt.ts';
+import { MAIL } from './planted/mail.ts';
 import { QUEUE } from './planted/queue.ts';
 import { RECOVERY } from './planted/recovery.ts';
 import { SCHEDULER } from './planted/scheduler.ts';
@@ -22,6 +23,7 @@ export const ALL: readonly Mutant[] = [
   ...QUEUE,
   ...SCHEDULER,
   ...DELIVERY,
+  ...MAIL,
   ...DOORS,
   ...ANSWERS,
   ...PROMPT,

@@ -214,7 +214,8 @@ At noon.
   });
 
   test('name their sender where they name no owner, and are cut without breaking a character [SC-34]', () => {
-    const said = (change: Partial<ToldMessage>): string => messagesBlock([{ ...TOLD, ...change }], 'N1') ?? '';
+    const said = (change: Partial<ToldMessage>): string =>
+      messagesBlock([{ ...TOLD, ...change }], 'N1') ?? '';
     assert.match(said({ owner: null }), /^\[constraint\] \(owner: ops\) No deploys/m);
     const long = said({ body: `${'x'.repeat(499)}😀 and more` });
     assert.match(long, /\) x{499}\[\.\.\. message truncated\]$/m);

@@ -29,18 +29,31 @@ function prompts(scene: Awaited<ReturnType<typeof openScene>>): string[] {
 for (const store of ['SQLite', 'PostgreSQL'] as const) {
   const skip = store === 'PostgreSQL' ? skipWithoutPostgres : false;
   const open = async (env: Record<string, string> = {}) => {
-    const database = store === 'PostgreSQL' ? await freshDatabase(process.env['TEST_POSTGRES_URL'] ?? '') : null;
+    const database =
+      store === 'PostgreSQL' ? await freshDatabase(process.env['TEST_POSTGRES_URL'] ?? '') : null;
     return openScene({ env, ...(database && { databaseUrl: database.url }) });
   };
 
-  test(`${store}: a prompt has the messages in their order, with labels, without what has run out [SC-11 SC-33 SC-34 SC-69 SC-70]`, { skip }, async () => {
+  test(`${store}: a prompt has the messages in their order, with labels, without what has run out [SC-11 SC-33 SC-34 SC-69 SC-70]`, {
+    skip,
+  }, async () => {
     await using scene = await open();
     const ops = { to_agent: 'ops', from_agent: 'lead' };
     await send(scene, { ...ops, kind: 'text', priority: 2, body: 'the text' });
     await send(scene, { ...ops, kind: 'fact', body: 'the fact', owner: 'lab' });
     await send(scene, { ...ops, kind: 'constraint', body: 'the old constraint', owner: 'boss' });
-    await send(scene, { ...ops, kind: 'constraint', priority: 2, body: 'the urgent constraint', owner: 'boss' });
-    const gone = await send(scene, { ...ops, body: 'gone', expires_at: new Date(Date.now() - 1_000).toISOString() });
+    await send(scene, {
+      ...ops,
+      kind: 'constraint',
+      priority: 2,
+      body: 'the urgent constraint',
+      owner: 'boss',
+    });
+    const gone = await send(scene, {
+      ...ops,
+      body: 'gone',
+      expires_at: new Date(Date.now() - 1_000).toISOString(),
+    });
     const soon = await send(scene, { ...ops, kind: 'decision', body: 'for a moment', ttl_s: 1 });
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     const made = await scene.plan({ name: 'audit', agent_id: 'ops', payload_message: 'look' });
@@ -54,7 +67,10 @@ for (const store of ['SQLite', 'PostgreSQL'] as const) {
       '\nthe text\n',
     ].map((text) => prompt.indexOf(text));
     assert.ok(places[0] !== -1, prompt);
-    assert.deepEqual(places, places.toSorted((a, b) => a - b));
+    assert.deepEqual(
+      places,
+      places.toSorted((a, b) => a - b),
+    );
     assert.doesNotMatch(prompt, /gone|for a moment/);
     assert.equal(run.context_summary?.['messages_injected'], 4);
     for (const each of [gone, soon]) assert.equal((await read(scene, each)).status, 'expired');
@@ -63,14 +79,18 @@ for (const store of ['SQLite', 'PostgreSQL'] as const) {
     assert.doesNotMatch(prompts(scene)[1] ?? '', /Pending Messages/);
   });
 
-  test(`${store}: a run that fails swallows nothing: its messages are in the next prompt, and arrive with that [SC-68 SC-70]`, { skip }, async () => {
+  test(`${store}: a run that fails swallows nothing: its messages are in the next prompt, and arrive with that [SC-68 SC-70]`, {
+    skip,
+  }, async () => {
     await using scene = await open();
     const sent = await send(scene, { to_agent: 'ops', body: 'do not lose me' });
     const made = await scene.plan({ name: 'audit', agent_id: 'ops', payload_message: 'look' });
     scene.gateway.state.plan = () => ({ failure: { status: 500, type: 'api_error', message: 'broken' } });
     assert.equal((await scene.ended(await scene.run(made))).status, 'error');
     assert.match(prompts(scene)[0] ?? '', /do not lose me/);
-    assert.deepEqual((await read(scene, sent)).receipts, [{ agent: 'ops', delivered_at: null, read_at: null }]);
+    assert.deepEqual((await read(scene, sent)).receipts, [
+      { agent: 'ops', delivered_at: null, read_at: null },
+    ]);
     scene.gateway.state.plan = () => ({ text: 'ok' });
     assert.equal((await scene.ended(await scene.run(made))).status, 'ok');
     assert.match(prompts(scene)[1] ?? '', /do not lose me/);
@@ -79,7 +99,9 @@ for (const store of ['SQLite', 'PostgreSQL'] as const) {
     assert.equal(receipts[0]?.read_at, null);
   });
 
-  test(`${store}: a broadcast is in the prompt of each agent once, also of those that come later [SC-68 SC-70 SC-80]`, { skip }, async () => {
+  test(`${store}: a broadcast is in the prompt of each agent once, also of those that come later [SC-68 SC-70 SC-80]`, {
+    skip,
+  }, async () => {
     await using scene = await open();
     await send(scene, { to_agent: 'broadcast', body: 'all hands' });
     for (const agent_id of ['main', 'ops']) {
@@ -116,12 +138,18 @@ test('an agent answers from within its turn, under its own name', async () => {
   const prompt = await eventually('the agent is asked', 10_000, async () => prompts(scene)[0] ?? null);
   const token = /Bearer (turn\.[\w.-]+)/.exec(prompt)?.[1] ?? '';
   const agent = callerWith(scene, token);
-  const answer = await agent.post<Record<string, unknown>>('/messages', { reply_to: sent.id, body: 'an answer' });
+  const answer = await agent.post<Record<string, unknown>>('/messages', {
+    reply_to: sent.id,
+    body: 'an answer',
+  });
   const { from_agent: from, to_agent: to, body } = answer.body;
   assert.deepEqual([answer.status, from, to, body], [201, 'ops', 'lead', 'an answer']);
   const other = await send(scene, { to_agent: 'main', body: 'not for ops' });
   assert.equal((await agent.post('/messages', { reply_to: other.id, body: 'x' })).status, 400);
-  assert.equal((await agent.post('/messages', { to_agent: 'main', kind: 'decision', body: 'x' })).status, 403);
+  assert.equal(
+    (await agent.post('/messages', { to_agent: 'main', kind: 'decision', body: 'x' })).status,
+    403,
+  );
   agent.close();
   await scene.server.head.post(`/runs/${id}/cancel`, {});
 });

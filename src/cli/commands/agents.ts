@@ -77,7 +77,10 @@ export const registerAgent: Handler<{ readonly capability?: readonly string[] }>
   });
 };
 
-export const removeAgent: Handler<{ readonly yes?: boolean }> = async (session, { args: [id = ''], options }) => {
+export const removeAgent: Handler<{ readonly yes?: boolean }> = async (
+  session,
+  { args: [id = ''], options },
+) => {
   await confirm(session, `Forget the agent ${id}, and what waits for it?`, options.yes);
   await (await session.client()).agents.remove(id);
   session.out.result({ value: { id, removed: true }, lines: () => [`${id} is forgotten.`] });

@@ -20,12 +20,27 @@ interface SendOptions {
   readonly replyTo?: string;
 }
 
-export const send: Handler<SendOptions> = async (session, { args: [from = '', to = '', text = ''], options }) => {
+export const send: Handler<SendOptions> = async (
+  session,
+  { args: [from = '', to = '', text = ''], options },
+) => {
   const { kind, priority, owner, subject, ttl, replyTo } = options;
   const body = text === '-' ? (await readStdin(session)).trimEnd() : text;
-  const fields = given({ priority, owner, subject, reply_to: replyTo, from_agent: from === '-' ? undefined : from });
+  const fields = given({
+    priority,
+    owner,
+    subject,
+    reply_to: replyTo,
+    from_agent: from === '-' ? undefined : from,
+  });
   const expires = ttl === undefined ? {} : { ttl_s: Math.max(1, Math.ceil(ttl / 1_000)) };
-  const message = await (await session.client()).messages.send({ to_agent: to, kind, body, ...fields, ...expires });
+  const message = await (await session.client()).messages.send({
+    to_agent: to,
+    kind,
+    body,
+    ...fields,
+    ...expires,
+  });
   session.out.result({
     value: message,
     lines: () => [`Sent to ${message.to_agent} (${message.id}).`],
@@ -69,7 +84,11 @@ function said(message: Message, all: readonly Message[], nowMs: number): Line[] 
   const indent = '  '.repeat(depthOf(message, all));
   const { from_agent: from, to_agent: to, created_at: at, id } = message;
   return [
-    [indent, styled('bold', `${from} → ${to}`), styled('dim', `  ${message.kind}, ${relative(at, nowMs)}, ${id}`)],
+    [
+      indent,
+      styled('bold', `${from} → ${to}`),
+      styled('dim', `  ${message.kind}, ${relative(at, nowMs)}, ${id}`),
+    ],
     ...message.body.split('\n').map((line): Line => [indent, '  ', line]),
   ];
 }
@@ -127,7 +146,13 @@ const HEADS = [
   { head: 'status' },
 ];
 
-const STYLES = { pending: 'yellow', delivered: 'green', read: 'green', expired: 'gray', failed: 'red' } as const;
+const STYLES = {
+  pending: 'yellow',
+  delivered: 'green',
+  read: 'green',
+  expired: 'gray',
+  failed: 'red',
+} as const;
 const URGENCY = ['', ' !', ' !!'];
 
 function cells(message: Message, nowMs: number): Piece[] {

@@ -11,7 +11,8 @@ export async function byId(sql: Sql, id: string): Promise<Message | null> {
 }
 
 const SOME = 'select 1 from receipt where receipt.message_no = message.no';
-const every = (column: string): string => `(exists (${SOME}) and not exists (${SOME} and receipt.${column} is null))`;
+const every = (column: string): string =>
+  `(exists (${SOME}) and not exists (${SOME} and receipt.${column} is null))`;
 
 /** As `statusOf` in the domain says. PostgreSQL takes no parameter that is not used. */
 function withStatus(status: MessageStatus, now: () => string): string {

@@ -63,6 +63,7 @@ export function agentsWaiting(sql: Sql, limit: number): Promise<string[]> {
 
 /** Whether so many wait for an agent. */
 export async function isFull(sql: Sql, agent: string, limit: number): Promise<boolean> {
-  const text = 'select 1 from receipt where agent = $1 and open = 1 order by rank, message_no limit 1 offset $2 + 0';
+  const text =
+    'select 1 from receipt where agent = $1 and open = 1 order by rank, message_no limit 1 offset $2 + 0';
   return (await first(sql, text, [agent, limit - 1])) !== null;
 }

@@ -52,7 +52,9 @@ export async function handOut(
 ): Promise<Message[]> {
   // What this carrier had before and does not get again must not arrive with it.
   await takeBack(sql, { jobNo, fence });
-  const messages = (await sql.all(free(sql), [agent, now, jobNo, fence, limit])).map((row) => MESSAGE.from(row));
+  const messages = (await sql.all(free(sql), [agent, now, jobNo, fence, limit])).map((row) =>
+    MESSAGE.from(row),
+  );
   for (const { no } of messages)
     await sql.run('update receipt set job_no = $3, fence = $4 where message_no = $1 and agent = $2', [
       no,

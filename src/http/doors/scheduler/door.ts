@@ -20,7 +20,16 @@ import { steeringRoutes } from './steering.ts';
 
 export const scheduler: Door = {
   name: 'scheduler',
-  prefixes: ['/schedules', '/runs', '/approvals', '/messages', '/agents', '/aliases', '/subscriptions', '/deliveries'],
+  prefixes: [
+    '/schedules',
+    '/runs',
+    '/approvals',
+    '/messages',
+    '/agents',
+    '/aliases',
+    '/subscriptions',
+    '/deliveries',
+  ],
   routes: [
     ...scheduleRoutes,
     ...keepingRoutes,

@@ -53,7 +53,11 @@ export const MessagesQuery = fields({
   unread: optional(Type.Boolean()),
   before: place,
   after: optional(
-    Type.String({ maxLength: 24, pattern: '^\\d{1,2}\\.\\d{1,16}$', must: 'the next_after of the page before' }),
+    Type.String({
+      maxLength: 24,
+      pattern: '^\\d{1,2}\\.\\d{1,16}$',
+      must: 'the next_after of the page before',
+    }),
   ),
   limit,
 });

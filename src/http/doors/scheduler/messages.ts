@@ -92,7 +92,8 @@ export const messageRoutes: readonly Route[] = [
     method: 'GET',
     path: '/messages/:id',
     name: 'getMessage',
-    about: 'Read a message and what became of it. A worker reads its own, a run those that it wrote or was handed.',
+    about:
+      'Read a message and what became of it. A worker reads its own, a run those that it wrote or was handed.',
     who: [...READERS, 'run'],
     forShownTokens: true,
     answer: Message,

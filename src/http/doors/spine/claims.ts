@@ -75,8 +75,7 @@ async function claimNext(call: Call<ClaimNext>): Promise<string> {
     call,
     claimed,
     body.claimId,
-    async (jobs) =>
-      `{"jobs":[${(await claimedJson(engine, jobs)).join(',')}],"messages":${mailOfAll(jobs)}}`,
+    async (jobs) => `{"jobs":[${(await claimedJson(engine, jobs)).join(',')}],"messages":${mailOfAll(jobs)}}`,
   );
 }
 

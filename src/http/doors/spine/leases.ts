@@ -50,7 +50,13 @@ export const leaseRoutes: readonly Route[] = [
       const progress = atMost(call.body.progress, 'progress', LIMITS.progressBytes);
       const { leases } = call.engine;
       const { received } = call.body;
-      const accepted = await leases.heartbeat(call.actor, await jobId(call), tokenOf(call), progress, received);
+      const accepted = await leases.heartbeat(
+        call.actor,
+        await jobId(call),
+        tokenOf(call),
+        progress,
+        received,
+      );
       const news = accepted.messages ? mailJson(accepted.messages) : NO_NEWS;
       return answer(call, accepted, accepted.job.cancelRequested ? news : GO_ON + news);
     },
@@ -72,7 +78,10 @@ export const leaseRoutes: readonly Route[] = [
       const id = await jobId(call);
       const ending = { verb: 'complete', result, ...(received && { received }) } as const;
       if (next !== undefined) return endThenClaim(call, id, ending, next);
-      return endAnswer(call, await call.engine.leases.complete(call.actor, id, tokenOf(call), result, received));
+      return endAnswer(
+        call,
+        await call.engine.leases.complete(call.actor, id, tokenOf(call), result, received),
+      );
     },
   }),
   route({
@@ -108,7 +117,10 @@ export const leaseRoutes: readonly Route[] = [
       const ending = { verb: 'fail', error, requeue, cause, ...(received && { received }) } as const;
       if (next !== undefined) return endThenClaim(call, id, ending, next);
       const { leases } = call.engine;
-      return endAnswer(call, await leases.fail(call.actor, id, tokenOf(call), error, requeue, cause, received));
+      return endAnswer(
+        call,
+        await leases.fail(call.actor, id, tokenOf(call), error, requeue, cause, received),
+      );
     },
   }),
   route({
