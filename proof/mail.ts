@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { type Answer, NoAnswer } from '../test/support/http.ts';
 import { type StandIn, startStandIn } from '../test/support/gateway/stand-in.ts';
 import { startServer, type TestServer } from '../test/support/server.ts';
@@ -141,7 +142,7 @@ async function openWorld(store: ProofStore, seed: number, stack: AsyncDisposable
 }
 
 function startAgent({ server, tokens, folder, processes }: World, agent: string): void {
-  const script = path.join(import.meta.dirname, 'mail', 'agent.ts');
+  const script = fileURLToPath(new URL('./mail/agent.ts', import.meta.url));
   const args = [script, server.url, tokens.get(agent) ?? '', path.join(folder, `${agent}.jsonl`)];
   processes.set(agent, spawn(process.execPath, args, { stdio: 'ignore' }));
 }

@@ -21,7 +21,7 @@ const worker = new Worker({
   waitMs: 1_000,
   handler: async (job) => {
     // Some jobs end before their first heartbeat, and some go on for several.
-    await sleep(Number((job.spec as { forMs: number }).forMs));
+    await sleep((job.spec as { forMs: number }).forMs);
     return 'ok';
   },
   onMessage: ({ id }) => {

@@ -92,7 +92,7 @@ export function statusOf(message: MessageRecord, now: number): MessageStatus {
   return isExpired(message, now) ? 'expired' : 'pending';
 }
 
-export function isExpired({ expiresAt }: { readonly expiresAt: number | null }, now: number): boolean {
+function isExpired({ expiresAt }: { readonly expiresAt: number | null }, now: number): boolean {
   return expiresAt !== null && expiresAt <= now;
 }
 

@@ -73,27 +73,32 @@ function tooMany(): SpineError {
 
 /**
  * Makes agents known, with the broadcasts that have not run out. Of those that find no room nothing is kept: they get what is
- * sent to them by name.
+ * sent to them by name. Whoever adds takes that right before any agent's row, so that two commits never wait for each other.
  */
 export async function keepAgents(
   tx: Tx,
   heard: readonly (readonly [id: string, heard: Heard | null])[],
   now: number,
 ): Promise<void> {
-  const fresh: string[] = [];
-  for (const [id, seen] of heard) {
-    const isKnown =
-      seen === null ? (await tx.agents.byId(id)) !== null : await tx.agents.heard(id, seen.at, seen.status);
-    if (!isKnown && !isReserved(id)) fresh.push(id);
-  }
-  if (fresh.length === 0) return;
+  const known = new Set(heard.length === 0 ? [] : await tx.agents.ids());
+  const fresh = heard.filter(([id]) => !known.has(id) && !isReserved(id));
+  if (fresh.length > 0) await addAgents(tx, fresh, now);
+  for (const [id, seen] of heard)
+    if (seen !== null && known.has(id)) await tx.agents.heard(id, seen.at, seen.status);
+}
+
+async function addAgents(
+  tx: Tx,
+  fresh: readonly (readonly [id: string, heard: Heard | null])[],
+  now: number,
+): Promise<void> {
   await tx.agents.lock();
   let room = LIMITS.agents - (await tx.agents.count());
-  for (const id of fresh) {
+  for (const [id, seen] of fresh) {
     // Another server may have heard it too.
     if (room <= 0 || (await tx.agents.byId(id)) !== null) continue;
     room -= 1;
-    await tx.agents.add(newAgent(id, heard.find(([other]) => other === id)?.[1] ?? null, now));
+    await tx.agents.add(newAgent(id, seen, now));
     await tx.receipts.addBroadcasts(id, now, LIMITS.broadcastsForNew);
   }
 }

@@ -49,7 +49,7 @@ export function leasesOf(core: Core): Leases {
       core.perform(
         ending(actor, id, leaseToken, { verb: 'complete', result, ...(received && { received }) }),
       ),
-    fail: (actor, id, leaseToken, error, requeue, cause = null, received = undefined) =>
+    fail: (actor, id, leaseToken, error, requeue, cause = null, received) =>
       core.perform(
         ending(actor, id, leaseToken, { verb: 'fail', error, requeue, cause, ...(received && { received }) }),
       ),

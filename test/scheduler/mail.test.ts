@@ -138,7 +138,7 @@ test('an agent answers from within its turn, under its own name', async () => {
   const prompt = await eventually('the agent is asked', 10_000, async () => prompts(scene)[0] ?? null);
   const token = /Bearer (turn\.[\w.-]+)/.exec(prompt)?.[1] ?? '';
   const agent = callerWith(scene, token);
-  const answer = await agent.post<Record<string, unknown>>('/messages', {
+  const answer = await agent.post('/messages', {
     reply_to: sent.id,
     body: 'an answer',
   });

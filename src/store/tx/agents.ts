@@ -31,14 +31,13 @@ export async function add(sql: Sql, agent: Agent): Promise<void> {
   await insertInto(sql, AGENT, [agent]);
 }
 
-/** Servers may write in any order what they heard. Answers whether there is such an agent. */
-export async function heard(sql: Sql, id: string, at: number, status: Agent['status']): Promise<boolean> {
-  const changed = await sql.run(
+/** Servers may write in any order what they heard. */
+export async function heard(sql: Sql, id: string, at: number, status: Agent['status']): Promise<void> {
+  await sql.run(
     `update agent set status = case when last_seen_at > $2 then status else $3 end,
        last_seen_at = case when last_seen_at > $2 then last_seen_at else $2 end where id = $1`,
     [id, at, status],
   );
-  return changed > 0;
 }
 
 export async function remove(sql: Sql, id: string): Promise<boolean> {

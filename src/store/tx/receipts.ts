@@ -65,8 +65,16 @@ export async function handOut(
   return messages;
 }
 
+/** Rows are taken in one order by all who change several: two commits never deadlock. */
+async function lockOf(sql: Sql, { jobNo, fence }: Carrier): Promise<void> {
+  if (sql.dialect === 'sqlite') return;
+  const text = `select 1 from receipt where job_no = $1 and fence = $2 and open = 1 order by message_no, agent for update`;
+  await sql.all(text, [jobNo, fence]);
+}
+
 /** Nothing of it was sent after all. */
 export async function takeBack(sql: Sql, { jobNo, fence }: Carrier): Promise<void> {
+  await lockOf(sql, { jobNo, fence });
   await sql.run('update receipt set job_no = null, fence = 0 where job_no = $1 and fence = $2 and open = 1', [
     jobNo,
     fence,
@@ -80,6 +88,7 @@ export async function arrived(
   ids: readonly string[] | null,
   now: number,
 ): Promise<void> {
+  await lockOf(sql, { jobNo, fence });
   const all = 'update receipt set open = 0, delivered_at = $3 where job_no = $1 and fence = $2 and open = 1';
   if (ids === null) return void (await sql.run(all, [jobNo, fence, now]));
   for (const id of ids)
@@ -96,24 +105,34 @@ export async function markRead(sql: Sql, messageNo: number, agent: string, now: 
   return changed > 0;
 }
 
-/** Those that came before this moment and have not run out; answers how many. */
-export function markAllRead(sql: Sql, agent: string, now: number, limit: number) {
-  return sql.run(
-    `update receipt set open = 0, delivered_at = coalesce(delivered_at, $2), read_at = $2
-     where agent = $1 and read_at is null and message_no in (
-       select message_no from receipt where agent = $1 and read_at is null
-         and (expires_at is null or expires_at > $2) order by rank, message_no limit $3 + 0)`,
-    [agent, now, limit],
-  );
+const unread = perDialect(
+  (dialect) =>
+    `select message_no from receipt where agent = $1 and read_at is null and (expires_at is null or expires_at > $2)
+     order by message_no limit $3 + 0${locking({ dialect }, 'for update')}`,
+);
+const readByAgent = (dialect: Sql['dialect']): string =>
+  `update receipt set open = 0, delivered_at = coalesce(delivered_at, $2), read_at = $2
+   where agent = $1 and message_no ${dialect === 'sqlite' ? 'in (select value from json_each($3))' : '= any($3::bigint[])'}`;
+
+/** What has not run out, the oldest first; answers how many. */
+export async function markAllRead(sql: Sql, agent: string, now: number, limit: number): Promise<number> {
+  const nos = (await sql.all(unread(sql), [agent, now, limit])).map(([no]) => no as number);
+  if (nos.length === 0) return 0;
+  const list = sql.dialect === 'sqlite' ? JSON.stringify(nos) : `{${nos.join()}}`;
+  return sql.run(readByAgent(sql.dialect), [agent, now, list]);
 }
 
-/** What has run out is not looked at again; that it is not handed out does not wait for this. Served by receipt_due. */
-export function closeExpired(sql: Sql, now: number, limit: number) {
-  return sql.run(
+// Served by receipt_due.
+const due = perDialect(
+  (dialect) =>
     `update receipt set open = 0 where (message_no, agent) in (
-       select message_no, agent from receipt where open = 1 and expires_at <= $1 limit $2 + 0)`,
-    [now, limit],
-  );
+       select message_no, agent from receipt where open = 1 and expires_at <= $1
+       limit $2 + 0${locking({ dialect }, 'for update skip locked')})`,
+);
+
+/** What has run out is not looked at again; that it is not handed out does not wait for this. */
+export function closeExpired(sql: Sql, now: number, limit: number) {
+  return sql.run(due(sql), [now, limit]);
 }
 
 /** What waits for an agent that was removed waits for nobody. */
