@@ -201,10 +201,12 @@ onEvery(DIALECTS, (each) => {
     const names = Array.from({ length: 20 }, (_, i) => `agent-${i}`);
     const sent = names.map(() => send(spine, { to: 'broadcast' }));
     await Promise.all([...names.map((id) => spine.engine.agents.register(HEAD, { id })), ...sent]);
+    // One comes when all is said, and one comes twice.
+    for (const id of ['agent-0', 'late']) await spine.engine.agents.register(HEAD, { id });
     for (const message of sent)
       assert.deepEqual(
         (await receiptsOf(spine, (await message).id)).map(([agent]) => agent),
-        names.toSorted(),
+        [...names, 'late'].toSorted(),
       );
   });
 

@@ -16,12 +16,6 @@ export async function of(sql: Sql, messageNos: readonly number[]): Promise<Map<n
   );
 }
 
-export async function one(sql: Sql, messageNo: number, agent: string): Promise<Receipt | null> {
-  const text = `select ${RECEIPT.selected} from receipt where message_no = $1 and agent = $2`;
-  const row = await first(sql, text, [messageNo, agent]);
-  return row && RECEIPT.from(row);
-}
-
 const UNREAD = 'agent = $1 and read_at is null and (receipt.expires_at is null or receipt.expires_at > $2)';
 
 // Served by receipt_unread.
