@@ -97,6 +97,10 @@ async function handToRun(
   leaseToken: string,
   agent: string,
 ): Promise<readonly Message[]> {
+  const { agents, receipts } = core.store.read;
+  core.presence.hearAgent(agent, core.now(), 'busy');
+  // Most have none, and no commit is made for them.
+  if ((await agents.byId(agent)) !== null && !(await receipts.isFull(agent, 1))) return [];
   return core.flusher.transact(actor, async (tx, changeSet) => {
     const [job] = await tx.jobs.lock([jobId]);
     if (job?.leaseToken !== leaseToken) throw new SpineError('lease_lost');

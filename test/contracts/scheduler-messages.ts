@@ -120,6 +120,8 @@ export function messageCases(start: StartScheduler): void {
         bodies(expectStatus(await client.get<{ messages: Message[] }>(`/messages${query}`), 200).messages);
       deepStrictEqual(await seen(alice), ['at noon', 'when?']);
       deepStrictEqual(await seen(mallory), []);
+      deepStrictEqual(await seen(mallory, `?agent=${alice.agent}`), []);
+      deepStrictEqual(await seen(server().head, `?agent=${alice.agent}`), ['at noon', 'when?']);
       deepStrictEqual(await seen(alice, '?unread=true'), ['at noon']);
       deepStrictEqual(await seen(bob, `?from_agent=${alice.agent}&status=pending&kind=text`), ['when?']);
       expectRefusal(await mallory.get(`/messages?unread=true&to_agent=${bob.agent}`), 403, 'forbidden');

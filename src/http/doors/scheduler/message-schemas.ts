@@ -50,6 +50,7 @@ export const MessagesQuery = fields({
   status: optional(Type.Enum([...MESSAGE_STATUSES])),
   from_agent: agent,
   to_agent: agent,
+  agent,
   unread: optional(Type.Boolean()),
   before: place,
   after: optional(

@@ -53,7 +53,7 @@ export const messageRoutes: readonly Route[] = [
     path: '/messages',
     name: 'listMessages',
     about:
-      'List messages, newest first. With unread=true those that to_agent has not read, in the order in which they matter. A worker sees its own.',
+      'List messages, newest first; with agent those that it sent or was sent. With unread=true those that to_agent has not read, in the order in which they matter. A worker sees its own.',
     who: READERS,
     query: MessagesQuery,
     answer: Messages,
@@ -142,12 +142,13 @@ async function list(call: ListCall): Promise<object> {
   const { engine, actor, query } = call;
   // A message is addressed to no target: a viewer of some targets sees none of them.
   if (actor.role === 'viewer' && actor.targets !== null) throw new SpineError('forbidden');
-  const { limit = PAGE, before: start, kind, status, from_agent: from, to_agent: to } = query;
+  const { limit = PAGE, before: start, kind, status, from_agent: from, to_agent: to, agent: of } = query;
   const filter = {
     ...(kind !== undefined && { kind }),
     ...(status !== undefined && { status }),
     ...(from !== undefined && { from }),
     ...(to !== undefined && { to }),
+    ...(of !== undefined && { of }),
   };
   const { items, next } = await pageOf(call, {
     ...largeItems(limit),
@@ -161,8 +162,8 @@ async function list(call: ListCall): Promise<object> {
 
 async function unread(call: ListCall): Promise<object> {
   const { engine, actor, query } = call;
-  const { limit = PAGE, after = '-1.0', to_agent: to } = query;
-  const agent = agentOf(actor, to, 'to_agent');
+  const { limit = PAGE, after = '-1.0', to_agent: to, agent: of } = query;
+  const agent = agentOf(actor, to ?? of, 'to_agent');
   const { items, next } = await pageOf(call, {
     ...largeItems(limit),
     start: after,

@@ -21,6 +21,8 @@ const TAKEN_NAMES: Readonly<Record<string, Token['role'] | null>> = {
   'left-claw': 'worker',
   'right-claw': 'worker',
   system: null,
+  broadcast: null,
+  scheduler: null,
 };
 
 export const tokenRoutes: readonly Route[] = [
