@@ -27,7 +27,8 @@ async function promptWith(
 ): Promise<Prompt> {
   const { job, plan } = assignment;
   const nonce = newNonce(platform);
-  if (plan === null) return promptFor(assignment, { firstRunId: job.id, nonce, access, priorRuns: [], messages: [] });
+  if (plan === null)
+    return promptFor(assignment, { firstRunId: job.id, nonce, access, priorRuns: [], messages: [] });
   const priorRuns = await notes.priorRuns(job, plan, messageOf(assignment));
   const firstRunId = await notes.firstOf(job);
   const messages = await notes.mail(job, assignment.agentId);
