@@ -7,6 +7,7 @@ import { proveFeed } from './feed.ts';
 import { proveFuzz } from './fuzz.ts';
 import { proveKillDatabase } from './kill-database.ts';
 import { proveKill } from './kill.ts';
+import { proveMail } from './mail.ts';
 import { proveMillion } from './million.ts';
 import { proveOpenApiFuzz } from './openapi-fuzz.ts';
 import { provePartition } from './partition.ts';
@@ -73,6 +74,10 @@ const PROOFS: Readonly<Record<string, (run: Run) => Promise<ProofReport | string
     if (run.kind === 'sqlite') return 'an embedded database has no network to break';
     return onStore(run, (store) => provePartition(store, { faults: run.sized(60), seed: run.seed }));
   },
+  mail: (run) =>
+    onStore(run, (store) =>
+      proveMail(store, { messages: run.sized(2_000), kills: run.sized(40), seed: run.seed }),
+    ),
   schedules: (run) =>
     onStore(run, (store) =>
       proveSchedules(store, {

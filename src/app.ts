@@ -30,6 +30,7 @@ import { AddressGuard } from './channels/guard.ts';
 import { operatorWebhook } from './channels/operator-webhook.ts';
 import { type Config, describe } from './config.ts';
 import type { Clock } from './domain/ports.ts';
+import { keepWorkers } from './engine/agents.ts';
 import { type OpenEngine, openEngine } from './engine/open-engine.ts';
 import { credentialsOf } from './http/auth.ts';
 import { DOORS } from './http/doors.ts';
@@ -105,7 +106,7 @@ async function openApp(config: Config): Promise<App> {
       webhookProblem: (url) => guard.problem(url),
     });
     await engine.core.continueTime();
-    await storage.store.listen((targets) => wakeWaiters(engine, targets));
+    await storage.store.listen((wakeUps) => engine.core.heardOf(wakeUps));
     const blobStore = await openDiskBlobs({
       folder: storage.blobFolder,
       newId: () => ids.jobId(engine.now()),
@@ -197,10 +198,13 @@ async function blobDuties(
 
 async function listen(parts: Parts): Promise<FastifyInstance> {
   const { config, engine, storage, blobStore, duties, files, tokens, log, clock } = parts;
+  const credentials = credentialsOf(tokens);
+  const workers = credentials.map(({ actor }) => actor).filter(({ role }) => role === 'worker');
+  await keepWorkers(engine.core, [...new Set(workers.map(({ name }) => name))]);
   const server = buildServer({
     doors: DOORS,
     engine,
-    credentials: credentialsOf(tokens),
+    credentials,
     allowedHosts: config.allowedHosts,
     bodyLimitBytes: config.bodyLimitBytes,
     blobLimitBytes: config.blobLimitBytes,
@@ -257,11 +261,6 @@ async function closeAll(parts: Parts, server?: FastifyInstance): Promise<void> {
   // The files are made from the database: what cannot be written now follows at the next start.
   await files.close().catch((error: unknown) => log.warn('The files are not up to date', { error }));
   await storage.close();
-}
-
-function wakeWaiters(engine: OpenEngine, targets: readonly string[]): void {
-  if (targets.length === 0) engine.core.waiters.wakeAll();
-  for (const target of targets) engine.core.waiters.wake(target, 1);
 }
 
 function urlOf(config: Config, server: FastifyInstance): string {

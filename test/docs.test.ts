@@ -77,6 +77,7 @@ const SHOWN: Readonly<Record<string, readonly (readonly [beginning: RegExp, how:
     [/^import /, 'test/client/workers-guide.test.ts'],
     [/^ASK /, 'test/scheduler/asking.test.ts'],
   ],
+  'docs/guides/messages.md': [[/^\$ /, 'test/cli/scheduler-guide.test.ts']],
   'docs/guides/workers.md': [[/^(export|import)/, HERE]],
   'docs/guides/files-and-backups.md': [
     [/^(npx spine (backup|rebuild)|Made the snapshot)/, HERE],

@@ -97,8 +97,8 @@ const OWN_SETTINGS = Object.values(SETTINGS)
   .flatMap(({ name, aliases }) => [name, ...aliases])
   .filter((name) => !name.startsWith('OPENCLAW_'));
 
-const GATEWAY_WORKER: Actor = { name: 'gateway-worker', role: 'worker', targets: null };
-const SHELL_WORKER: Actor = { name: 'shell-worker', role: 'worker', targets: null };
+const GATEWAY_WORKER: Actor = { name: 'gateway-worker', role: 'worker', targets: null, builtIn: true };
+const SHELL_WORKER: Actor = { name: 'shell-worker', role: 'worker', targets: null, builtIn: true };
 
 function gatewayWorker(options: EmbeddedWorkersOptions, gateway: Gateway): EmbeddedWorker {
   const { engine, config, clock, log } = options;

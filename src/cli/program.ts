@@ -8,6 +8,7 @@ import { declareDelivery } from './declare-delivery.ts';
 import { declareKeeping } from './declare-keeping.ts';
 import { declareJobs } from './declare-jobs.ts';
 import { declareQuestions } from './declare-questions.ts';
+import { declareMail } from './declare-mail.ts';
 import { declareScheduler } from './declare-scheduler.ts';
 import { declareCare, declareRunning, declareWatching } from './declare-server.ts';
 import { EXIT_MEANINGS } from './failure.ts';
@@ -23,6 +24,7 @@ export function buildProgram(act: Act, version: string): Command {
   declareJobs(program, act);
   declareQuestions(program, act);
   declareScheduler(program, act);
+  declareMail(program, act);
   declareDelivery(program, act);
   declareKeeping(program, act);
   declareAdmin(program, act);

@@ -24,5 +24,6 @@ export type { RequestBody, Transport, TransportRequest, TransportResponse } from
 export type { Platform } from './platform.ts';
 export type * from './delivery-types.ts';
 export type * from './question-types.ts';
+export type * from './message-types.ts';
 export type * from './schedule-types.ts';
 export type * from './types.ts';

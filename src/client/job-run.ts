@@ -16,6 +16,7 @@ import type { Jobs } from './jobs.ts';
 import { type Platform, sleep } from './platform.ts';
 import type { Answer, NewQuestion } from './question-types.ts';
 import { delayMs } from './retry.ts';
+import type { AgentMessage } from './message-types.ts';
 import type { ClaimedJob, LogLevel, NextClaim } from './types.ts';
 
 export interface JobContext {
@@ -25,8 +26,8 @@ export interface JobContext {
   readonly progress: (value: unknown) => void;
   /** Adds to the job's log. */
   readonly log: (text: string, level?: LogLevel) => void;
-  /** Calls back with every message that was sent to the holder of the job. They come with its heartbeats. */
-  readonly onMessage: (listener: (message: unknown) => void) => void;
+  /** Calls back with every message that was sent to the holder of the job. They come with its claim and its heartbeats. */
+  readonly onMessage: (listener: (message: AgentMessage) => void) => void;
   /** What was answered to the questions of this job, oldest first. */
   readonly answers: readonly Answer[];
   /**
@@ -55,6 +56,7 @@ export interface RunHost {
   readonly jobs: Pick<Jobs, 'heartbeat' | 'finish' | 'release' | 'snooze' | 'log' | 'ask' | 'checkpoint'>;
   readonly handler: Handler;
   readonly keepsTime: boolean;
+  readonly onMessage?: (message: AgentMessage, job: ClaimedJob) => void;
   readonly report: (error: unknown, job: ClaimedJob) => void;
   /** The claim to send along with a job's end; null when nothing new is wanted. */
   readonly takeNext: () => (NextClaim & { readonly claimId: string }) | null;
@@ -217,18 +219,19 @@ export class JobRun {
     const { job } = this;
     const options = { signal: this.#lease.over, retries: 0 };
     if (ending.verb === 'release') {
-      await jobs.release(job, { reason: ending.reason }, options);
+      await jobs.release(job, { reason: ending.reason, ...this.#lease.received() }, options);
       return [];
     }
     if (ending.verb === 'snooze') {
-      await jobs.snooze(job, ending.untilAt, options);
+      await jobs.snooze({ ...job, ...this.#lease.received() }, ending.untilAt, options);
       return [];
     }
     if (ending.verb === 'ask') {
-      await jobs.ask(job, ending.question, options);
+      await jobs.ask({ ...job, ...this.#lease.received() }, ending.question, options);
       return [];
     }
-    const { verb, ...end } = ending;
+    const { verb, ...rest } = ending;
+    const end = { ...rest, ...this.#lease.received() };
     return await jobs.finish(job, verb, next ? { ...end, next } : end, options);
   }
 

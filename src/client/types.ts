@@ -2,6 +2,7 @@
 
 import type { FailureCause } from './errors.ts';
 import type { Answer, Question } from './question-types.ts';
+import type { AgentMessage } from './message-types.ts';
 import type { FieldFilter, Job, NewJob, State, Status, Time } from './job-types.ts';
 
 export type * from './job-types.ts';
@@ -20,12 +21,14 @@ export interface ClaimedJob extends Job {
   readonly answers?: readonly Answer[];
   /** What an earlier holder left for this one. */
   readonly checkpoint?: unknown;
+  /** What others have sent to the claimer; `onMessage` gets them too. */
+  readonly messages?: readonly AgentMessage[];
 }
 
 /** The answer to a heartbeat: how a worker hears from the others. */
 export interface Beat extends Job {
   /** Messages to the worker that it has not seen yet. */
-  readonly messages?: readonly unknown[];
+  readonly messages?: readonly AgentMessage[];
 }
 
 /** The job after a call that ended a lease. */

@@ -277,6 +277,8 @@ const RULES = {
     shown: 'set',
     about: 'when its last checkpoint was written',
   },
+  /** Messages were handed out under its lease, and nothing says yet that they have arrived. */
+  mailed: { is: 'flag', group: 'rare', default: false, silent: true },
 } as const satisfies Readonly<Record<string, FieldRule>>;
 
 type Rules = typeof RULES;

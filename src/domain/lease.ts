@@ -75,6 +75,7 @@ export function startLease(job: Job, actor: Actor, offer: LeaseOffer, now: numbe
     progress: null,
     blockedOn: null,
     priority: ownPriority(job.priority),
+    mailed: false,
   };
 }
 

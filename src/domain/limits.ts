@@ -90,6 +90,21 @@ export const LIMITS = {
   deliveryChars: 20_000,
   /** How many may wait for one address; of what is beyond it, the receiver is told the number. */
   deliveriesPerAddress: 1_000,
+  agents: 1_000,
+  messageChars: 20_000,
+  messageTtlS: 365 * 86_400,
+  /** Messages that may wait for one agent. */
+  waitingMessages: 20_000,
+  /** What one agent may send in ten minutes: two that answer each other stop before a thousand. */
+  messagesPerWindow: 480,
+  messageWindowMs: 600_000,
+  /** Of the messages that wait, so many go with one claim or heartbeat, and so many into a prompt. */
+  messagesPerCall: 20,
+  messagesPerPrompt: 5,
+  /** Ids of arrived messages in one call. */
+  messagesReceived: 100,
+  /** Broadcasts from before that a new agent gets. */
+  broadcastsForNew: 1_000,
   /** In one call of apply; all of them are one transaction. */
   appliedSchedules: 500,
   appliedSettings: 100,

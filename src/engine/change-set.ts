@@ -87,6 +87,11 @@ export class ChangeSet {
     return this.#byId.get(id)?.after ?? null;
   }
 
+  /** As it is decided to be so far. */
+  known(no: number): Job | null {
+    return this.#entries.get(no)?.after ?? null;
+  }
+
   /** Whether the row still holds the slots it had when the flush began. */
   wasRunning(job: Job): boolean {
     return this.#entries.get(job.no)?.before.state === 'running';

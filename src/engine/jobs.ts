@@ -63,8 +63,8 @@ export function jobsOf(core: Core): Jobs {
     cancel: (actor, id, reason) => cancelFamily(core, actor, id, reason),
     retry: (actor, id) => core.perform({ kind: 'retry', actor, id }),
     redrive: (actor, id) => core.perform({ kind: 'redrive', actor, id }),
-    snooze: (actor, id, untilAt, leaseToken) =>
-      core.perform({ kind: 'snooze', actor, id, untilAt, leaseToken }),
+    snooze: (actor, id, untilAt, leaseToken, received) =>
+      core.perform({ kind: 'snooze', actor, id, untilAt, leaseToken, ...(received && { received }) }),
   };
 }
 

@@ -1,5 +1,6 @@
 /** Puts the engine together. */
 
+import { agentsOf } from './agents.ts';
 import { aliasesOf } from './aliases.ts';
 import { applyingOf } from './applying.ts';
 import { approvalsOf } from './approvals.ts';
@@ -40,6 +41,7 @@ export function openEngine(options: EngineOptions): OpenEngine {
     approvals: approvalsOf(core),
     messages: messagesOf(core),
     questions: questionsOf(core),
+    agents: agentsOf(core),
     counts: async () => core.store.read.counters.all(),
     aliases: aliasesOf(core),
     subscriptions: subscriptionsOf(core),

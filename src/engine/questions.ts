@@ -1,7 +1,7 @@
 /** Questions of running jobs: asked by their holders, answered once, by whoever may. */
 
 import { loopActor } from '../domain/actor.ts';
-import type { Accepted, Actor } from '../domain/command.ts';
+import type { Accepted, Actor, Ask } from '../domain/command.ts';
 import { decide } from '../domain/decide.ts';
 import { SpineError } from '../domain/error.ts';
 import type { Job } from '../domain/job.ts';
@@ -21,6 +21,7 @@ import { answerJson, draftOf } from './question-drafts.ts';
 import type { ChangeSet } from './change-set.ts';
 import { accepted, type Core } from './core.ts';
 import type { Questions } from './engine.ts';
+import { hearOf } from './mail-round.ts';
 
 export function questionsOf(core: Core): Questions {
   const { read } = core.store;
@@ -31,9 +32,9 @@ export function questionsOf(core: Core): Questions {
     return question;
   };
   return {
-    ask: async (actor, id, leaseToken, asked) => {
+    ask: async (actor, id, leaseToken, asked, received) => {
       const draft = await draftOf(core, actor, asked);
-      const done = await ask(core, actor, id, leaseToken, draft);
+      const done = await ask(core, { actor, id, leaseToken, ...(received && { received }) }, draft);
       const question =
         done.repeated === undefined
           ? await read.questions.byId(draft.id)
@@ -71,22 +72,23 @@ export async function timeOutQuestion(core: Core, id: string): Promise<void> {
 
 async function ask(
   core: Core,
-  actor: Actor,
-  id: string,
-  leaseToken: string | null,
+  held: Omit<Ask, 'kind' | 'question'>,
   question: QuestionDraft,
 ): Promise<Accepted> {
+  const { id, actor } = held;
   const answer = await core.flusher.transact(actor, async (tx, changeSet) => {
     const [found] = await tx.jobs.lock([id]);
     if (found === undefined) return { ok: false, code: 'not_found', details: { id } } as const;
     const job = changeSet.load(found);
-    const decision = decide(job, { kind: 'ask', id, actor, leaseToken, question }, changeSet.now);
+    const decision = decide(job, { kind: 'ask', ...held, question }, changeSet.now);
     // What is refused, or repeated, needs no room.
     if (decision.writes?.question !== undefined) {
       await checkAlias(tx, question);
       await checkRoom(tx, actor, job);
     }
     changeSet.apply(decision, actor);
+    if (decision.writes?.question !== undefined)
+      await hearOf(tx, changeSet, actor, job, held.received ?? null);
     return decision.answer;
   });
   return accepted(answer);

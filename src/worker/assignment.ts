@@ -49,6 +49,8 @@ export type Sending = Omit<PromptParts, 'plan' | 'message' | 'handedOn'>;
 export interface Prompt {
   readonly text: string;
   readonly record: PromptRecord | null;
+  /** How many messages stand in it. */
+  readonly messages: number;
 }
 
 /** The random end of an id. */
@@ -68,10 +70,10 @@ export function messageOf({ job }: Assignment): string {
 export function promptFor(assignment: Assignment, sending: Sending): Prompt {
   const { plan, job } = assignment;
   const message = messageOf(assignment);
-  if (plan === null) return { text: withHandedOn(message, job, sending.nonce), record: null };
+  if (plan === null) return { text: withHandedOn(message, job, sending.nonce), record: null, messages: 0 };
   const parts = { plan, message, handedOn: job, ...sending };
   const text = promptOf(parts);
-  return { text, record: recordOf(parts, text) };
+  return { text, record: recordOf(parts, text), messages: parts.messages.length };
 }
 
 function plainMessage(spec: unknown): string | null {

@@ -88,7 +88,7 @@ export class GatewayRunner implements Runner {
     const { job, plan, agentId, sessionKey } = assignment;
     const transport = await gateway.transport();
     const begunAt = notes.now();
-    const { text: message, record } = await promptAt(this.#options, assignment, begunAt);
+    const { text: message, record, messages } = await promptAt(this.#options, assignment, begunAt);
     await notes.begin(job, { at: begunAt, sessionKey, transport, ...record });
     const turn = turnRef(assignment, transport, begunAt);
     const order = {
@@ -102,9 +102,13 @@ export class GatewayRunner implements Runner {
     };
     let sent = false;
     let accepted = false;
+    let arrived = Promise.resolve();
     const begin = (stop: AbortSignal): Promise<TurnResult> => {
       sent = true;
-      return gateway.run(order, transport, stop, () => (accepted = true));
+      return gateway.run(order, transport, stop, () => {
+        accepted = true;
+        if (messages > 0) arrived = this.#mailArrived(assignment);
+      });
     };
     try {
       context.signal.throwIfAborted();
@@ -114,7 +118,18 @@ export class GatewayRunner implements Runner {
       const turnedAway = error instanceof GatewayError && isTurnedAway(error) && !accepted;
       if (turnedAway || !sent) await notes.takeBack(job);
       throw error;
+    } finally {
+      await arrived;
     }
+  }
+
+  /** Trouble here is no failure of the turn: the messages are handed out again, rather twice than never. */
+  async #mailArrived({ job, plan }: Assignment): Promise<void> {
+    if (plan === null) return;
+    const { notes, log } = this.#options;
+    await notes
+      .mailArrived(job)
+      .catch((error: unknown) => log.warn('Messages may come a second time', { job: job.id, error }));
   }
 
   async #lost(assignment: Assignment, turn: TurnRef, context: TurnContext): Promise<TurnResult> {
@@ -125,8 +140,11 @@ export class GatewayRunner implements Runner {
 
   #recover(assignment: Assignment, turn: TurnRef, occasion: Occasion, context: TurnContext) {
     const { gateway, platform, log } = this.#options;
-    const follow = (turn: TurnRef): Promise<TurnResult> =>
-      this.#attended(assignment, turn, (stop) => gateway.follow(turn, stop), context);
+    const follow = async (turn: TurnRef): Promise<TurnResult> => {
+      // A turn that is there was taken, with all that stood in its prompt.
+      await this.#mailArrived(assignment);
+      return this.#attended(assignment, turn, (stop) => gateway.follow(turn, stop), context);
+    };
     return recover({ gateway, platform, log, follow }, assignment, turn, occasion, context.signal);
   }
 

@@ -1,6 +1,7 @@
 import { deepStrictEqual, match, ok, rejects, strictEqual, throws } from 'node:assert';
 import { suite, test } from 'node:test';
 import {
+  type AgentMessage,
   type ClaimedJob,
   type Handler,
   JobInterrupted,
@@ -559,6 +560,56 @@ suite('asking in the middle of a job', () => {
       jobs.of('checkpoint').map(({ fields }) => fields),
       [{ text: 'half' }, { data: { done: 3 } }],
     );
+    await worker.stop();
+    await running;
+  });
+});
+
+suite('messages', () => {
+  const message = (id: string): AgentMessage => ({
+    id,
+    from_agent: 'bob',
+    to_agent: 'alice',
+    kind: 'text',
+    subject: null,
+    body: id,
+    priority: 0,
+    owner: null,
+    reply_to: null,
+    created_at: '2026-01-01T00:00:00.000Z',
+    expires_at: null,
+  });
+
+  test('are heard once by the worker, with the job that brought them, whatever comes again [SC-11]', async () => {
+    const heard: string[] = [];
+    const inHandler: string[] = [];
+    const { handler, finish } = byHand();
+    const { jobs, platform, worker, reported } = setUp(
+      (job, context) => {
+        context.onMessage(({ id }) => inHandler.push(id));
+        return handler(job, context);
+      },
+      {
+        onMessage: ({ id }, job) => {
+          heard.push(`${job.id} ${id}`);
+          if (id === 'two') throw new Error('deaf');
+        },
+      },
+    );
+    jobs.beat = { messages: [message('two')] };
+    jobs.add(
+      { id: 'a', leaseMs: 3_000, messages: [message('one')] },
+      { id: 'b', messages: [message('one')] },
+    );
+    const running = worker.run();
+    await nextRound();
+    deepStrictEqual([heard, inHandler], [['a one'], ['one']]);
+    await platform.advance(2_000);
+    deepStrictEqual(heard, ['a one', 'a two']);
+    strictEqual((reported[0] as Error).message, 'deaf');
+    await finish('a');
+    deepStrictEqual(heard, ['a one', 'a two']);
+    await finish('b');
     await worker.stop();
     await running;
   });

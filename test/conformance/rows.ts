@@ -104,4 +104,5 @@ export const EXTREME: Omit<Job, 'no' | 'id'> = {
   question: '?',
   questions: 12,
   checkpointAt: BIG,
+  mailed: true,
 };

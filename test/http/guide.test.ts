@@ -84,13 +84,15 @@ suite('SKILL.md', () => {
       create,
       read,
       comment,
+      tell,
+      inbox,
       upload,
       attach,
       download,
     ] = statuses;
     deepStrictEqual(
-      [claimNext, list, heartbeat, checkpoint, complete, create, read, comment, upload],
-      [200, 200, 200, 200, 200, 201, 200, 200, 200],
+      [claimNext, list, heartbeat, checkpoint, complete, create, read, comment, tell, inbox, upload],
+      [200, 200, 200, 200, 200, 201, 200, 200, 201, 200, 200],
     );
     // Held already; ended already; no such blob.
     deepStrictEqual([claim, fail, ask, release, attach, download], [409, 409, 409, 409, 409, 404]);

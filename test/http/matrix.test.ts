@@ -46,6 +46,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'redriveJob',
     'reject',
     'rejectSchedule',
+    'removeAgent',
     'removeAlias',
     'removePool',
     'removeSubscription',
@@ -59,7 +60,6 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'savePool',
     'saveType',
   ],
-  'head run': ['sendMessage'],
   'head viewer': [
     'getApproval',
     'getMetrics',
@@ -68,7 +68,6 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'listAliases',
     'listApprovals',
     'listDeliveries',
-    'listMessages',
     'listMissed',
     'listRunsOfSchedule',
     'listSchedules',
@@ -76,8 +75,15 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'previewNewSchedule',
     'previewSchedule',
   ],
-  'head viewer run': ['getMessage'],
-  'head worker': ['answerQuestion', 'completeJobs', 'createJobs', 'uploadBlob'],
+  'head worker': [
+    'answerQuestion',
+    'completeJobs',
+    'createJobs',
+    'readAllMessages',
+    'readMessage',
+    'registerAgent',
+    'uploadBlob',
+  ],
   'head worker run': [
     'askAndWait',
     'attachBlob',
@@ -87,16 +93,22 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'failJob',
     'heartbeat',
     'releaseJob',
+    'sendMessage',
     'snoozeJob',
     'writeCheckpoint',
     'writeLogs',
   ],
   'head worker viewer': [
+    'countUnread',
     'followEvents',
+    'getAgent',
     'getHealthDetails',
     'getStats',
+    'getThread',
     'getType',
+    'listAgents',
     'listJobs',
+    'listMessages',
     'listPauses',
     'listPools',
     'listQuestions',
@@ -109,6 +121,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'getJob',
     'getJobComments',
     'getJobEvents',
+    'getMessage',
     'getQuestion',
     'getRun',
     'listBlobs',
@@ -132,7 +145,9 @@ const BODIES: Readonly<Record<string, (things: Things) => object>> = {
   saveAlias: () => ({ alias: 'ops', channel: 'telegram', target: '1' }),
   addSubscription: () => ({ alias: 'ops', events: ['failed'] }),
   createSchedule: () => ({ name: 'nightly', schedule: '0 2 * * *', payload_message: 'Sleep well' }),
-  sendMessage: () => ({ kind: 'spawn', body: { name: 'child', payload_message: 'Hello' } }),
+  sendMessage: () => ({ to_agent: 'ops', body: 'hello' }),
+  registerAgent: () => ({ id: 'left-claw' }),
+  readAllMessages: () => ({ agent: 'left-claw' }),
   addToken: () => ({ name: 'another', role: 'viewer' }),
 };
 const FORM = '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nhi\r\n--x--\r\n';
@@ -219,8 +234,6 @@ function refusalFor(operation: DescribedOperation, role: Role, whose: Whose): 0 
   if (!roles.includes(role)) return 401;
   if (operation.operationId === 'createJob' || operation.operationId === 'createJobs')
     return parentRefusal(role, whose);
-  // Only a run that a schedule made may ask for another one.
-  if (operation.operationId === 'sendMessage' && role === 'run') return 403;
   if (!ABOUT_JOBS.includes(operation)) return operation.path.includes('{') ? null : 0;
   if (whose === 'none') return 404;
   // Head and a viewer of all targets see every job.
@@ -292,6 +305,7 @@ async function snapshot({ clients: { head } }: World): Promise<unknown> {
     '/runs',
     '/approvals',
     '/messages',
+    '/agents',
     '/aliases',
     '/subscriptions',
     '/deliveries',

@@ -11,6 +11,7 @@ import { KEYS } from './planted/keys.ts';
 import { LEASES } from './planted/leases.ts';
 import { PROMPT } from './planted/prompt.ts';
 import { QUESTIONS } from './planted/questions.ts';
+import { MAIL } from './planted/mail.ts';
 import { QUEUE } from './planted/queue.ts';
 import { RECOVERY } from './planted/recovery.ts';
 import { SCHEDULER } from './planted/scheduler.ts';
@@ -24,6 +25,7 @@ export const ALL: readonly Mutant[] = [
   ...QUESTIONS,
   ...SCHEDULER,
   ...DELIVERY,
+  ...MAIL,
   ...DOORS,
   ...ANSWERS,
   ...PROMPT,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import type { ToldMessage } from '../../src/prompt/messages.ts';
 import { type PromptParts, promptOf } from '../../src/prompt/prompt.ts';
 import { hostileTexts, unquoted } from '../support/injection.ts';
 import { PARENT, planOf } from '../worker/fixtures.ts';
@@ -16,6 +17,7 @@ function prompt(parts: Partial<PromptParts>): string {
     access: null,
     priorRuns: [],
     handedOn: {},
+    messages: [],
   };
   return promptOf({ ...usual, ...parts });
 }
@@ -23,8 +25,14 @@ function prompt(parts: Partial<PromptParts>): string {
 const triggered = (trigger: Partial<typeof PARENT>): string =>
   prompt({ plan: planOf({}, { trigger: { ...PARENT, ...trigger } }) });
 
+const told = (change: Partial<ToldMessage>): string =>
+  prompt({
+    messages: [{ id: 'm', sender: 'ops', kind: 'fact', subject: null, body: 'x', owner: null, ...change }],
+  });
+
 /** Every way by which the words of others come into a prompt; a new one belongs here. */
 const QUOTED: Readonly<Record<string, (text: string) => string>> = {
+  'what another agent says': (body) => told({ body }),
   'the output of an agent that was before it': (output) => triggered({ output }),
   'what a command before it printed': (output) => triggered({ output, exitCode: 1, stderr: '' }),
   'the errors of a command before it': (stderr) => triggered({ output: '', exitCode: 1, stderr }),

@@ -42,7 +42,8 @@ test('an agent at a gateway can do what its prompt prints: spawn, say how far it
   await using scene = await openScene({ websocket: true });
   scene.gateway.state.plan = (message) => (message.includes('Do it.') ? { hang: true } : { text: 'done' });
   const { id, session, prompt } = await told(scene);
-  const [spawn = '', progress = '', checkpoint = '', log = ''] = printedCalls(prompt);
+  const [spawn = '', tell = '', progress = '', checkpoint = '', log = ''] = printedCalls(prompt);
+  assert.equal((await answerOf(tell))['to_agent'], 'main');
   assert.equal((await answerOf(spawn))['kind'], 'spawn');
   await eventually('the child has run', 10_000, async () => {
     const { body } = await scene.server.head.get<{ runs: { output: string | null }[] }>('/runs?status=ok');
@@ -81,7 +82,7 @@ test('the token in a prompt lives on when another server takes the turn over, an
   const second = await told(scene);
   await scene.server.kill('SIGKILL');
   await scene.server.restart();
-  const [, progress = ''] = printedCalls(first.prompt);
+  const [, , progress = ''] = printedCalls(first.prompt);
   await eventually('it is taken over', 15_000, async () =>
     (await answerOf(progress))['progress'] === 'halfway' ? true : null,
   );

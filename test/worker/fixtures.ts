@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { ToldMessage } from '../../src/prompt/messages.ts';
 import type { JobContext } from '../../src/client/index.ts';
 import { AskAndWait, JobInterrupted, type Interruption } from '../../src/client/index.ts';
 import type { ClaimedJob, Platform } from '../../src/client/index.ts';
@@ -79,6 +80,16 @@ export class MemoryNotes implements RunNotes {
 
   async heartbeat(): Promise<void> {
     this.written.push('heartbeat');
+  }
+
+  messages: readonly ToldMessage[] = [];
+
+  async mail(): Promise<readonly ToldMessage[]> {
+    return this.messages;
+  }
+
+  async mailArrived(): Promise<void> {
+    this.written.push('mailArrived');
   }
 
   async firstOf(job: ClaimedJob): Promise<string> {

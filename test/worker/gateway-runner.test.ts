@@ -427,7 +427,8 @@ suite('a run that somebody has begun before', () => {
       });
       followed?.answer('kept');
       assert.equal(((await end).result as { text: string }).text, 'kept');
-      assert.deepEqual([gateway.turns, notes.written], [[], []]);
+      // What stood in its prompt has arrived with it.
+      assert.deepEqual([gateway.turns, notes.written], [[], ['mailArrived']]);
       assert.deepEqual(log.lines, ['Adopted a turn that the gateway still has']);
     });
   }

@@ -1,5 +1,6 @@
 /** What can be asked of the store, by noun: each export of a file is a verb. They change nothing and lock nothing. */
 
+export * as agents from './agents.ts';
 export * as aliases from './aliases.ts';
 export * as approvals from './approvals.ts';
 export * as audit from './audit.ts';
@@ -21,6 +22,7 @@ export * as messages from './messages.ts';
 export * as meta from './meta.ts';
 export * as pools from './pools.ts';
 export * as questions from './questions.ts';
+export * as receipts from './receipts.ts';
 export * as routing from './routing.ts';
 export * as runs from './runs.ts';
 export * as schedules from './schedules.ts';

@@ -1,18 +1,29 @@
 /** How the nouns lie in their tables; a job's own row is in job-row.ts. */
 
+import type { Agent } from '../../domain/agent.ts';
 import type { Alias } from '../../domain/alias.ts';
 import type { Approval } from '../../domain/approval.ts';
 import type { Audit } from '../../domain/audit.ts';
 import type { Blob } from '../../domain/blob.ts';
 import type { Delivery } from '../../domain/delivery.ts';
 import type { JobType } from '../../domain/job-type.ts';
-import type { Message } from '../../domain/message.ts';
+import type { Message, Receipt } from '../../domain/message.ts';
 import type { Question } from '../../domain/question.ts';
 import type { Run } from '../../domain/run.ts';
 import type { Schedule } from '../../domain/schedule.ts';
 import type { Subscription } from '../../domain/subscription.ts';
 import type { Token } from '../../domain/token.ts';
 import { tableOf } from './table.ts';
+
+export const AGENT = tableOf<Agent>('agent', {
+  id: 'text',
+  name: 'text',
+  status: 'text',
+  lastSeenAt: 'bigint',
+  capabilities: 'json',
+  registered: 'flag',
+  createdAt: 'bigint',
+});
 
 export const ALIAS = tableOf<Alias>('alias', {
   alias: 'text',
@@ -84,15 +95,16 @@ export const MESSAGE = tableOf<Message>('message', {
   subject: 'text',
   body: 'text',
   priority: 'bigint',
+  rank: 'bigint',
   owner: 'text',
   replyTo: 'text',
+  threadNo: 'bigint',
   scheduleId: 'text',
   jobNo: 'bigint',
   status: 'text',
   error: 'text',
   createdAt: 'bigint',
   deliveredAt: 'bigint',
-  readAt: 'bigint',
   expiresAt: 'bigint',
 });
 
@@ -114,6 +126,18 @@ export const QUESTION = tableOf<Question>('question', {
   answer: 'text',
   answeredBy: 'text',
   answeredAt: 'bigint',
+});
+
+export const RECEIPT = tableOf<Receipt>('receipt', {
+  messageNo: 'bigint',
+  agent: 'text',
+  rank: 'bigint',
+  expiresAt: 'bigint',
+  open: 'flag',
+  jobNo: 'bigint',
+  fence: 'bigint',
+  deliveredAt: 'bigint',
+  readAt: 'bigint',
 });
 
 export const RUN = tableOf<Run>('run', {
@@ -166,6 +190,7 @@ export const TOKEN = tableOf<Token>('token', {
   name: 'text',
   role: 'text',
   targets: 'json',
+  grants: 'json',
   hash: 'text',
   createdAt: 'bigint',
   createdBy: 'text',

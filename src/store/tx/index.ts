@@ -1,5 +1,6 @@
 /** What needs a transaction, by noun: each export of a file is a verb that writes or locks. */
 
+export * as agents from './agents.ts';
 export * as aliases from './aliases.ts';
 export * as approvals from './approvals.ts';
 export * as audit from './audit.ts';
@@ -19,6 +20,7 @@ export * as meta from './meta.ts';
 export * as outbox from './outbox.ts';
 export * as pools from './pools.ts';
 export * as questions from './questions.ts';
+export * as receipts from './receipts.ts';
 export * as routing from './routing.ts';
 export * as runs from './runs.ts';
 export * as schedules from './schedules.ts';

@@ -4,6 +4,7 @@ import type { Actor, ClaimedJob } from '../../../domain/command.ts';
 import { SpineError } from '../../../domain/error.ts';
 import type { Job, JobDetails } from '../../../domain/job.ts';
 import { serves } from '../../../domain/lease.ts';
+import type { Message } from '../../../domain/message.ts';
 import type { Engine, HandedOn } from '../../../engine/engine.ts';
 import { isStill } from '../../auth.ts';
 import { Claimed, ClaimedJob as ClaimedJobAnswer } from './answers.ts';
@@ -12,6 +13,7 @@ import { type Call, route, type Route } from '../../routes.ts';
 import { ClaimBody, ClaimNextBody, type NextClaim } from './schemas.ts';
 import { delivered } from './delivery.ts';
 import { answer } from './jobs.ts';
+import { mailJson, mailList } from './mail.ts';
 import { forHolder, jobJson, leftForHolder, onlyInput } from './view.ts';
 
 const WORKERS = ['worker'] as const;
@@ -53,7 +55,11 @@ export const claimRoutes: readonly Route[] = [
       const accepted = await call.engine.leases.claim(call.actor, await jobId(call), call.body);
       const { job } = accepted;
       return delivered(call, [accepted], call.body.claimId, async () =>
-        answer(call, accepted, forHolder(job) + leftForHolder(await leftFor(call.engine, job))),
+        answer(
+          call,
+          accepted,
+          forHolder(job) + leftForHolder(await leftFor(call.engine, job)) + mailOf(accepted),
+        ),
       );
     },
   }),
@@ -74,7 +80,7 @@ async function claimNext(call: Call<ClaimNext>): Promise<string> {
     call,
     claimed,
     body.claimId,
-    async (jobs) => `{"jobs":[${(await claimedJson(engine, jobs)).join(',')}]}`,
+    async (jobs) => `{"jobs":[${(await claimedJson(engine, jobs)).join(',')}],"messages":${mailOfAll(jobs)}}`,
   );
 }
 
@@ -131,11 +137,12 @@ function targetsOf(actor: Actor, { target, targets }: ClaimNext): readonly strin
 
 export async function claimedJson(engine: Engine, claimed: readonly ClaimedJob[]): Promise<string[]> {
   const { details, types, left } = await moreAbout(engine, claimed);
-  return claimed.flatMap(({ job, input }) => {
+  return claimed.flatMap(({ job, input, messages }) => {
     const type = types.get(job.typeNo);
     const known = details.get(job.no) ?? (input && onlyInput(input, type?.name ?? null));
     // An operator may have removed the job since.
-    const extra = forHolder(job) + leftForHolder(left.get(job.no)) + instructionsOf(type);
+    const extra =
+      forHolder(job) + leftForHolder(left.get(job.no)) + instructionsOf(type) + mailOf({ messages });
     return known ? [jobJson(job, known, extra)] : [];
   });
 }
@@ -176,4 +183,15 @@ function instructionsOf(type: { sop: string | null; paramsSchema: string | null 
   return type === undefined
     ? ''
     : `,"sop":${JSON.stringify(type.sop)},"schema":${type.paramsSchema ?? 'null'}`;
+}
+
+/** They go with the job whose lease says whether they have arrived. */
+function mailOf({ messages }: { readonly messages?: readonly Message[] | undefined }): string {
+  return messages === undefined ? '' : mailJson(messages);
+}
+
+/** The same once more for the whole claim, for whoever does not look at its jobs one by one. */
+function mailOfAll(claimed: readonly ClaimedJob[]): string {
+  const all = claimed.flatMap(({ messages = [] }) => messages);
+  return all.length === 0 ? '[]' : mailList(all);
 }

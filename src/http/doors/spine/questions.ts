@@ -33,9 +33,9 @@ export const questionRoutes: readonly Route[] = [
     answer: AskedJob,
     errors: [...HELD, 'conflict'],
     handle: async (call) => {
-      const { leaseToken: _, ...asked } = call.body;
+      const { leaseToken: _, received, ...asked } = call.body;
       const { engine, actor } = call;
-      const done = await engine.questions.ask(actor, await jobId(call), tokenOf(call), asked);
+      const done = await engine.questions.ask(actor, await jobId(call), tokenOf(call), asked, received);
       const shown = done.question === null ? '' : `,"asked":${JSON.stringify(questionView(done.question))}`;
       return answer(call, done.accepted, shown);
     },

@@ -46,6 +46,7 @@ create table job (
   settled ${flag} not null,         -- 0 open, 1 finished, 2 finished and everything has reacted to it
   cancel_requested ${flag} not null,
   watched ${flag} not null,         -- 1: something reacts to its end
+  mailed ${flag} not null,          -- 1: messages were handed out under its lease and may not have arrived
   lease_until ${int},
   timeout_at ${int},                -- when its running attempt ends in any case
   finished_at ${int},
