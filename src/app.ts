@@ -147,7 +147,13 @@ async function openApp(config: Config): Promise<App> {
       throw error;
     });
     const url = urlOf(config, server);
-    parts.workers = await startEmbeddedWorkers({ engine, config, clock, log, url });
+    // A server that cannot come up whole does not go on in part: it would answer calls and do nothing.
+    parts.workers = await startEmbeddedWorkers({ engine, config, clock, log, url }).catch(
+      async (error: unknown) => {
+        await closeAll(parts, server);
+        throw error;
+      },
+    );
     return {
       url,
       engine,
