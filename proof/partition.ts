@@ -121,6 +121,8 @@ async function openServer(
       logLevel: 'error',
     }),
   );
+  // It answers calls before it has come up whole, and the proof is not about servers that start.
+  while ((await server.anyone.get('/ready')).status !== 200) await sleep(20);
   const net = (next: Net): void => proxy.setNet(next);
   return { proxy, server, net, slower };
 }

@@ -1,11 +1,13 @@
 import { parseArgs } from 'node:util';
 import { proveAbuse } from './abuse.ts';
+import { proveAsk } from './ask.ts';
 import { proveContention } from './contention.ts';
 import { proveDiskFull } from './disk-full.ts';
 import { proveFeed } from './feed.ts';
 import { proveFuzz } from './fuzz.ts';
 import { proveKillDatabase } from './kill-database.ts';
 import { proveKill } from './kill.ts';
+import { proveMail } from './mail.ts';
 import { proveMillion } from './million.ts';
 import { proveOpenApiFuzz } from './openapi-fuzz.ts';
 import { provePartition } from './partition.ts';
@@ -55,6 +57,8 @@ const PROOFS: Readonly<Record<string, (run: Run) => Promise<ProofReport | string
     if (run.kind === 'sqlite') return 'several servers share one store only on PostgreSQL';
     return onStore(run, (store) => proveRecovery(store, { limitMs: 15_000 }));
   },
+  ask: (run) =>
+    onStore(run, (store) => proveAsk(store, { jobs: run.sized(200), kills: run.sized(20), seed: run.seed })),
   stale: (run) =>
     onStore(run, (store) => proveStale(store, { workers: 5, jobsEach: 5, rounds: run.sized(12) })),
   workers: (run) =>
@@ -73,6 +77,10 @@ const PROOFS: Readonly<Record<string, (run: Run) => Promise<ProofReport | string
     if (run.kind === 'sqlite') return 'an embedded database has no network to break';
     return onStore(run, (store) => provePartition(store, { faults: run.sized(60), seed: run.seed }));
   },
+  mail: (run) =>
+    onStore(run, (store) =>
+      proveMail(store, { messages: run.sized(2_000), kills: run.sized(40), seed: run.seed }),
+    ),
   schedules: (run) =>
     onStore(run, (store) =>
       proveSchedules(store, {

@@ -31,6 +31,7 @@ import { AddressGuard } from './channels/guard.ts';
 import { operatorWebhook } from './channels/operator-webhook.ts';
 import { type Config, describe } from './config.ts';
 import type { Clock } from './domain/ports.ts';
+import { keepWorkers } from './engine/agents.ts';
 import { type OpenEngine, openEngine } from './engine/open-engine.ts';
 import { HeartbeatsFile, heartbeatsFile } from './files/heartbeats-file.ts';
 import { credentialsOf } from './http/auth.ts';
@@ -114,7 +115,7 @@ async function openApp(config: Config): Promise<App> {
       webhookProblem: (url) => guard.problem(url),
     });
     await engine.core.continueTime();
-    await storage.store.listen((targets) => wakeWaiters(engine, targets));
+    await storage.store.listen((wakeUps) => engine.core.heardOf(wakeUps));
     const blobStore = await openDiskBlobs({
       folder: storage.blobFolder,
       newId: () => ids.jobId(engine.now()),
@@ -167,7 +168,13 @@ async function openApp(config: Config): Promise<App> {
       throw error;
     });
     const url = urlOf(config, server);
-    parts.workers = await startEmbeddedWorkers({ engine, config, clock, log, url });
+    // A server that cannot come up whole does not go on in part: it would answer calls and do nothing.
+    parts.workers = await startEmbeddedWorkers({ engine, config, clock, log, url }).catch(
+      async (error: unknown) => {
+        await closeAll(parts, server);
+        throw error;
+      },
+    );
     return {
       url,
       engine,
@@ -218,10 +225,13 @@ async function blobDuties(
 
 async function listen(parts: Parts): Promise<FastifyInstance> {
   const { config, engine, storage, blobStore, duties, files, tokens, log, clock } = parts;
+  const credentials = credentialsOf(tokens);
+  const workers = credentials.map(({ actor }) => actor).filter(({ role }) => role === 'worker');
+  await keepWorkers(engine.core, [...new Set(workers.map(({ name }) => name))]);
   const server = buildServer({
     doors: DOORS,
     engine,
-    credentials: credentialsOf(tokens),
+    credentials,
     allowedHosts: config.allowedHosts,
     bodyLimitBytes: config.bodyLimitBytes,
     blobLimitBytes: config.blobLimitBytes,
@@ -278,11 +288,6 @@ async function closeAll(parts: Parts, server?: FastifyInstance): Promise<void> {
   // The files are made from the database: what cannot be written now follows at the next start.
   await files.close().catch((error: unknown) => log.warn('The files are not up to date', { error }));
   await storage.close();
-}
-
-function wakeWaiters(engine: OpenEngine, targets: readonly string[]): void {
-  if (targets.length === 0) engine.core.waiters.wakeAll();
-  for (const target of targets) engine.core.waiters.wake(target, 1);
 }
 
 function urlOf(config: Config, server: FastifyInstance): string {

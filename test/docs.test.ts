@@ -72,6 +72,12 @@ const SHOWN: Readonly<Record<string, readonly (readonly [beginning: RegExp, how:
     [/^/, 'test/cli/scheduler-guide.test.ts'],
   ],
   'docs/guides/delivery.md': [[/^\$ /, 'test/cli/scheduler-guide.test.ts']],
+  'docs/guides/questions.md': [
+    [/^\$ /, 'test/cli/scheduler-guide.test.ts'],
+    [/^import /, 'test/client/workers-guide.test.ts'],
+    [/^ASK /, 'test/scheduler/asking.test.ts'],
+  ],
+  'docs/guides/messages.md': [[/^\$ /, 'test/cli/scheduler-guide.test.ts']],
   'docs/guides/workers.md': [[/^(export|import)/, HERE]],
   'docs/guides/bridge.md': [[/^export SPINE=/, 'test/http/bridge.test.ts']],
   'docs/guides/worker-service.md': [

@@ -17,6 +17,7 @@ import {
 import { Deliverer } from '../loops/deliverer.ts';
 import { Adopter } from '../loops/adopter.ts';
 import { type Duty, Loop, type LoopStatus } from '../loops/loop.ts';
+import { mail } from '../loops/mail.ts';
 import { notifier } from '../loops/notifier.ts';
 import { approver } from '../loops/approver.ts';
 import { poolSweeper } from '../loops/pool-sweeper.ts';
@@ -65,6 +66,7 @@ export function startDuties(options: DutyOptions): Duties {
   const scheduling = loop(scheduler(core, options.tickMs));
   const approving = loop(approver(core, options.tickMs));
   const spawning = loop(spawner(core, options.messageDeliveryMs));
+  const mailing = loop(mail(core, options.messageDeliveryMs));
   const deliverer = new Deliverer(core, options.channelOf);
   const delivering = loop(deliverer);
   const files = options.files.map(loop);
@@ -92,6 +94,7 @@ export function startDuties(options: DutyOptions): Duties {
     scheduling,
     approving,
     spawning,
+    mailing,
     loop(poolSweeper(core)),
     loop(
       new Pruner(core, {
@@ -118,6 +121,7 @@ export function startDuties(options: DutyOptions): Duties {
     scheduling.wake();
     spawning.wake();
   };
+  core.hints.mailed = () => mailing.wake();
   core.hints.delivering = () => delivering.wake();
   const heartbeats = files.find((each) => each.name === 'heartbeats');
   core.hints.beaten = () => heartbeats?.wake();

@@ -2,8 +2,9 @@
 
 import { SpineApiError } from '../client/errors.ts';
 import type { Platform } from '../client/platform.ts';
-import type { CallOptions, ClaimedJob, LogAccepted } from '../client/index.ts';
+import type { CallOptions, ClaimedJob, LogAccepted, NewQuestion } from '../client/index.ts';
 import type {
+  AskedJob,
   BadEnd,
   Beat,
   ClaimNextOptions,
@@ -112,6 +113,24 @@ class EmbeddedJobs implements WorkerJobs {
     return answered(async () => {
       const at = new Date(untilAt).getTime();
       return shown((await this.#engine.jobs.snooze(this.#actor, id, at, leaseToken ?? null)).job);
+    });
+  }
+
+  ask({ id, leaseToken }: Held, question: NewQuestion): Promise<AskedJob> {
+    return answered(async () => {
+      const { questions } = this.#engine;
+      return shown((await questions.ask(this.#actor, id, leaseToken ?? null, question)).accepted.job);
+    });
+  }
+
+  checkpoint(
+    { id, leaseToken }: Held,
+    checkpoint: { readonly text: string } | { readonly data: unknown },
+  ): Promise<EndedJob> {
+    return answered(async () => {
+      const value = 'text' in checkpoint ? checkpoint.text : checkpoint.data;
+      const { leases } = this.#engine;
+      return shown((await leases.checkpoint(this.#actor, id, leaseToken ?? null, value)).job);
     });
   }
 

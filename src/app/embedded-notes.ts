@@ -26,10 +26,14 @@ export function embeddedNotes(engine: OpenEngine, actor: Actor, url: string): Ru
     },
     takeBack: async (job) => {
       await orPutOff(write(job, NOTHING));
+      await orPutOff(engine.messages.promptTakenBack(job.no));
     },
     heartbeat: async (job) => {
       await write(job, { lastHeartbeat: engine.now() });
     },
+    mail: ({ id, leaseToken }, agentId) =>
+      orPutOff(engine.messages.handToRun(actor, id, leaseToken, agentId)),
+    mailArrived: ({ no }) => engine.messages.promptAccepted(no),
     firstOf: (job) => orPutOff(firstOf(engine, actor, job)),
     priorRuns: (job, plan, message) => orPutOff(priorRuns(engine, actor, job, plan, message)),
     access: async ({ id }, begunAt) => ({

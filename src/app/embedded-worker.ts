@@ -108,9 +108,9 @@ function openGateways({ config, clock, open = openGateway }: EmbeddedWorkersOpti
   );
 }
 
-const GATEWAY_WORKER: Actor = { name: 'gateway-worker', role: 'worker', targets: null };
-const SESSION_WORKER: Actor = { name: 'session-worker', role: 'worker', targets: null };
-const SHELL_WORKER: Actor = { name: 'shell-worker', role: 'worker', targets: null };
+const GATEWAY_WORKER: Actor = { name: 'gateway-worker', role: 'worker', targets: null, builtIn: true };
+const SESSION_WORKER: Actor = { name: 'session-worker', role: 'worker', targets: null, builtIn: true };
+const SHELL_WORKER: Actor = { name: 'shell-worker', role: 'worker', targets: null, builtIn: true };
 
 function gatewayWorker(options: EmbeddedWorkersOptions, gateway: Gateway): EmbeddedWorker {
   const { engine, config, clock, log } = options;

@@ -99,6 +99,7 @@ function declareTokens(program: Command, act: Act): void {
         .makeOptionMandatory(),
     )
     .option('-t, --target <name>', 'only for this target; may be repeated', collect)
+    .option('--grant <kind>', 'may send constraint or decision to other agents; may be repeated', collect)
     .action(act(async () => (await import('./commands/tokens.ts')).addToken));
   declare(token, 'list', 'List the tokens; the tokens themselves are not kept.', [
     ['spine token list', 'all of them'],

@@ -17,6 +17,7 @@ export function declareJobs(program: Command, act: Act): void {
   declareWait(jobs, act);
   declareClaim(jobs, act);
   declareHolding(jobs, act);
+  declareAsking(jobs, act);
   declareSteering(jobs, act);
 }
 
@@ -166,6 +167,30 @@ function declareHolding(jobs: Command, act: Act): void {
     .requiredOption('--until <time>', '10m, 2h, or an ISO 8601 time')
     .option(...LEASE_TOKEN)
     .action(act(async () => (await import('./commands/jobs-lease.ts')).snoozeJob));
+}
+
+function declareAsking(jobs: Command, act: Act): void {
+  declare(jobs, 'ask', 'Ask somebody and give the job back until the answer comes; no attempt is used up.', [
+    ['spine jobs ask 12 "Ship it?" --to @ops --choice yes --choice no --timeout 2h', 'of two answers'],
+    ['spine jobs ask 12 "Which day?" --to ada --timeout 1d --default monday', 'with an answer for silence'],
+  ])
+    .argument(...JOB)
+    .argument('<question>', 'what to ask')
+    .requiredOption('--to <name>', '@alias, or the name of an agent or a person')
+    .requiredOption('--timeout <duration>', 'how long to wait for the answer', milliseconds)
+    .option('--choice <text>', 'one of the only answers; may be repeated', collect)
+    .option('--schema <json>', 'JSON Schema of the answer')
+    .option('--default <json>', 'the answer when nobody gives one in time: text or JSON')
+    .option(...LEASE_TOKEN)
+    .action(act(async () => (await import('./commands/jobs-lease.ts')).askInJob));
+  declare(jobs, 'checkpoint', 'Keep what the next holder of a job is to know; the last one counts.', [
+    ['spine jobs checkpoint 12 "3 of 7 files are done"', 'text'],
+    [`spine jobs checkpoint 12 '{"done":3}'`, 'or data'],
+  ])
+    .argument(...JOB)
+    .argument('<checkpoint>', 'text or JSON; - for standard input')
+    .option(...LEASE_TOKEN)
+    .action(act(async () => (await import('./commands/jobs-lease.ts')).keepCheckpoint));
 }
 
 function declareSteering(jobs: Command, act: Act): void {

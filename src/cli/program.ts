@@ -7,6 +7,8 @@ import { declareBackup } from './declare-backup.ts';
 import { declareDelivery } from './declare-delivery.ts';
 import { declareKeeping } from './declare-keeping.ts';
 import { declareJobs } from './declare-jobs.ts';
+import { declareQuestions } from './declare-questions.ts';
+import { declareMail } from './declare-mail.ts';
 import { declareScheduler } from './declare-scheduler.ts';
 import { declareCare, declareRunning, declareWatching } from './declare-server.ts';
 import { declareWorkers } from './declare-workers.ts';
@@ -22,7 +24,9 @@ export function buildProgram(act: Act, version: string): Command {
   declareRunning(program, act);
   declareWorkers(program, act);
   declareJobs(program, act);
+  declareQuestions(program, act);
   declareScheduler(program, act);
+  declareMail(program, act);
   declareDelivery(program, act);
   declareKeeping(program, act);
   declareAdmin(program, act);

@@ -7,7 +7,9 @@ import { Aliases, Deliveries, Subscriptions } from './deliveries.ts';
 import { SpineApiError } from './errors.ts';
 import { type EventsOptions, feed } from './events.ts';
 import { Jobs } from './jobs.ts';
+import { Questions } from './questions.ts';
 import { Approvals, Runs, Schedules } from './schedules.ts';
+import { Agents, Messages } from './messages.ts';
 import { type Platform, systemPlatform } from './platform.ts';
 import type { Transport } from './transport.ts';
 import type { FeedEvent, Health, Readiness, Stats } from './types.ts';
@@ -38,9 +40,12 @@ export class SpineClient {
   readonly schedules: Schedules;
   readonly runs: Runs;
   readonly approvals: Approvals;
+  readonly messages: Messages;
+  readonly agents: Agents;
   readonly aliases: Aliases;
   readonly subscriptions: Subscriptions;
   readonly deliveries: Deliveries;
+  readonly questions: Questions;
   readonly platform: Platform;
   readonly #caller: Caller;
 
@@ -56,9 +61,12 @@ export class SpineClient {
     this.schedules = new Schedules(this.#caller);
     this.runs = new Runs(this.#caller);
     this.approvals = new Approvals(this.#caller);
+    this.messages = new Messages(this.#caller);
+    this.agents = new Agents(this.#caller);
     this.aliases = new Aliases(this.#caller);
     this.subscriptions = new Subscriptions(this.#caller);
     this.deliveries = new Deliveries(this.#caller);
+    this.questions = new Questions(this.#caller);
   }
 
   /** How many jobs are in which state. */

@@ -16,7 +16,7 @@ export interface NewAlias {
   readonly description?: string | null;
 }
 
-export type SubscribedEvent = 'done' | 'failed' | 'dead' | 'cancelled' | 'approval';
+export type SubscribedEvent = 'done' | 'failed' | 'dead' | 'cancelled' | 'approval' | 'question';
 
 export interface NewSubscription {
   readonly alias: string;
@@ -51,7 +51,7 @@ export interface DeliveryFilter {
 
 export interface Delivery {
   readonly id: string;
-  readonly kind: 'result' | 'failure' | 'approval' | 'event' | 'gap';
+  readonly kind: 'result' | 'failure' | 'approval' | 'question' | 'event' | 'gap';
   /** The run or job that it tells of. */
   readonly run_id: string | null;
   /** The schedule. */

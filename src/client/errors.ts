@@ -1,5 +1,7 @@
 /** What can go wrong with a call: the server said no, or it could not be asked. */
 
+import type { NewQuestion } from './question-types.ts';
+
 export interface ApiErrorFacts {
   readonly code: string;
   readonly status: number;
@@ -96,6 +98,20 @@ export class PutOff extends Error {
     super(reason);
     this.name = 'PutOff';
     this.delayMs = delayMs;
+  }
+}
+
+/**
+ * What `ask` throws in a handler, which lets it through: the attempt ends here without counting, and the handler is
+ * called again when the answer has come. A runner may throw one of its own.
+ */
+export class AskAndWait extends Error {
+  readonly question: NewQuestion;
+
+  constructor(question: NewQuestion) {
+    super('The job waits for an answer.');
+    this.name = 'AskAndWait';
+    this.question = question;
   }
 }
 

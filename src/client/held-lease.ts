@@ -5,6 +5,8 @@
 
 import { JobInterrupted, type Interruption, SpineApiError } from './errors.ts';
 import type { Jobs } from './jobs.ts';
+import { LeaseMail } from './lease-mail.ts';
+import type { AgentMessage } from './message-types.ts';
 import { type Platform, sleep } from './platform.ts';
 import { backoffMs } from './retry.ts';
 import type { Beat, ClaimedJob, Job } from './types.ts';
@@ -15,6 +17,8 @@ export interface LeaseHost {
   readonly report: (error: unknown, job: ClaimedJob) => void;
   /** The handler says when the job's time begins, and its holder ends the job when it is over; the server does not. */
   readonly keepsTime?: boolean;
+  /** Hears every message, also when no handler listens. */
+  readonly onMessage?: (message: AgentMessage, job: ClaimedJob) => void;
 }
 
 /** A handler gets this much of its lease to stop before somebody else may begin. */
@@ -36,8 +40,9 @@ export class HeldLease {
   #failures = 0;
   #progress: unknown;
   /** Those that came before anybody listened. */
-  readonly #messages: unknown[] = [];
-  #onMessage: ((message: unknown) => void) | null = null;
+  readonly #messages: AgentMessage[] = [];
+  #onMessage: ((message: AgentMessage) => void) | null = null;
+  readonly #mail: LeaseMail;
   #sending = false;
   #settling = false;
   #timed = false;
@@ -54,6 +59,9 @@ export class HeldLease {
     this.#renewedAt = askedAt;
     this.#renewedThere = Date.parse(job.updatedAt);
     this.#grantedMs = grantedMs(job);
+    const { messages = [] } = job;
+    this.#mail = new LeaseMail(messages);
+    this.#arrive(messages);
   }
 
   /** What the server's clock says now, or a little later than that: the way there and back counts as time. */
@@ -118,9 +126,20 @@ export class HeldLease {
   }
 
   /** Hears what was sent to the holder of the job, also what came before. */
-  listen(onMessage: (message: unknown) => void): void {
+  listen(onMessage: (message: AgentMessage) => void): void {
     this.#onMessage = onMessage;
     for (const message of this.#messages.splice(0)) onMessage(message);
+  }
+
+  /** What the server must know of messages with the next call. */
+  received(): { readonly received?: readonly string[] } {
+    return this.#mail.received();
+  }
+
+  #arrive(messages: readonly AgentMessage[]): void {
+    for (const message of messages) this.#host.onMessage?.(message, this.#job);
+    this.#messages.push(...messages);
+    if (this.#onMessage !== null) this.listen(this.#onMessage);
   }
 
   /** From here on the answer to the ending call decides, not what a heartbeat hears after it. */
@@ -157,12 +176,16 @@ export class HeldLease {
     const progress = this.#progress;
     this.#sending = true;
     try {
-      const job = await jobs.heartbeat(this.#job, progress === undefined ? {} : { progress }, {
+      const beat = { ...(progress !== undefined && { progress }), ...this.#mail.asking() };
+      const job = await jobs.heartbeat(this.#job, beat, {
         signal: this.#over.signal,
         retries: 0,
         timeoutMs: Math.max(this.#grantedMs / 3, SHORTEST_BEAT_LIMIT_MS),
       });
       if (this.#progress === progress) this.#progress = undefined;
+      const { messages = [] } = job;
+      this.#mail.answered(messages);
+      this.#arrive(messages);
       this.#renewed(job, sentAt);
       return true;
     } catch (error) {
@@ -180,8 +203,6 @@ export class HeldLease {
     this.#renewedThere = Date.parse(job.updatedAt);
     this.#grantedMs = grantedMs(job);
     this.#armFence();
-    this.#messages.push(...(job.messages ?? []));
-    if (this.#onMessage !== null) this.listen(this.#onMessage);
     if (job.cancelRequested) this.interrupt('cancelled');
   }
 

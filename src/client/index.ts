@@ -4,6 +4,7 @@ export { SpineClient, type SpineClientOptions } from './client.ts';
 export { Worker, type WorkerClient, type WorkerJobs, type WorkerOptions } from './worker.ts';
 export type { Handler, JobContext } from './job-run.ts';
 export {
+  AskAndWait,
   type FailureCause,
   JobFailure,
   type JobFailureOptions,
@@ -22,5 +23,7 @@ export { fetchTransport } from './transport-fetch.ts';
 export type { RequestBody, Transport, TransportRequest, TransportResponse } from './transport.ts';
 export type { Platform } from './platform.ts';
 export type * from './delivery-types.ts';
+export type * from './question-types.ts';
+export type * from './message-types.ts';
 export type * from './schedule-types.ts';
 export type * from './types.ts';

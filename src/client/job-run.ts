@@ -1,6 +1,7 @@
 /** One claimed job from its start to its end. */
 
 import {
+  AskAndWait,
   type FailureCause,
   type Interruption,
   JobFailure,
@@ -13,6 +14,9 @@ import { HeldLease } from './held-lease.ts';
 import { JobLog } from './job-log.ts';
 import type { Jobs } from './jobs.ts';
 import { type Platform, sleep } from './platform.ts';
+import type { Answer, NewQuestion } from './question-types.ts';
+import { delayMs } from './retry.ts';
+import type { AgentMessage } from './message-types.ts';
 import type { ClaimedJob, LogLevel, NextClaim } from './types.ts';
 
 export interface JobContext {
@@ -22,8 +26,19 @@ export interface JobContext {
   readonly progress: (value: unknown) => void;
   /** Adds to the job's log. */
   readonly log: (text: string, level?: LogLevel) => void;
-  /** Calls back with every message that was sent to the holder of the job. They come with its heartbeats. */
-  readonly onMessage: (listener: (message: unknown) => void) => void;
+  /** Calls back with every message that was sent to the holder of the job. They come with its claim and its heartbeats. */
+  readonly onMessage: (listener: (message: AgentMessage) => void) => void;
+  /** What was answered to the questions of this job, oldest first. */
+  readonly answers: readonly Answer[];
+  /**
+   * Gives the answer, if there is one to this very question. Otherwise it throws `AskAndWait`: let that through. The job
+   * is given back, this was no attempt, and the handler is called again, anywhere, when somebody has answered.
+   */
+  readonly ask: (question: NewQuestion) => Promise<unknown>;
+  /** Keeps text or data for whoever holds the job next. Resolves when it is safe, however long the server is away. */
+  readonly checkpoint: (value: unknown) => Promise<void>;
+  /** What the last holder kept; null when there is nothing. */
+  readonly lastCheckpoint: unknown;
   /** Says that the work has begun, where the job's time does not count from the claim (`keepsTime`). */
   readonly started: () => void;
   /** Says that the work itself has ended the job by a call of its own: what is logged is still sent. */
@@ -40,9 +55,10 @@ export interface Claims {
 
 export interface RunHost {
   readonly platform: Platform;
-  readonly jobs: Pick<Jobs, 'heartbeat' | 'finish' | 'release' | 'snooze' | 'log'>;
+  readonly jobs: Pick<Jobs, 'heartbeat' | 'finish' | 'release' | 'snooze' | 'log' | 'ask' | 'checkpoint'>;
   readonly handler: Handler;
   readonly keepsTime: boolean;
+  readonly onMessage?: (message: AgentMessage, job: ClaimedJob) => void;
   /** How long to wait before the call that ends a job is sent again. */
   readonly endRetryMs: (failures: number, error: unknown) => number;
   readonly report: (error: unknown, job: ClaimedJob) => void;
@@ -65,7 +81,8 @@ type Ending =
       readonly cause?: FailureCause;
     }
   | { readonly verb: 'release'; readonly reason: string }
-  | { readonly verb: 'snooze'; readonly untilAt: Date };
+  | { readonly verb: 'snooze'; readonly untilAt: Date }
+  | { readonly verb: 'ask'; readonly question: NewQuestion };
 
 export class JobRun {
   readonly job: ClaimedJob;
@@ -74,6 +91,8 @@ export class JobRun {
   readonly #log: JobLog;
   #settling = false;
   #ended = false;
+  /** What the handler has asked: whatever it does afterwards, the attempt ends with this. */
+  #asked: NewQuestion | null = null;
   #endedItself = false;
 
   constructor(host: RunHost, job: ClaimedJob, askedAt: number) {
@@ -120,19 +139,55 @@ export class JobRun {
       log: (text, level = 'info') => this.#log.add(text, level),
       onMessage: (listener) => this.#lease.listen(listener),
       started: () => this.#lease.startTime(),
+      answers: this.job.answers ?? [],
+      ask: (question) => {
+        const answer = this.#ask(question);
+        // Nobody may be waiting for it, and that must not bring the worker down.
+        answer.catch(() => {});
+        return answer;
+      },
+      checkpoint: (value) => this.#checkpoint(value),
+      lastCheckpoint: this.job.checkpoint ?? null,
       endedItself: () => (this.#endedItself = true),
     };
     try {
-      return { verb: 'complete', result: await this.#host.handler(this.job, context) };
+      const result = await this.#host.handler(this.job, context);
+      return this.#asked === null ? { verb: 'complete', result } : { verb: 'ask', question: this.#asked };
     } catch (error) {
       const why = this.#lease.interruption;
       if (why === 'cancelled') return { verb: 'release', reason: 'Stopped, as it was cancelled.' };
+      if (this.#asked !== null) return { verb: 'ask', question: this.#asked };
+      if (error instanceof AskAndWait) return { verb: 'ask', question: error.question };
       if (error instanceof PutOff) return this.#putOff(error);
       if (error instanceof JobFailure) return failedAs(error);
       if (why === 'shutdown') return { verb: 'release', reason: 'The worker shut down.' };
       if (why === 'timeout') return timedOut(this.job);
       if (why === null) this.#host.report(error, this.job);
       return { verb: 'fail', error: described(error), requeue: !(error instanceof NonRetryableError) };
+    }
+  }
+
+  async #ask(question: NewQuestion): Promise<unknown> {
+    const known = (this.job.answers ?? []).findLast((answer) => answer.question === question.question);
+    if (known !== undefined) return known.answer;
+    this.#asked ??= question;
+    throw new AskAndWait(question);
+  }
+
+  async #checkpoint(value: unknown): Promise<void> {
+    const checkpoint = typeof value === 'string' ? { text: value } : { data: value };
+    const { jobs, platform, report } = this.#host;
+    const { over } = this.#lease;
+    // A server that is away for a moment is no failure of the work.
+    for (let failures = 0; ; failures++) {
+      try {
+        await jobs.checkpoint(this.job, checkpoint, { signal: over, retries: 0 });
+        return;
+      } catch (error) {
+        if (over.aborted || !isPassing(error)) throw error;
+        if (failures === 0) report(error, this.job);
+        await sleep(platform, delayMs(platform, failures, error), over);
+      }
     }
   }
 
@@ -150,7 +205,7 @@ export class JobRun {
     await this.#log.close(this.#lease.over);
     this.#lease.settle();
     this.#settling = true;
-    const givesBack = ending.verb === 'release' || ending.verb === 'snooze';
+    const givesBack = ending.verb !== 'complete' && ending.verb !== 'fail';
     const next = givesBack ? null : this.#host.takeNext();
     const askedAt = this.#host.platform.nowMs();
     for (let failures = 0; this.#lease.isHeld() && !this.#ended; failures++) {
@@ -173,29 +228,40 @@ export class JobRun {
     const { job } = this;
     const options = { signal: this.#lease.over, retries: 0 };
     if (ending.verb === 'release') {
-      await jobs.release(job, { reason: ending.reason }, options);
+      await jobs.release(job, { reason: ending.reason, ...this.#lease.received() }, options);
       return [];
     }
     if (ending.verb === 'snooze') {
-      await jobs.snooze(job, ending.untilAt, options);
+      await jobs.snooze({ ...job, ...this.#lease.received() }, ending.untilAt, options);
       return [];
     }
-    const { verb, ...end } = ending;
+    if (ending.verb === 'ask') {
+      await jobs.ask({ ...job, ...this.#lease.received() }, ending.question, options);
+      return [];
+    }
+    const { verb, ...rest } = ending;
+    const end = { ...rest, ...this.#lease.received() };
     return await jobs.finish(job, verb, next ? { ...end, next } : end, options);
   }
 
-  /** This end will never be taken. A result that does not fit is the job's failure; a lost lease is nobody's. */
+  /** This end will never be taken. A result or a question that does not fit is the job's failure; a lost lease is nobody's. */
   async #refused(ending: Ending, error: unknown): Promise<Claims | null> {
     if (isAboutNext(error)) {
       this.#host.withoutNext();
       return await this.#end(ending);
     }
     this.#host.report(error, this.job);
-    if (ending.verb !== 'complete' || !isUnfit(error)) return null;
-    const message = `The result was refused: ${error instanceof Error ? error.message : String(error)}`;
-    return await this.#end({ verb: 'fail', error: { name: 'ResultRefused', message }, requeue: false });
+    const refused = REFUSED[ending.verb];
+    if (refused === undefined || !isUnfit(error)) return null;
+    const message = `${refused.words}: ${error instanceof Error ? error.message : String(error)}`;
+    return await this.#end({ verb: 'fail', error: { name: refused.name, message }, requeue: false });
   }
 }
+
+const REFUSED: Partial<Record<Ending['verb'], { readonly name: string; readonly words: string }>> = {
+  complete: { name: 'ResultRefused', words: 'The result was refused' },
+  ask: { name: 'QuestionRefused', words: 'The question was refused' },
+};
 
 /** Trouble that the same call may outlive. */
 function isPassing(error: unknown): boolean {
@@ -206,7 +272,9 @@ function isPassing(error: unknown): boolean {
 
 /** Refused by the server as it is, or not even JSON: what JSON.stringify throws is no error of ours. */
 function isUnfit(error: unknown): boolean {
-  return !(error instanceof SpineApiError) || error.status === 400 || error.status === 413;
+  if (!(error instanceof SpineApiError)) return true;
+  // A job that may ask no more is told so; the other conflicts are about its lease.
+  return error.status === 400 || error.status === 413 || error.code === 'conflict';
 }
 
 /** A server from before `next` names it as a field that it does not know. */

@@ -117,7 +117,7 @@ export interface Job {
   readonly priority: number;
   readonly runAt?: string;
   readonly cancelRequested?: boolean;
-  /** The slot pool it waits for. */
+  /** What it waits for: the name of a slot pool, or answer. */
   readonly blockedOn?: string;
   /** How many dependencies have not settled yet. */
   readonly waitingFor?: number;
@@ -129,6 +129,12 @@ export interface Job {
   readonly cause?: 'timeout' | 'stale' | 'crashed';
   /** Capabilities that its worker must have. */
   readonly requires?: readonly string[];
+  /** The question whose answer it waits for. */
+  readonly question?: string;
+  /** How many questions it has asked. */
+  readonly questions?: number;
+  /** When its last checkpoint was written. */
+  readonly checkpointAt?: string;
   /** Whether somebody still has to look at what was done. */
   readonly review?: 'pending';
   readonly status: Status;

@@ -1,8 +1,10 @@
 /** Everything about jobs. Calls that the server does once however often they come are repeated after trouble. */
 
 import type { Call, Caller, CallOptions } from './caller.ts';
+import type { NewQuestion } from './question-types.ts';
 import type {
   Artifact,
+  AskedJob,
   BadEnd,
   BatchItem,
   BatchOutcome,
@@ -103,7 +105,12 @@ export class Jobs {
   }
 
   /** Renews the lease. The answer says whether somebody asked for the job to stop. */
-  heartbeat(held: Held, beat: { readonly progress?: unknown } = {}, options?: CallOptions): Promise<Beat> {
+  /** Counts as the proof that messages of the last answer came, unless `received` names those that did. */
+  heartbeat(
+    held: Held,
+    beat: { readonly progress?: unknown; readonly received?: readonly string[] } = {},
+    options?: CallOptions,
+  ): Promise<Beat> {
     return this.#holder(held, 'heartbeat', beat, options);
   }
 
@@ -126,7 +133,11 @@ export class Jobs {
   async finish(
     held: Held,
     verb: 'complete' | 'fail',
-    end: BadEnd & { readonly result?: unknown; readonly next?: NextClaim },
+    end: BadEnd & {
+      readonly result?: unknown;
+      readonly next?: NextClaim;
+      readonly received?: readonly string[];
+    },
     options?: CallOptions,
   ): Promise<readonly ClaimedJob[]> {
     const { id, leaseToken } = held;
@@ -184,12 +195,40 @@ export class Jobs {
   }
 
   /** Gives the job back for somebody else. */
-  release(held: Held, end: { readonly reason?: string } = {}, options?: CallOptions): Promise<EndedJob> {
+  release(
+    held: Held,
+    end: { readonly reason?: string; readonly received?: readonly string[] } = {},
+    options?: CallOptions,
+  ): Promise<EndedJob> {
     return this.#holder(held, 'release', end, options);
   }
 
-  snooze(held: Held, untilAt: Time, options?: CallOptions): Promise<EndedJob> {
-    return this.#holder(held, 'snooze', { untilAt }, options);
+  snooze(
+    held: Held & { readonly received?: readonly string[] },
+    untilAt: Time,
+    options?: CallOptions,
+  ): Promise<EndedJob> {
+    const { received } = held;
+    return this.#holder(held, 'snooze', { untilAt, ...(received && { received }) }, options);
+  }
+
+  /** Ends the lease until somebody has answered; the job then goes on at the front of its queue. */
+  ask(
+    held: Held & { readonly received?: readonly string[] },
+    question: NewQuestion,
+    options?: CallOptions,
+  ): Promise<AskedJob> {
+    const { received } = held;
+    return this.#holder(held, 'ask', { ...question, ...(received && { received }) }, options);
+  }
+
+  /** What the next holder is to know. The last one counts. */
+  checkpoint(
+    held: Held,
+    checkpoint: { readonly text: string } | { readonly data: unknown },
+    options?: CallOptions,
+  ): Promise<Job> {
+    return this.#holder(held, 'checkpoint', checkpoint, options);
   }
 
   comment(id: string, text: string, options?: CallOptions): Promise<Job> {

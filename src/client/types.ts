@@ -1,6 +1,8 @@
 /** What the server takes and answers. Times in answers are ISO 8601 in UTC. */
 
 import type { FailureCause } from './errors.ts';
+import type { Answer, Question } from './question-types.ts';
+import type { AgentMessage } from './message-types.ts';
 import type { FieldFilter, Job, NewJob, State, Status, Time } from './job-types.ts';
 
 export type * from './job-types.ts';
@@ -15,18 +17,30 @@ export interface ClaimedJob extends Job {
   readonly sop?: string | null;
   /** JSON Schema of the type's params. */
   readonly schema?: unknown;
+  /** What was answered to its questions so far, oldest first. */
+  readonly answers?: readonly Answer[];
+  /** What an earlier holder left for this one. */
+  readonly checkpoint?: unknown;
+  /** What others have sent to the claimer; `onMessage` gets them too. */
+  readonly messages?: readonly AgentMessage[];
 }
 
 /** The answer to a heartbeat: how a worker hears from the others. */
 export interface Beat extends Job {
   /** Messages to the worker that it has not seen yet. */
-  readonly messages?: readonly unknown[];
+  readonly messages?: readonly AgentMessage[];
 }
 
 /** The job after a call that ended a lease. */
 export interface EndedJob extends Job {
   /** Set when the call was a repetition: how the first one ended. */
   readonly outcome?: { readonly verb: string; readonly status: Status };
+}
+
+/** The job after it has asked: it waits, with the question. */
+export interface AskedJob extends EndedJob {
+  /** Missing when somebody had cancelled the job: then it has ended. */
+  readonly asked?: Question;
 }
 
 /** Names a job, and proves the right to it. A claimed job is one. */

@@ -5,10 +5,14 @@ import { type Claims, type Handler, JobRun, type RunHost } from './job-run.ts';
 import type { Jobs } from './jobs.ts';
 import { hasNode, type Platform, sleep } from './platform.ts';
 import { delayMs } from './retry.ts';
+import type { AgentMessage } from './message-types.ts';
 import type { ClaimedJob, NextClaim } from './types.ts';
 
 /** The calls that a worker makes. */
-export type WorkerJobs = Pick<Jobs, 'claimNext' | 'heartbeat' | 'finish' | 'release' | 'snooze' | 'log'>;
+export type WorkerJobs = Pick<
+  Jobs,
+  'claimNext' | 'heartbeat' | 'finish' | 'release' | 'snooze' | 'log' | 'ask' | 'checkpoint'
+>;
 
 /** What a worker needs of a SpineClient. */
 export interface WorkerClient {
@@ -38,6 +42,8 @@ export interface WorkerOptions {
   readonly graceMs?: number;
   /** The handler says with `started` when the job's time begins. For workers inside the server. */
   readonly keepsTime?: boolean;
+  /** Hears what other agents send to this worker, with every claim and heartbeat; handlers hear it by their context. */
+  readonly onMessage?: (message: AgentMessage, job: ClaimedJob) => void;
   /** How long to wait after a claim that failed, by how many failed before; grows to 10 s unless said. */
   readonly claimRetryMs?: (failures: number) => number;
   /** The same for the call that ends a job. It is tried until it is answered, or the lease is over. */
@@ -53,8 +59,8 @@ const DRAIN_MS = 30_000;
 const GRACE_MS = 1_000;
 /** How long the calls that give a job back may take. */
 const GIVE_BACK_LIMIT_MS = 5_000;
-/** Lease tokens remembered, so that a repeated answer never starts a job a second time. */
-const REMEMBERED_TOKENS = 10_000;
+/** Lease tokens remembered, so that a repeated answer never starts a job a second time; and messages. */
+const REMEMBERED = 10_000;
 
 interface OpenClaim {
   readonly claimId: string;
@@ -67,6 +73,7 @@ export class Worker {
   readonly #concurrency: number;
   readonly #running = new Map<JobRun, Promise<void>>();
   readonly #taken = new Set<string>();
+  readonly #heard = new Set<string>();
   readonly #claimsEnd = new AbortController();
   readonly #host: RunHost;
   /** Claims that were sent and not answered; asked for again under the same id. */
@@ -93,6 +100,7 @@ export class Worker {
       jobs: client.jobs,
       handler: options.handler,
       keepsTime: options.keepsTime ?? false,
+      ...(options.onMessage && { onMessage: (message, job) => this.#hear(message, job) }),
       endRetryMs: options.endRetryMs ?? ((failures, error) => delayMs(this.#platform, failures, error)),
       report: (error, job) => this.#report(error, job),
       takeNext: () => this.#takeNext(),
@@ -249,9 +257,7 @@ export class Worker {
   }
 
   #remember(leaseToken: string): void {
-    this.#taken.add(leaseToken);
-    const [oldest] = this.#taken;
-    if (this.#taken.size > REMEMBERED_TOKENS && oldest !== undefined) this.#taken.delete(oldest);
+    keep(this.#taken, leaseToken);
   }
 
   async #drain(): Promise<void> {
@@ -296,6 +302,17 @@ export class Worker {
     );
   }
 
+  /** One that comes again, because nobody could tell the server that it came, is heard once. */
+  #hear(message: AgentMessage, job: ClaimedJob): void {
+    if (this.#heard.has(message.id)) return;
+    keep(this.#heard, message.id);
+    try {
+      this.#options.onMessage?.(message, job);
+    } catch (error) {
+      this.#report(error, job);
+    }
+  }
+
   #report(error: unknown, job?: ClaimedJob): void {
     const { onError = printed } = this.#options;
     try {
@@ -305,6 +322,12 @@ export class Worker {
       printed(problem, job);
     }
   }
+}
+
+function keep(remembered: Set<string>, id: string): void {
+  remembered.add(id);
+  const [oldest] = remembered;
+  if (remembered.size > REMEMBERED && oldest !== undefined) remembered.delete(oldest);
 }
 
 /** The server answered: whatever was asked for, nothing was claimed. */

@@ -5,6 +5,8 @@ import type { Refusal } from './error.ts';
 import type { EventDraft } from './event.ts';
 import type { AskedJob } from './job-fields.ts';
 import type { EndingVerb, FailureCause, Job, JobInput, LeasePolicy, State } from './job.ts';
+import type { Question, QuestionDraft } from './question.ts';
+import type { Grant, Message } from './message.ts';
 import type { RunNote } from './run.ts';
 
 export interface Actor {
@@ -15,6 +17,10 @@ export interface Actor {
   readonly targets: readonly string[] | null;
   /** The one job that a `run` may touch. */
   readonly onlyJob?: string;
+  /** Kinds of messages that it may send to other agents, beside those that need no grant. */
+  readonly grants?: readonly Grant[];
+  /** A worker of the server's own: no agent, and nobody sends it messages. */
+  readonly builtIn?: true;
   /** The lease by which a `run` was recognised. */
   readonly leaseToken?: string;
   /** Recognised by a token that stands in a prompt, where others may read it: it opens few routes. */
@@ -41,6 +47,8 @@ interface OnJob {
 }
 interface Held extends OnJob {
   readonly leaseToken: string | null;
+  /** Ids of the messages that have arrived; unless said, all that were handed out under the lease. */
+  readonly received?: readonly string[];
 }
 
 export interface Claim extends OnJob {
@@ -71,6 +79,16 @@ export interface Release extends Held {
 export interface Snooze extends Held {
   readonly kind: 'snooze';
   readonly untilAt: number;
+}
+/** Ends the lease until somebody has answered. */
+export interface Ask extends Held {
+  readonly kind: 'ask';
+  readonly question: QuestionDraft;
+}
+/** What the next holder is to know, as JSON; the last one counts. */
+export interface Checkpoint extends Held {
+  readonly kind: 'checkpoint';
+  readonly value: string;
 }
 export interface Log extends Held {
   readonly kind: 'log';
@@ -129,6 +147,8 @@ export type JobCommand =
   | Fail
   | Release
   | Snooze
+  | Ask
+  | Checkpoint
   | Log
   | Note
   | Comment
@@ -224,6 +244,8 @@ export interface SideWrites {
   readonly comment?: string;
   readonly logs?: readonly LogLine[];
   readonly note?: RunNote;
+  readonly question?: Omit<Question, 'no'>;
+  readonly checkpoint?: string;
   /** What joins the job's meta, as JSON. */
   readonly metadata?: string;
 }
@@ -233,6 +255,8 @@ export interface Accepted {
   readonly job: Job;
   /** Set when this repeats a call that already ended the lease: the answer of the first time. */
   readonly repeated?: { readonly verb: EndingVerb; readonly state: State };
+  /** What others have sent to the holder, handed out with this answer. */
+  readonly messages?: readonly Message[];
 }
 
 /** What a change of a row is: a claim, a holder's end of its lease by which the job is finished, or anything else. */
@@ -253,6 +277,8 @@ export interface ClaimedJob {
   readonly input: JobInput | null;
   /** About what it takes to show the job to its holder, the instructions of its type aside. */
   readonly bytes: number;
+  /** What others have sent to the claimer, handed out with this job. */
+  readonly messages?: readonly Message[];
 }
 export type CreateAnswer =
   | { readonly ok: true; readonly jobs: readonly Job[]; readonly replayed: boolean }

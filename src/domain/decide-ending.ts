@@ -1,13 +1,14 @@
-/** The calls by which a holder ends its lease: complete, fail, release, snooze. */
+/** The calls by which a holder ends its lease: complete, fail, release, snooze, ask. */
 
 import { admit, ADMITTED } from './admit.ts';
-import type { Complete, Decision, Fail, Release, SideWrites, Snooze } from './command.ts';
+import type { Ask, Complete, Decision, Fail, Release, SideWrites, Snooze } from './command.ts';
 import type { EventDraft } from './event.ts';
-import { isFinal, type Job, type State } from './job.ts';
-import { alreadyEndedBy, holds, notRunning } from './lease.ts';
+import { isFinal, type Job, rootOf, type State } from './job.ts';
+import { alreadyEndedBy, dropLease, holds, notRunning } from './lease.ts';
 import { endBadly, finish, requeueAfter } from './retry.ts';
+import { NOTHING_SENT } from './run.ts';
 
-type Ending = Complete | Fail | Release | Snooze;
+type Ending = Complete | Fail | Release | Snooze | Ask;
 
 export function decideEnding(job: Job, command: Ending, now: number): Decision {
   if (alreadyEndedBy(job, command.kind, command.leaseToken)) {
@@ -43,6 +44,8 @@ function endAs(next: Job, command: Ending, now: number): End {
       return release(next, command, now);
     case 'snooze':
       return snooze(next, command, now);
+    case 'ask':
+      return ask(next, command, now);
   }
 }
 
@@ -50,6 +53,8 @@ function complete(next: Job, command: Complete, now: number): End {
   // An error can only be there from an earlier attempt; a first attempt without a result writes nothing.
   const writesOutcome = command.result !== null || next.fence > 1;
   finish(next, 'done', now);
+  // Whoever opens it again wants it done anew; after any other end it goes on from where it was.
+  next.checkpointAt = null;
   const events: EventDraft[] = [{ kind: 'job.completed', by: command.actor.name, facts: DONE }];
   return writesOutcome
     ? { events, writes: { outcome: { result: command.result, error: null } } }
@@ -98,6 +103,56 @@ function snooze(next: Job, command: Snooze, now: number): End {
   next.attempts -= 1;
   requeueAfter(next, Math.max(0, command.untilAt - now), now);
   return { events: [{ kind: 'job.snoozed', by: command.actor.name, facts: { runAt: next.runAt } }] };
+}
+
+/** The job waits without a holder, a slot or a clock. Asking is no try at it, however often it is done. */
+function ask(next: Job, { actor, question, leaseToken }: Ask, now: number): End {
+  if (next.cancelRequested) {
+    finish(next, 'cancelled', now);
+    return { events: [{ kind: 'job.cancelled', by: actor.name }] };
+  }
+  const { timeoutMs, ...said } = question;
+  const expiresAt = now + timeoutMs;
+  next.attempts -= 1;
+  dropLease(next);
+  next.claimedBy = null;
+  next.state = 'blocked';
+  next.question = question.id;
+  next.questions += 1;
+  next.updatedAt = now;
+  const facts = {
+    question: said.id,
+    to: said.to,
+    text: said.text,
+    choices: said.choices,
+    schema: parsed(said.schema),
+    ...(said.fallback !== null && { default: parsed(said.fallback) }),
+    expiresAt,
+  };
+  return {
+    events: [{ kind: 'job.asked', by: actor.name, facts }],
+    writes: {
+      question: {
+        ...said,
+        jobNo: next.no,
+        rootNo: rootOf(next),
+        askedBy: actor.name,
+        askedAt: now,
+        expiresAt,
+        leaseToken,
+        status: 'open',
+        answer: null,
+        answeredBy: null,
+        answeredAt: null,
+      },
+      // What was sent has come back with the question: nobody is to look for it.
+      ...(next.scheduleId !== null && { note: NOTHING_SENT }),
+    },
+  };
+}
+
+function parsed(json: string | null): unknown {
+  return json === null ? null : JSON.parse(json);
 }
 
 const WAITING: readonly State[] = ['queued', 'scheduled'];

@@ -1,6 +1,16 @@
 /** Decides one command on one row: the row after, what happened, what to answer. Reads no clock and no store. */
 
-import type { Claim, Decision, Expire, Heartbeat, JobCommand, Log, Note, TimeOut } from './command.ts';
+import type {
+  Checkpoint,
+  Claim,
+  Decision,
+  Expire,
+  Heartbeat,
+  JobCommand,
+  Log,
+  Note,
+  TimeOut,
+} from './command.ts';
 import { missingCapabilities } from './capabilities.ts';
 import { decideByOperator } from './decide-operator.ts';
 import { decideEnding } from './decide-ending.ts';
@@ -22,10 +32,13 @@ export function decide(job: Job, command: JobCommand, now: number): Decision {
       return log(job, command);
     case 'note':
       return note(job, command);
+    case 'checkpoint':
+      return checkpoint(job, command, now);
     case 'complete':
     case 'fail':
     case 'release':
     case 'snooze':
+    case 'ask':
       return decideEnding(job, command, now);
     case 'comment':
     case 'cancel':
@@ -39,6 +52,8 @@ export function decide(job: Job, command: JobCommand, now: number): Decision {
       return timeOut(job, command, now);
     case 'admit': {
       if (job.state !== 'scheduled' && job.state !== 'blocked') return unchanged(job);
+      // Looked at while it was due; it has been claimed since, and has asked.
+      if (job.question !== null) return unchanged(job);
       return letIn(job, command.actor.name, now);
     }
   }
@@ -117,6 +132,24 @@ function note(job: Job, command: Note): Decision {
   const hold = holds(job, command.actor, command.leaseToken);
   if (!hold.held) return unchanged(job, hold.refusal);
   return { job, events: [], answer: { ok: true, job }, writes: { note: command.note } };
+}
+
+function checkpoint(job: Job, command: Checkpoint, now: number): Decision {
+  const hold = holds(job, command.actor, command.leaseToken);
+  if (!hold.held) return unchanged(job, hold.refusal);
+  const next: Job = {
+    ...job,
+    updatedAt: now,
+    checkpointAt: now,
+    tokenUsed: job.tokenUsed || hold.withToken,
+  };
+  const facts = { chars: command.value.length };
+  return {
+    job: next,
+    events: [{ kind: 'job.checkpoint', by: command.actor.name, facts }],
+    answer: { ok: true, job: next },
+    writes: { checkpoint: command.value },
+  };
 }
 
 function expire(job: Job, command: Expire, now: number): Decision {

@@ -4,6 +4,7 @@ import type { Job, Outcome } from './job.ts';
 import { LIMITS } from './limits.ts';
 import { rawOutput, sentinelOf, summaryOf } from './output.ts';
 import type { ScheduleSpec } from './schedule.ts';
+import type { Question } from './question.ts';
 import type { EndEvent } from './subscription.ts';
 import type { WorkerSlot } from './worker-slot.ts';
 import { runStatusOf } from './statuses.ts';
@@ -50,6 +51,14 @@ function isSentinel(text: string): boolean {
 export function toldOfApproval(id: string, title: string): string {
   const [approve, reject] = [`spine approvals approve ${id}`, `spine approvals reject ${id}`];
   return plain(`⚠️ Job '${title}' requires approval.\nApprove: ${approve}\nReject: ${reject}`);
+}
+
+export function toldOfQuestion(
+  { id, text, choices }: Pick<Question, 'id' | 'text' | 'choices'>,
+  title: string,
+): string {
+  const said = choices === null ? '' : `\n\nOne of: ${choices.join(', ')}`;
+  return plain(`❓ Job '${title}' asks:\n${text}${said}\n\nAnswer: spine questions answer ${id} <answer>`);
 }
 
 const EVENT: Readonly<Record<EndEvent, string>> = {

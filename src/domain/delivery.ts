@@ -6,7 +6,7 @@ export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
 /** What it tells of: what a run said, how it failed, a question, an event of a subscription, or that some were left out. */
-export type DeliveryKind = 'result' | 'failure' | 'approval' | 'event' | 'gap';
+export type DeliveryKind = 'result' | 'failure' | 'approval' | 'question' | 'event' | 'gap';
 
 export interface DeliveryDraft extends Place {
   readonly id: string;

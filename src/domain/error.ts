@@ -177,6 +177,12 @@ export const ERRORS = {
     message: 'There are too many unfinished jobs.',
     hint: 'Wait for workers to catch up, or raise SPINE_MAX_UNFINISHED_JOBS.',
   },
+  mailbox_full: {
+    status: 429,
+    retryable: true,
+    message: 'Too many messages wait for this agent.',
+    hint: 'Wait until it has got some, or mark them as read.',
+  },
   rate_limited: {
     status: 429,
     retryable: true,

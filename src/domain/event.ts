@@ -24,6 +24,9 @@ export const EVENT_KINDS = [
   'job.awaiting_approval',
   'job.approved',
   'job.rejected',
+  'job.asked',
+  'job.answered',
+  'job.checkpoint',
   'job.edited',
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];

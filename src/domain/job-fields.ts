@@ -161,7 +161,7 @@ const RULES = {
   timeoutAt: { is: 'time', group: 'lease', default: null, silent: true, shown: 'file' },
   /** The last lease that ended, how, and where that left the job. */
   endedToken: { is: 'text', group: 'lease', default: null },
-  endedVerb: { is: ['complete', 'fail', 'release', 'snooze'], group: 'lease', default: null },
+  endedVerb: { is: ['complete', 'fail', 'release', 'snooze', 'ask'], group: 'lease', default: null },
   endedState: { is: STATES, group: 'lease', default: null },
   settled: { is: [0, 1, 2], group: 'lease', default: 0, silent: true },
   finishedAt: { is: 'time', group: 'lease', default: null, shown: 'set' },
@@ -204,7 +204,7 @@ const RULES = {
     default: null,
     silent: true,
     shown: 'set',
-    about: 'the slot pool it waits for',
+    about: 'what it waits for: the name of a slot pool, or answer',
   },
   waitingFor: {
     is: 'whole',
@@ -254,6 +254,31 @@ const RULES = {
     },
     filtered: 'only jobs that require this capability',
   },
+  question: {
+    is: 'text',
+    group: 'rare',
+    default: null,
+    shown: 'set',
+    about: 'the question whose answer it waits for',
+  },
+  questions: {
+    is: 'whole',
+    group: 'rare',
+    default: 0,
+    handedOn: true,
+    shown: 'set',
+    about: 'how many questions it has asked',
+  },
+  checkpointAt: {
+    is: 'time',
+    group: 'rare',
+    default: null,
+    handedOn: true,
+    shown: 'set',
+    about: 'when its last checkpoint was written',
+  },
+  /** Messages were handed out under its lease, and nothing says yet that they have arrived. */
+  mailed: { is: 'flag', group: 'rare', default: false, silent: true },
   review: {
     is: ['none', 'pending'],
     group: 'rare',

@@ -3,6 +3,7 @@
 import type { Actor, LeaseOffer } from './command.ts';
 import { type Refusal, refuse } from './error.ts';
 import type { EndingVerb, Job } from './job.ts';
+import { ownPriority } from './priority.ts';
 
 /** Whether this actor may see and serve work for the target at all. */
 export function serves(actor: Pick<Actor, 'targets'>, target: string): boolean {
@@ -78,6 +79,8 @@ export function startLease(job: Job, actor: Actor, offer: LeaseOffer, now: numbe
     timeoutAt: timeoutAtOf(job, offer, now),
     progress: null,
     blockedOn: null,
+    priority: ownPriority(job.priority),
+    mailed: false,
   };
 }
 

@@ -34,6 +34,21 @@ export const LIMITS = {
   reasonChars: 2_000,
   progressBytes: 16_384,
   logLines: 1_000,
+  /** What the holder of a job leaves for the next one. */
+  checkpointBytes: 65_536,
+  /** Of one question; its answer and its default take as much as one answer. */
+  questionChars: 8_000,
+  questionChoices: 32,
+  choiceChars: 200,
+  questionSchemaChars: 10_000,
+  questionAnswerBytes: 16_384,
+  /** A lineage counts as one job. */
+  questionsPerJob: 1_000,
+  /** Of one principal, that nobody has answered. */
+  openQuestions: 1_000,
+  /** What a claim tells of them: the newest answers that take no more than this. */
+  answersShown: 100,
+  answersBytes: 65_536,
   logLineChars: 16_384,
   uniqueKeyChars: 200,
   maxAttempts: 1_000,
@@ -75,6 +90,21 @@ export const LIMITS = {
   deliveryChars: 20_000,
   /** How many may wait for one address; of what is beyond it, the receiver is told the number. */
   deliveriesPerAddress: 1_000,
+  agents: 1_000,
+  messageChars: 20_000,
+  messageTtlS: 365 * 86_400,
+  /** Messages that may wait for one agent. */
+  waitingMessages: 20_000,
+  /** What one agent may send in ten minutes: two that answer each other stop before a thousand. */
+  messagesPerWindow: 480,
+  messageWindowMs: 600_000,
+  /** Of the messages that wait, so many go with one claim or heartbeat, and so many into a prompt. */
+  messagesPerCall: 20,
+  messagesPerPrompt: 5,
+  /** Ids of arrived messages in one call. */
+  messagesReceived: 100,
+  /** Broadcasts from before that a new agent gets. */
+  broadcastsForNew: 1_000,
   /** In one call of apply; all of them are one transaction. */
   appliedSchedules: 500,
   appliedSettings: 100,

@@ -77,3 +77,17 @@ export function sentinelOf(text: string): (typeof SENTINELS)[number] | 'NO_FLUSH
   if (word === undefined) return null;
   return /^(?:$|[\s:])/.test(trimmed.slice(word.length)) ? word : null;
 }
+
+/** What an agent wants to know before it goes on: the whole reply is the question. */
+export interface AskedInReply {
+  readonly to: string;
+  readonly question: string;
+}
+
+const ASK = /^ASK (@?[\p{L}\p{N}][\p{L}\p{N}._:@-]{0,98}): (\S[^]*)$/u;
+
+/** `ASK <to>: <question>` at the very beginning, to one name; whatever only looks like it is an answer like any other. */
+export function askOf(text: string): AskedInReply | null {
+  const [, to, question] = ASK.exec(text.trim()) ?? [];
+  return to === undefined || question === undefined ? null : { to, question };
+}

@@ -3,6 +3,7 @@
 import { admit } from './admit.ts';
 import { type FailureCause, isFinal, type Job, OPEN, SETTLED, type State, UNSETTLED } from './job.ts';
 import { dropLease } from './lease.ts';
+import { ownPriority } from './priority.ts';
 
 /** Waiting times stop doubling here. */
 const BACKOFF_CEILING_MS = 3_600_000;
@@ -54,6 +55,8 @@ export function finish(job: Job, state: State, now: number): State {
   job.updatedAt = now;
   job.finishedAt = now;
   job.blockedOn = null;
+  job.question = null;
+  job.priority = ownPriority(job.priority);
   job.settled = needsReaction(job) ? UNSETTLED : SETTLED;
   return state;
 }

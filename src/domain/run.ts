@@ -69,6 +69,14 @@ export interface PriorRunsWanted {
   readonly about: readonly string[];
 }
 
+/** What was begun has come to nothing, or to its end. */
+export const NOTHING_SENT: RunNote = {
+  sessionKey: null,
+  transport: null,
+  dispatchedAt: null,
+  lastHeartbeat: null,
+};
+
 /** A run as people look at it. */
 export interface RunRecord {
   readonly job: Job;

@@ -2,10 +2,16 @@
 
 import type { Job } from './job.ts';
 
-export const SUBSCRIBED_EVENTS = ['done', 'failed', 'dead', 'cancelled', 'approval', 'stale'] as const;
+export const SUBSCRIBED_EVENTS = [
+  'done',
+  'failed',
+  'dead',
+  'cancelled',
+  'approval',
+  'question',
+  'stale',
+] as const;
 export type SubscribedEvent = (typeof SUBSCRIBED_EVENTS)[number];
-/** Those that are ends of jobs. */
-export type EndEvent = Exclude<SubscribedEvent, 'approval' | 'stale'>;
 
 /** What is null does not matter; what is given must all be so. */
 export interface Subscription {
@@ -20,6 +26,9 @@ export interface Subscription {
   readonly createdAt: number;
   readonly createdBy: string;
 }
+
+/** Those that are an end. */
+export type EndEvent = Exclude<SubscribedEvent, 'approval' | 'question' | 'stale'>;
 
 /** What the end of a job is called here; null for ends that nobody is told of. */
 export function endEvent({ state }: Pick<Job, 'state'>): EndEvent | null {

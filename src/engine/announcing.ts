@@ -2,8 +2,15 @@
 
 import { destinationOf, type Destination } from '../domain/alias.ts';
 import { addressOf, type DeliveryDraft, type DeliveryKind } from '../domain/delivery.ts';
-import { toldOfApproval, toldOfEvent, toldOfRun, toldOfStaleSlot } from '../domain/delivery-text.ts';
+import {
+  toldOfApproval,
+  toldOfEvent,
+  toldOfQuestion,
+  toldOfRun,
+  toldOfStaleSlot,
+} from '../domain/delivery-text.ts';
 import type { Job, JobInput, Outcome } from '../domain/job.ts';
+import { aliasAsked, type Question } from '../domain/question.ts';
 import type { RunPlan, ScheduleSpec } from '../domain/schedule.ts';
 import { endEvent, type Subscription, wants, wantsSlot } from '../domain/subscription.ts';
 import type { WorkerSlot } from '../domain/worker-slot.ts';
@@ -39,6 +46,23 @@ export class Announcer {
     if (own !== null) await this.#add(tx, job, own, 'approval', text, newId);
     for (const { alias } of list.filter((each) => wants(each, 'approval', job)))
       await this.#add(tx, job, { alias }, 'approval', text, newId);
+  }
+
+  /** The alias that is asked; of a name, where its schedule delivers; and whoever wants to hear of questions. */
+  async questioned(
+    tx: Tx,
+    job: Job,
+    question: Omit<Question, 'no'>,
+    { list, newId }: Subscribers,
+  ): Promise<void> {
+    const input = await tx.jobs.inputOf(job.no);
+    const text = toldOfQuestion(question, titleOf(job, input));
+    const alias = aliasAsked(question);
+    const own = job.scheduleId === null ? null : destinationOfPlan(input);
+    const asked = alias === null ? own : { alias };
+    if (asked !== null) await this.#add(tx, job, asked, 'question', text, newId);
+    for (const each of list.filter((one) => wants(one, 'question', job)))
+      await this.#add(tx, job, { alias: each.alias }, 'question', text, newId);
   }
 
   /** Tells those who want to know that a job has ended for good. `written` is its outcome when this commit brings it. */

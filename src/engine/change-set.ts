@@ -6,6 +6,7 @@ import type { EventDraft, JobEvent } from '../domain/event.ts';
 import { isFinal, type Job, type JobInput, SETTLED, type State, UNSETTLED } from '../domain/job.ts';
 import type { OutboxDraft } from '../domain/outbox.ts';
 import { mayHoldGatewaySlot, needsSlots, targetOfGatewayPool } from '../domain/pool.ts';
+import type { Question } from '../domain/question.ts';
 import { RUN_ACTIVE, type RunNote } from '../domain/run.ts';
 import type { Change, NewRow, Tx } from '../store/store.ts';
 import { Announcer, type Subscribers } from './announcing.ts';
@@ -47,6 +48,8 @@ export class ChangeSet {
   readonly #logs: { jobNo: number; attempt: number; line: LogLine }[] = [];
   readonly #counts = new Map<State, Map<string, number>>();
   readonly #notes: { jobNo: number; note: RunNote }[] = [];
+  readonly #questions: { job: Job; question: Omit<Question, 'no'> }[] = [];
+  readonly #checkpoints = new Map<number, string>();
   /** What joins the meta of jobs, as JSON. */
   readonly #metadata: { jobNo: number; metadata: string }[] = [];
   readonly #outbox: OutboxDraft[] = [];
@@ -55,6 +58,9 @@ export class ChangeSet {
   /** Jobs that came up for approval, and jobs that ended before anybody decided. */
   readonly #toAsk = new Set<Job>();
   readonly #notNeeded = new Map<number, Job>();
+  /** Questions whose jobs do not wait for them any more, and jobs that need their checkpoint no more. */
+  readonly #unasked: string[] = [];
+  readonly #goneBy = new Set<number>();
   readonly #madeReady = new Set<number>();
 
   constructor(now: number) {
@@ -83,6 +89,11 @@ export class ChangeSet {
     return this.#byId.get(id)?.after ?? null;
   }
 
+  /** As it is decided to be so far. */
+  known(no: number): Job | null {
+    return this.#entries.get(no)?.after ?? null;
+  }
+
   /** Whether the row still holds the slots it had when the flush began. */
   wasRunning(job: Job): boolean {
     return this.#entries.get(job.no)?.before.state === 'running';
@@ -108,6 +119,8 @@ export class ChangeSet {
         text: writes.comment,
       });
     }
+    if (writes?.question) this.#questions.push({ job, question: writes.question });
+    if (writes?.checkpoint !== undefined) this.#keepCheckpoint(job.no, writes.checkpoint);
     if (writes?.metadata !== undefined) this.#metadata.push({ jobNo: job.no, metadata: writes.metadata });
     if (writes?.note) this.#notes.push({ jobNo: job.no, note: writes.note });
     for (const line of writes?.logs ?? []) this.#logs.push({ jobNo: job.no, attempt: job.attempts, line });
@@ -138,6 +151,7 @@ export class ChangeSet {
   async save(tx: Tx, laneKey: string, audience: Audience): Promise<void> {
     await this.#passOnSlots(tx);
     await this.#requestApprovals(tx, audience);
+    for (const asked of this.#questions) await this.#ask(tx, asked, audience.subscribers);
     const changes = [...this.#entries.values()].filter((entry) => entry.before !== entry.after);
     for (const entry of changes) this.#announce(entry, audience.outbox);
     if (audience.subscribers.list.length > 0) await this.#tellSubscribers(tx, changes, audience.subscribers);
@@ -146,6 +160,10 @@ export class ChangeSet {
     if (this.#outcomes.size > 0) tx.defer(tx.jobs.saveOutcomes([...this.#outcomes.values()]));
     if (this.#comments.length > 0) tx.defer(tx.comments.add(this.#comments));
     if (this.#logs.length > 0) tx.defer(tx.logs.add(this.#logs));
+    if (this.#checkpoints.size > 0)
+      tx.defer(tx.checkpoints.save([...this.#checkpoints].map(([jobNo, value]) => ({ jobNo, value }))));
+    for (const id of this.#unasked) tx.defer(tx.questions.end(id, CLOSED));
+    for (const no of this.#goneBy) tx.defer(tx.checkpoints.remove(no));
     for (const no of this.#reopened) tx.defer(tx.runs.setActivity(no, RUN_ACTIVE));
     for (const { jobNo, note } of this.#notes) tx.defer(tx.runs.note(jobNo, note));
     if (this.#metadata.length > 0) await tx.jobs.joinMeta(this.#metadata);
@@ -191,6 +209,11 @@ export class ChangeSet {
       });
   }
 
+  async #ask(tx: Tx, { job, question }: { job: Job; question: Omit<Question, 'no'> }, to: Subscribers) {
+    await tx.questions.insert([question]);
+    await this.announcer.questioned(tx, job, question, to);
+  }
+
   /** A job has ended for good when no retry will come any more. */
   async #tellSubscribers(tx: Tx, changes: readonly Entry[], subscribers: Subscribers): Promise<void> {
     for (const { before, after } of changes)
@@ -231,6 +254,8 @@ export class ChangeSet {
     this.#count(from.target, from.state, -1);
     if (to.approval === 'needed' && isFinal(to.state)) this.#notNeeded.set(to.no, to);
     if (to.scheduleId !== null && isFinal(from.state) && !isFinal(to.state)) this.#reopened.add(to.no);
+    if (from.question !== null && to.question === null) this.#unasked.push(from.question);
+    if (from.checkpointAt !== null && to.checkpointAt === null) this.#forgetCheckpoint(from.no);
     if (this.#madeReady.delete(from.no)) this.#ready(from.target, -1);
     this.#entered(to);
   }
@@ -243,11 +268,22 @@ export class ChangeSet {
     }
     if (job.state === 'scheduled' || (job.state === 'running' && job.timeoutAt !== null))
       this.effects.timed = true;
+    if (job.question !== null) this.effects.timed = true;
     if (job.state === 'awaiting_approval') {
       this.#toAsk.add(job);
       this.effects.timed = true;
     }
     if (job.settled === UNSETTLED) this.effects.unsettled = true;
+  }
+
+  #keepCheckpoint(no: number, value: string): void {
+    this.#checkpoints.set(no, value);
+    this.#goneBy.delete(no);
+  }
+
+  #forgetCheckpoint(no: number): void {
+    this.#checkpoints.delete(no);
+    this.#goneBy.add(no);
   }
 
   /** What becomes ready and is taken within one flush is nobody's news. */
@@ -278,6 +314,9 @@ export class ChangeSet {
     if (draft !== null) this.#outbox.push(draft);
   }
 }
+
+/** If its answer came with this very commit, that was written before. */
+const CLOSED = { status: 'closed', answer: null, answeredBy: null, answeredAt: null } as const;
 
 function isOver({ state, settled, retryAt }: Job): boolean {
   return isFinal(state) && settled === SETTLED && retryAt === null;

@@ -17,6 +17,7 @@ function weightOfOne(command: Command): number {
   if (command.kind === 'create')
     return command.jobs.length + command.jobs.reduce((sum, job) => sum + inputChars(job), 0) / CHARS;
   if (command.kind === 'claimNext') return command.max;
+  if (command.kind === 'checkpoint') return 1 + chars(command.value) / CHARS;
   if (command.kind === 'complete') return 1 + chars(command.result) / CHARS;
   if (command.kind === 'note') return 1 + chars(command.note.prompt ?? null) / CHARS;
   if (command.kind === 'edit') return 1 + chars(command.metadata) / CHARS;

@@ -12,6 +12,8 @@ import type { Store } from '../store/store.ts';
 import { Flusher } from './flusher.ts';
 import type { Audience, Effects, OutboxPolicy } from './change-set.ts';
 import { FeedWatch } from './feed-watch.ts';
+import { MailHint } from './mail-hint.ts';
+import { Presence } from './presence.ts';
 import { serverName } from './server-name.ts';
 import { UnknownClaims } from './unknown-claims.ts';
 import { SteadyTime } from './steady-time.ts';
@@ -69,6 +71,8 @@ export interface Hints {
   scheduled: () => void;
   /** Something is to be sent. */
   delivering: () => void;
+  /** Messages may wait for whom this server does not know of. */
+  mailed: () => void;
   /** A worker was heard from. */
   beaten: () => void;
 }
@@ -115,6 +119,10 @@ export class Core {
   readonly longWork: LongWork;
   readonly tokens: TokenCache;
   readonly feed = new FeedWatch();
+  /** For whom messages may wait. */
+  readonly mail = new MailHint();
+  /** Who was heard lately. */
+  readonly presence = new Presence();
   readonly unknownClaims = new UnknownClaims();
   /** Pools that were seen to exist, so that not every job has to look. */
   readonly knownPools = new Set<string>();
@@ -124,6 +132,7 @@ export class Core {
     committed: () => undefined,
     scheduled: () => undefined,
     delivering: () => undefined,
+    mailed: () => undefined,
     beaten: () => undefined,
   };
   readonly #clock: Clock;
@@ -159,6 +168,7 @@ export class Core {
       laneKey: (lane) => laneNames[lane] ?? '0',
       audience: () => this.#audienceNow(),
       newToken: () => options.ids.leaseToken(),
+      mail: this.mail,
       routing: () => this.routing(),
       forgetRouting: () => this.forgetRouting(),
       onEffects: (effects) => this.#react(effects),
@@ -260,6 +270,15 @@ export class Core {
 
   set unfinished(count: number) {
     this.#unfinished = count;
+  }
+
+  /** What another server has told: who has new work, or messages. Of nothing at all it was too much to say. */
+  heardOf(wakeUps: readonly string[]): void {
+    if (wakeUps.length === 0) {
+      this.waiters.wakeAll();
+      this.hints.mailed();
+    }
+    for (const wakeUp of wakeUps) if (!this.mail.hear(wakeUp)) this.waiters.wake(wakeUp, 1);
   }
 
   /** Ends all waits for work, now and from here on: the server is stopping. */

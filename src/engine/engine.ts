@@ -1,5 +1,6 @@
 /** The engine as doors and the embedded worker see it. Loops keep it going from behind, through `Core`. */
 
+import type { Agent } from '../domain/agent.ts';
 import type { Alias } from '../domain/alias.ts';
 import type { ApprovalAuto, ApprovalFilter, ApprovalRecord } from '../domain/approval.ts';
 import type { Audit } from '../domain/audit.ts';
@@ -29,8 +30,16 @@ import type {
   RetryMode,
   State,
 } from '../domain/job.ts';
-import type { Message, MessageFilter } from '../domain/message.ts';
+import type {
+  Grant,
+  Message,
+  MessageFilter,
+  MessageKind,
+  MessageRecord,
+  UnreadPlace,
+} from '../domain/message.ts';
 import type { Pool, PoolUse } from '../domain/pool.ts';
+import type { Answered, QuestionRecord } from '../domain/question.ts';
 import type { PauseKind, Routing } from '../domain/routing.ts';
 import type { PriorRun, PriorRunsWanted, Run, RunFilter, RunNote, RunRecord } from '../domain/run.ts';
 import type { Schedule, ScheduleEdge } from '../domain/schedule.ts';
@@ -55,6 +64,8 @@ export interface Engine {
   readonly runs: Runs;
   readonly approvals: Approvals;
   readonly messages: Messages;
+  readonly questions: Questions;
+  readonly agents: Agents;
   readonly aliases: Aliases;
   readonly subscriptions: Subscriptions;
   readonly deliveries: Deliveries;
@@ -104,6 +115,8 @@ export interface Jobs {
   smallDetails(jobs: readonly Job[]): Promise<Map<number, JobDetails>>;
   /** About how many bytes there are to show of each. */
   sizes(jobs: readonly Job[]): Promise<Map<number, number>>;
+  /** What earlier holders left for the next one, of those jobs that have something. */
+  handedOn(jobs: readonly Job[]): Promise<Map<number, HandedOn>>;
   list(actor: Actor, filter: JobFilter): Promise<Job[]>;
   /** The ids of what each of them still waits for. */
   blockers(jobs: readonly Job[]): Promise<Map<number, readonly string[]>>;
@@ -120,7 +133,20 @@ export interface Jobs {
   cancel(actor: Actor, id: string, reason: string | null): Promise<Accepted>;
   retry(actor: Actor, id: string): Promise<Accepted>;
   redrive(actor: Actor, id: string): Promise<Accepted>;
-  snooze(actor: Actor, id: string, untilAt: number, leaseToken: string | null): Promise<Accepted>;
+  snooze(
+    actor: Actor,
+    id: string,
+    untilAt: number,
+    leaseToken: string | null,
+    received?: Received,
+  ): Promise<Accepted>;
+}
+
+/** Both are JSON as text. */
+export interface HandedOn {
+  readonly checkpoint: string | null;
+  /** Oldest first. */
+  readonly answers: readonly Answered[];
 }
 
 export interface JobFilter extends FieldFilter {
@@ -153,20 +179,36 @@ export interface ClaimNextOptions extends ClaimOptions {
 }
 
 /** How a holder ends one job before it takes the next. */
-export type Ending =
+export type Ending = { readonly received?: Received } & (
   | { readonly verb: 'complete'; readonly result: unknown }
   | {
       readonly verb: 'fail';
       readonly error: unknown;
       readonly requeue: boolean;
       readonly cause?: FailureCause | null;
-    };
+    }
+);
+
+/** Ids of the messages that have arrived; unless said, all that were handed out under the lease. */
+export type Received = readonly string[];
 
 export interface Leases {
   claim(actor: Actor, id: string, options?: ClaimOptions): Promise<Accepted>;
   claimNext(actor: Actor, options: ClaimNextOptions): Promise<readonly ClaimedJob[]>;
-  heartbeat(actor: Actor, id: string, leaseToken: string | null, progress: unknown): Promise<Accepted>;
-  complete(actor: Actor, id: string, leaseToken: string | null, result: unknown): Promise<Accepted>;
+  heartbeat(
+    actor: Actor,
+    id: string,
+    leaseToken: string | null,
+    progress: unknown,
+    received?: Received,
+  ): Promise<Accepted>;
+  complete(
+    actor: Actor,
+    id: string,
+    leaseToken: string | null,
+    result: unknown,
+    received?: Received,
+  ): Promise<Accepted>;
   fail(
     actor: Actor,
     id: string,
@@ -174,8 +216,15 @@ export interface Leases {
     error: unknown,
     requeue: boolean,
     cause?: FailureCause | null,
+    received?: Received,
   ): Promise<Accepted>;
-  release(actor: Actor, id: string, leaseToken: string | null, reason: string | null): Promise<Accepted>;
+  release(
+    actor: Actor,
+    id: string,
+    leaseToken: string | null,
+    reason: string | null,
+    received?: Received,
+  ): Promise<Accepted>;
   /** Undoes claims of which the claimer never heard: they were no attempts. */
   giveBack(actor: Actor, claimed: readonly Pick<ClaimedJob, 'job'>[]): Promise<void>;
   /** Ends a job and claims the next ones in one transaction; claims nothing when the ending is refused. */
@@ -193,6 +242,8 @@ export interface Leases {
     next: Omit<ClaimNextOptions, 'waitMs' | 'signal'> | null,
   ): Promise<{ ended: readonly (Accepted | Refusal)[]; next: readonly ClaimedJob[] }>;
   log(actor: Actor, id: string, leaseToken: string | null, lines: readonly LogLine[]): Promise<Accepted>;
+  /** What the next holder is to know; the last one counts. */
+  checkpoint(actor: Actor, id: string, leaseToken: string | null, value: unknown): Promise<Accepted>;
 }
 
 export interface Completion {
@@ -233,6 +284,8 @@ export interface TokenDraft {
   readonly role: 'head' | 'worker' | 'viewer';
   /** Which targets it may see and serve; null means all. */
   readonly targets: readonly string[] | null;
+  /** Kinds of messages that it may send to other agents, beside those that need no grant. */
+  readonly grants?: readonly Grant[] | null;
 }
 export interface Tokens {
   /** The token is shown this once; only its hash is kept. */
@@ -373,19 +426,83 @@ export interface Approvals {
   resolveOf(actor: Actor, scheduleId: string, verdict: Verdict): Promise<ApprovalRecord>;
 }
 
+/** What a holder wants to know, and of whom. */
+export interface Asking {
+  readonly question: string;
+  readonly to: string;
+  readonly choices?: readonly string[];
+  readonly schema?: unknown;
+  readonly timeoutMs: number;
+  readonly default?: unknown;
+}
+export interface Questions {
+  /** Ends the lease: the job waits for the answer, and this was no attempt. */
+  ask(
+    actor: Actor,
+    id: string,
+    leaseToken: string | null,
+    asked: Asking,
+    received?: Received,
+  ): Promise<{ accepted: Accepted; question: QuestionRecord | null }>;
+  answer(actor: Actor, id: string, answer: unknown): Promise<QuestionRecord>;
+  get(actor: Actor, id: string): Promise<QuestionRecord>;
+  /** Newest first; of scoped actors' own jobs, and what they are asked. */
+  list(
+    actor: Actor,
+    filter: {
+      readonly open?: boolean;
+      readonly to?: string;
+      readonly job?: string;
+      readonly before?: number;
+      readonly limit: number;
+    },
+  ): Promise<QuestionRecord[]>;
+}
+
 export interface MessageDraft {
   readonly from?: string;
   readonly to?: string;
-  readonly kind: string;
+  readonly kind: MessageKind;
   readonly subject?: string;
   readonly body: unknown;
+  readonly priority?: number;
+  readonly owner?: string;
+  readonly replyTo?: string;
+  readonly expiresAt?: number;
   /** The schedule whose run writes; a run token knows its own. */
   readonly scheduleId?: string;
 }
+/** Whoever is no head sees and reads its own messages, and nobody else's. */
 export interface Messages {
-  send(actor: Actor, draft: MessageDraft): Promise<Message>;
-  get(id: string): Promise<Message>;
-  list(filter: MessageFilter): Promise<Message[]>;
+  send(actor: Actor, draft: MessageDraft): Promise<MessageRecord>;
+  get(actor: Actor, id: string): Promise<MessageRecord>;
+  list(actor: Actor, filter: MessageFilter): Promise<MessageRecord[]>;
+  /** The whole tree to which a message belongs, oldest first. */
+  thread(actor: Actor, id: string, afterNo: number, limit: number): Promise<MessageRecord[]>;
+  /** What an agent has not read, in the order in which it matters. */
+  unread(actor: Actor, agent: string, after: UnreadPlace, limit: number): Promise<MessageRecord[]>;
+  countUnread(actor: Actor, agent: string): Promise<number>;
+  read(actor: Actor, id: string, agent?: string): Promise<MessageRecord>;
+  /** Answers how many. */
+  readAll(actor: Actor, agent: string): Promise<number>;
+  /** What waits for the agent of a run, for its prompt. They have arrived once `promptAccepted` says so. */
+  handToRun(actor: Actor, jobId: string, leaseToken: string, agent: string): Promise<readonly Message[]>;
+  promptAccepted(jobNo: number): Promise<void>;
+  promptTakenBack(jobNo: number): Promise<void>;
+}
+
+export interface AgentDraft {
+  readonly id: string;
+  readonly name?: string | null;
+  readonly capabilities?: readonly string[] | null;
+}
+export interface Agents {
+  list(): Promise<Agent[]>;
+  get(id: string): Promise<Agent>;
+  /** Makes it known, or changes what is said of it. */
+  register(actor: Actor, draft: AgentDraft): Promise<Agent>;
+  /** What waits for it is gone with it. */
+  remove(actor: Actor, id: string): Promise<void>;
 }
 
 export interface Aliases {

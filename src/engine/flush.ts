@@ -18,6 +18,8 @@ import type { MaybePromise, Tx } from '../store/store.ts';
 import { ClaimBatch } from './claim-batch.ts';
 import { CreationBatch } from './creation-batch.ts';
 import { type Audience, type Effects, ChangeSet } from './change-set.ts';
+import type { MailHint } from './mail-hint.ts';
+import { carryMail } from './mail-round.ts';
 import { fullPool, takeSlotsFor } from './slots.ts';
 
 export type Answer = Accepted | Refusal | CreateAnswer | ClaimNextAnswer;
@@ -34,6 +36,8 @@ export interface FlushSettings {
   readonly newToken: () => string;
   /** Some of the claims wait for the jobs that this flush makes. */
   readonly handsOver: boolean;
+  /** For whom messages wait. */
+  readonly mail: MailHint;
 }
 
 export interface Flushed {
@@ -75,6 +79,7 @@ export async function flush(tx: Tx, commands: readonly Command[], settings: Flus
   await answerGroup(commands, answers, isCreate, (group) => new CreationBatch(tx, changeSet).create(group));
   if (!early) await readHeads();
   await answerGroup(commands, answers, isClaimNext, (group) => claimBatch.serve(group, accepted));
+  await carryMail(tx, changeSet, commands, answers, settings.mail);
   await changeSet.save(tx, settings.laneKey, settings.audience);
   return { answers, effects: changeSet.effects };
 }

@@ -16,6 +16,7 @@ import type { Store, Tx } from '../store/store.ts';
 import { FairQueue, type Piece } from './fair-queue.ts';
 import { type Answer, flush, type Flushed, StaleRouting } from './flush.ts';
 import { type Audience, type Effects, ChangeSet } from './change-set.ts';
+import type { MailHint } from './mail-hint.ts';
 import type { HandedOver } from './waiters.ts';
 import { weightOf } from './command-weight.ts';
 
@@ -59,6 +60,8 @@ export interface FlusherOptions {
   readonly laneKey: (lane: number) => string;
   readonly audience: () => Promise<Audience>;
   readonly newToken: () => string;
+  /** For whom messages wait. */
+  readonly mail: MailHint;
   readonly routing: () => Promise<Routing>;
   readonly forgetRouting: () => void;
   readonly onEffects: (effects: Effects) => void;
@@ -322,7 +325,7 @@ export class Flusher {
   }
 
   async #attempt(lane: number, batch: readonly Waiting[]): Promise<readonly Answer[]> {
-    const { store, now, laneKey, newToken } = this.#options;
+    const { store, now, laneKey, newToken, mail } = this.#options;
     const commands = batch.flatMap((waiting) => waiting.commands);
     for (;;) {
       const routing = await this.#options.routing();
@@ -334,6 +337,7 @@ export class Flusher {
         parking: this.#parking,
         shared: store.dialect === 'postgres',
         newToken,
+        mail,
         handsOver: batch.some(({ handedOver }) => handedOver),
       };
       let decided: Flushed | null = null;

@@ -9,6 +9,7 @@ import { LIMITS } from '../domain/limits.ts';
 import { decide } from '../domain/decide.ts';
 import { withinParents } from './children.ts';
 import { accepted, type Core } from './core.ts';
+import { handedOn } from './handed-on.ts';
 import { JobDrafts } from './job-drafts.ts';
 import type { JobFilter, Jobs } from './engine.ts';
 
@@ -47,6 +48,7 @@ export function jobsOf(core: Core): Jobs {
     details: async (jobs) => store.read.details.of(jobs),
     smallDetails: async (jobs) => store.read.details.ofSmall(jobs),
     sizes: async (jobs) => store.read.details.sizes(jobs),
+    handedOn: (jobs) => handedOn(store.read, jobs),
     comments: async (actor, id, afterSeq, limit) =>
       store.read.comments.after((await get(actor, id)).no, afterSeq, limit),
     list: async (actor, filter) => store.read.jobs.list(await stored(actor, filter)),
@@ -70,8 +72,8 @@ export function jobsOf(core: Core): Jobs {
     cancel: (actor, id, reason) => cancelFamily(core, actor, id, reason),
     retry: (actor, id) => core.perform({ kind: 'retry', actor, id }),
     redrive: (actor, id) => core.perform({ kind: 'redrive', actor, id }),
-    snooze: (actor, id, untilAt, leaseToken) =>
-      core.perform({ kind: 'snooze', actor, id, untilAt, leaseToken }),
+    snooze: (actor, id, untilAt, leaseToken, received) =>
+      core.perform({ kind: 'snooze', actor, id, untilAt, leaseToken, ...(received && { received }) }),
   };
 }
 

@@ -19,27 +19,42 @@ import type { ClaimNextOptions, ClaimOptions, Ending, Leases } from './engine.ts
 
 export function leasesOf(core: Core): Leases {
   return {
-    claim: (actor, id, options = {}) =>
-      core.perform({
+    claim: (actor, id, options = {}) => {
+      core.presence.hear(actor, core.now(), 'busy');
+      return core.perform({
         kind: 'claim',
         actor,
         id,
         offer: { ...termsOf(options), token: core.ids.leaseToken() },
-      }),
-    claimNext: (actor, options) => claimNext(core, actor, options),
-    heartbeat: (actor, id, leaseToken, progress) =>
-      core.perform({
+      });
+    },
+    claimNext: async (actor, options) => {
+      core.presence.hear(actor, core.now(), 'idle');
+      const claimed = await claimNext(core, actor, options);
+      if (claimed.length > 0) core.presence.hear(actor, core.now(), 'busy');
+      return claimed;
+    },
+    heartbeat: (actor, id, leaseToken, progress, received) => {
+      core.presence.hear(actor, core.now(), 'busy');
+      return core.perform({
         kind: 'heartbeat',
         actor,
         id,
         leaseToken,
         progress: bounded('progress', progress, LIMITS.progressBytes),
-      }),
-    complete: (actor, id, leaseToken, result) =>
-      core.perform(ending(actor, id, leaseToken, { verb: 'complete', result })),
-    fail: (actor, id, leaseToken, error, requeue, cause = null) =>
-      core.perform(ending(actor, id, leaseToken, { verb: 'fail', error, requeue, cause })),
+        ...(received && { received }),
+      });
+    },
+    complete: (actor, id, leaseToken, result, received) =>
+      core.perform(
+        ending(actor, id, leaseToken, { verb: 'complete', result, ...(received && { received }) }),
+      ),
+    fail: (actor, id, leaseToken, error, requeue, cause = null, received) =>
+      core.perform(
+        ending(actor, id, leaseToken, { verb: 'fail', error, requeue, cause, ...(received && { received }) }),
+      ),
     endThenClaim: async (actor, id, leaseToken, how, next) => {
+      core.presence.hear(actor, core.now(), 'busy');
       const end = ending(actor, id, leaseToken, how);
       const typeNos = await typeNosOf(core, next.types);
       const [ended, claimed] = await core.flusher.submitTogether([end, command(actor, next, typeNos, end)]);
@@ -58,8 +73,16 @@ export function leasesOf(core: Core): Leases {
       return { ended, next: claimed?.jobs ?? [] };
     },
     giveBack: (actor, claimed) => giveBack(core, actor, claimed),
-    release: (actor, id, leaseToken, reason) =>
-      core.perform({ kind: 'release', actor, id, leaseToken, reason }),
+    release: (actor, id, leaseToken, reason, received) =>
+      core.perform({ kind: 'release', actor, id, leaseToken, reason, ...(received && { received }) }),
+    checkpoint: async (actor, id, leaseToken, value) =>
+      core.perform({
+        kind: 'checkpoint',
+        actor,
+        id,
+        leaseToken,
+        value: bounded('checkpoint', value, LIMITS.checkpointBytes) ?? 'null',
+      }),
     log: (actor, id, leaseToken, lines) => core.perform({ kind: 'log', actor, id, leaseToken, lines }),
   };
 }
@@ -140,9 +163,10 @@ async function giveBack(
 }
 
 function ending(actor: Actor, id: string, leaseToken: string | null, how: Ending): Complete | Fail {
-  if (how.verb === 'complete') return { kind: 'complete', actor, id, leaseToken, result: json(how.result) };
+  const held = { actor, id, leaseToken, ...(how.received && { received: how.received }) };
+  if (how.verb === 'complete') return { kind: 'complete', ...held, result: json(how.result) };
   const { requeue, cause = null } = how;
-  return { kind: 'fail', actor, id, leaseToken, error: json(how.error), requeue, cause };
+  return { kind: 'fail', ...held, error: json(how.error), requeue, cause };
 }
 
 /** Which types may be taken. With some of them paused, "all" has to be spelled out. */
@@ -172,7 +196,7 @@ function termsOf(options: ClaimOptions): LeaseTerms {
   };
 }
 
-/** Progress is written with every heartbeat, so it has to stay small. */
+/** What is written again and again has to stay small. */
 function bounded(field: string, value: unknown, limitBytes: number): string | null {
   const text = json(value);
   if (text !== null && Buffer.byteLength(text) > limitBytes) {

@@ -1,5 +1,6 @@
 /** Puts the engine together. */
 
+import { agentsOf } from './agents.ts';
 import { aliasesOf } from './aliases.ts';
 import { applyingOf } from './applying.ts';
 import { approvalsOf } from './approvals.ts';
@@ -11,6 +12,7 @@ import type { Engine } from './engine.ts';
 import { jobsOf } from './jobs.ts';
 import { leasesOf } from './leases.ts';
 import { messagesOf } from './messages.ts';
+import { questionsOf } from './questions.ts';
 import { poolsOf, routingOf, typesOf } from './routing.ts';
 import { runsOf } from './runs.ts';
 import { schedulesOf } from './schedules.ts';
@@ -42,6 +44,8 @@ export function openEngine(options: EngineOptions): OpenEngine {
     runs: runsOf(core),
     approvals: approvalsOf(core),
     messages: messagesOf(core),
+    questions: questionsOf(core),
+    agents: agentsOf(core),
     counts: async () => core.store.read.counters.all(),
     aliases: aliasesOf(core),
     subscriptions: subscriptionsOf(core),

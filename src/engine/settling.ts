@@ -119,6 +119,7 @@ async function createRetry(core: Core, tx: Tx, changeSet: ChangeSet, failed: Job
       ...(replay && { replay }),
     },
   }));
+  if (failed.checkpointAt !== null && made) await tx.checkpoints.copy(failed.no, made.no);
   if (failed.scheduleId !== null && made) await handOnRun(tx, failed, made, replay ? 'replay' : 'retry');
 }
 

@@ -2,6 +2,7 @@
 
 import type { Actor } from '../domain/command.ts';
 import { serves } from '../domain/lease.ts';
+import type { Grant } from '../domain/message.ts';
 import type { Token } from '../domain/token.ts';
 import type { Store } from '../store/store.ts';
 
@@ -29,7 +30,9 @@ export class TokenCache {
 
   async actorOf(hash: string): Promise<Actor | null> {
     const token = (await this.#load()).living.get(hash);
-    return token === undefined ? null : { name: token.name, role: token.role, targets: token.targets };
+    if (token === undefined) return null;
+    const { name, role, targets, grants } = token;
+    return { name, role, targets, ...(grants && { grants }) };
   }
 
   /**
@@ -42,6 +45,13 @@ export class TokenCache {
     return tokens.some(
       (token) => token.revokedAt === null && token.createdAt <= heardAt && serves(token, target),
     );
+  }
+
+  /** What the living tokens of a worker of this name may send to other agents. */
+  async grantsOf(name: string): Promise<readonly Grant[]> {
+    const tokens = (await this.#load()).byName.get(name) ?? [];
+    const workers = tokens.filter(({ role, revokedAt }) => role === 'worker' && revokedAt === null);
+    return workers.flatMap(({ grants }) => grants ?? []);
   }
 
   /** Looks whether tokens were changed, here or by another server. */

@@ -4,6 +4,7 @@ import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
 import type { Token } from '../domain/token.ts';
+import { keepAgents } from './agents.ts';
 import { audit } from './audit.ts';
 import type { Core } from './core.ts';
 import type { Tokens } from './engine.ts';
@@ -25,6 +26,7 @@ export function tokensOf(core: Core): Tokens {
       const token = `spn_${newSecret(core)}`;
       const stored: Token = {
         ...draft,
+        grants: draft.grants ?? null,
         id: core.ids.jobId(core.now()),
         hash: hashOf(token),
         createdAt: core.now(),
@@ -32,9 +34,15 @@ export function tokensOf(core: Core): Tokens {
         revokedAt: null,
       };
       await refuseTaken(core, draft.name);
-      const facts = { role: draft.role, targets: draft.targets };
+      const facts = {
+        role: draft.role,
+        targets: draft.targets,
+        ...(draft.grants && { grants: draft.grants }),
+      };
       await core.flusher.transact(actor, async (tx, changeSet) => {
         await tx.tokens.add(stored);
+        // A worker is an agent, and hears what is said to all from now on.
+        if (draft.role === 'worker') await keepAgents(tx, [[draft.name, null]], changeSet.now);
         await tx.audit.add({
           at: changeSet.now,
           by: actor.name,
@@ -80,7 +88,9 @@ async function runBehind(core: Core, jobId: string, leaseToken: string): Promise
   if (!isSame(job.leaseToken, leaseToken)) return null;
   // What a worker handed on ends with the worker's own right.
   if (!(await core.tokens.mayHold(job.claimedBy, job.target, job.updatedAt))) return null;
-  return { name: job.claimedBy, role: 'run', targets: [job.target], onlyJob: job.id, leaseToken };
+  // A run has the grants of whoever holds it, and no others.
+  const grants = await core.tokens.grantsOf(job.claimedBy);
+  return { name: job.claimedBy, role: 'run', targets: [job.target], onlyJob: job.id, leaseToken, grants };
 }
 
 async function turnToken(core: Core, jobId: string, dispatchedAt: number): Promise<string> {

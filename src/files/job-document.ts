@@ -5,6 +5,7 @@ import { isoTime, isTimeFact } from '../domain/iso-time.ts';
 import { JOB_FIELDS } from '../domain/job-fields.ts';
 import type { JobType } from '../domain/job-type.ts';
 import type { Job, JobDetails } from '../domain/job.ts';
+import { blockedOnOf, type Question } from '../domain/question.ts';
 import { SPINE_STATUS_OF } from '../domain/statuses.ts';
 import type { Relations } from './job-relations.ts';
 
@@ -13,7 +14,9 @@ export function jobDocument(job: Job, details: JobDetails, relations: Relations)
   const beside = Object.entries(besideRow(job, details, relations)).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, JSON.stringify(value)]],
   );
-  const stored = Object.entries(storedJson(details)).filter(([, text]) => text !== null);
+  const stored = Object.entries({ ...storedJson(details), checkpoint: relations.checkpoint }).filter(
+    ([, text]) => text !== null,
+  );
   const fields = [...rowFields(job), ...beside, ...stored];
   return `{\n${fields.map(([name, text]) => `  ${JSON.stringify(name)}: ${text}`).join(',\n')}\n}\n`;
 }
@@ -23,7 +26,7 @@ const SHOWN = JOB_FIELDS.filter(({ name, shown }) => shown !== undefined && name
 
 function rowFields(job: Job): (readonly [name: string, text: string])[] {
   return SHOWN.flatMap(({ name, is, shown, default: usual }) => {
-    const value = job[name];
+    const value = name === 'blockedOn' ? blockedOnOf(job) : job[name];
     if (value === usual && shown !== 'always') return [];
     if (typeof value === 'number' && is === 'time') return [[name, JSON.stringify(isoTime(value))]];
     const isJson = is === 'json' || is === 'texts';
@@ -34,7 +37,7 @@ function rowFields(job: Job): (readonly [name: string, text: string])[] {
 function besideRow(
   job: Job,
   { input, comments, typeName, retryOfId, parentId }: JobDetails,
-  { after, run, approval }: Relations,
+  { after, run, approval, questions }: Relations,
 ) {
   return {
     status: SPINE_STATUS_OF[job.state],
@@ -47,6 +50,7 @@ function besideRow(
     parentId: parentId ?? undefined,
     run: runFields(run),
     approval: approvalFields(approval),
+    asked: questions.length > 0 ? questions.map(questionFields) : undefined,
     after: after.length > 0 ? after : undefined,
     releaseReason: job.reason ?? undefined,
     comments: comments.map(({ at, by, text }) => ({ t: isoTime(at), by, text })),
@@ -71,6 +75,25 @@ function approvalFields(approval: Relations['approval']): object | undefined {
     resolvedAt: isoOr(undefined, approval.resolvedAt),
     resolvedBy: resolvedBy ?? undefined,
     notes: notes ?? undefined,
+  };
+}
+
+function questionFields(question: Question): object {
+  const { id, text, to, choices, schema, fallback, status, askedBy, answer, answeredBy } = question;
+  return {
+    id,
+    question: text,
+    to,
+    choices: choices ?? undefined,
+    schema: schema === null ? undefined : (JSON.parse(schema) as unknown),
+    default: fallback === null ? undefined : (JSON.parse(fallback) as unknown),
+    askedBy,
+    askedAt: isoTime(question.askedAt),
+    expiresAt: isoTime(question.expiresAt),
+    status,
+    answer: answer === null ? undefined : (JSON.parse(answer) as unknown),
+    answeredBy: answeredBy ?? undefined,
+    answeredAt: isoOr(undefined, question.answeredAt),
   };
 }
 

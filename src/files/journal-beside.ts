@@ -6,13 +6,15 @@ import type { EventLine, ApprovalFacts, RunOrigin } from './journal-line.ts';
 import type { Origin } from './journal-print.ts';
 import type { Seen } from './journal-rows.ts';
 
-export type BesideReads = Pick<Reads, 'details' | 'dependencies' | 'runs' | 'approvals'>;
+export type BesideReads = Pick<Reads, 'details' | 'dependencies' | 'runs' | 'approvals' | 'checkpoints'>;
 
 export interface Beside {
   /** Of those whose whole row was read. */
   readonly details: ReadonlyMap<number, JobDetails>;
   /** Of the others that have one. */
   readonly outcomes: ReadonlyMap<number, Outcome>;
+  /** Of those that have one. */
+  readonly checkpoints: ReadonlyMap<number, string>;
   /** Of those that start. */
   readonly origins: Origins;
 }
@@ -21,6 +23,7 @@ type Origins = (jobNo: number) => Pick<EventLine, Origin>;
 
 const NO_DETAILS: Beside['details'] = new Map();
 const NO_OUTCOMES: Beside['outcomes'] = new Map();
+const NO_CHECKPOINTS: Beside['checkpoints'] = new Map();
 const NO_ORIGIN = {};
 const NO_ORIGINS: Origins = () => NO_ORIGIN;
 
@@ -28,14 +31,17 @@ export async function besideRows(read: BesideReads, news: readonly Seen[]): Prom
   const whole: Job[] = [];
   const starting: Job[] = [];
   const brief: number[] = [];
+  const left: number[] = [];
   for (const { jobNo, isNew, job } of news) {
     if (job === null) brief.push(jobNo);
     else whole.push(job);
     if (job !== null && isNew) starting.push(job);
+    if (job !== null && job.checkpointAt !== null) left.push(jobNo);
   }
   return {
     details: whole.length === 0 ? NO_DETAILS : await read.details.of(whole),
     outcomes: brief.length === 0 ? NO_OUTCOMES : await read.details.outcomes(brief),
+    checkpoints: left.length === 0 ? NO_CHECKPOINTS : await read.checkpoints.byNo(left),
     origins: starting.length === 0 ? NO_ORIGINS : await originsOf(read, starting),
   };
 }

@@ -55,7 +55,11 @@ function print(printer: EventPrinter, drafts: readonly Draft[], beside: Beside):
 
 const NO_OUTCOME: Outcome = { result: null, error: null };
 
-function tell(of: Seen, { seq, text: row }: PrintedRow, { details, outcomes, origins }: Beside): Told {
+function tell(
+  of: Seen,
+  { seq, text: row }: PrintedRow,
+  { details, outcomes, checkpoints, origins }: Beside,
+): Told {
   const { job } = of;
   const whole = details.get(of.jobNo);
   const ahead = Math.max(0, seq - of.lastSeq);
@@ -65,6 +69,7 @@ function tell(of: Seen, { seq, text: row }: PrintedRow, { details, outcomes, ori
   const hasOutcome = of.isNew ? outcome.result !== null || outcome.error !== null : of.ended || ahead > 0;
   const told = hasOutcome ? { row, outcome } : { row };
   if (job === null || whole === undefined) return told;
+  const checkpoint = checkpoints.get(of.jobNo);
   // The details were read after the row and may know a comment more; its own line will bring it.
   const comments = whole.comments.slice(0, job.comments);
   // Every comment is an event, so no more of them can be new than there are events the journal lacks.
@@ -72,6 +77,7 @@ function tell(of: Seen, { seq, text: row }: PrintedRow, { details, outcomes, ori
   const said = from < comments.length && (of.isNew || of.comments + ahead > 0);
   return {
     ...told,
+    ...(checkpoint !== undefined && { checkpoint }),
     ...(of.isNew && { fixed: job, input: whole.input, ...origins(job.no) }),
     ...(said && { comments: { from, list: comments.slice(from) } }),
   };

@@ -22,6 +22,8 @@ export interface EventLine extends FeedPlace {
   readonly input?: JobInput;
   readonly after?: readonly { readonly parentNo: number; readonly on: DependencyOn }[];
   readonly outcome?: Outcome;
+  /** As JSON. */
+  readonly checkpoint?: string;
   /** How a schedule came to make it; written with its first event. */
   readonly run?: RunOrigin;
   readonly approval?: ApprovalFacts;

@@ -8,7 +8,8 @@ import { generatedFunction } from '../domain/generated-function.ts';
 import { EVENT_START, type EventLine } from './journal-line.ts';
 
 /** What the line of an event tells of its job; `row` is printed already. */
-export interface Told extends Pick<EventLine, 'fixed' | 'input' | 'outcome' | 'comments' | Origin> {
+export interface Told
+  extends Pick<EventLine, 'fixed' | 'input' | 'outcome' | 'checkpoint' | 'comments' | Origin> {
   readonly row: string;
 }
 export type Origin = 'after' | 'run' | 'approval';
@@ -35,12 +36,13 @@ export class EventPrinter {
   }
 }
 
-function besideRow({ fixed, input, after, outcome, run, approval, comments }: Told): string {
+function besideRow({ fixed, input, after, outcome, checkpoint, run, approval, comments }: Told): string {
   let text = '';
   if (fixed !== undefined) text += `,"fixed":${JSON.stringify(thinFixed(fixed))}`;
   if (input !== undefined) text += `,"input":${JSON.stringify(input)}`;
   if (after !== undefined) text += `,"after":${JSON.stringify(after)}`;
   if (outcome !== undefined) text += `,"outcome":${printOutcome(outcome)}`;
+  if (checkpoint !== undefined) text += `,"checkpoint":${JSON.stringify(checkpoint)}`;
   if (run !== undefined) text += `,"run":${JSON.stringify(run)}`;
   if (approval !== undefined) text += `,"approval":${JSON.stringify(approval)}`;
   if (comments !== undefined) text += `,"comments":${JSON.stringify(comments)}`;

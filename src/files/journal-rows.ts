@@ -14,6 +14,8 @@ export interface Seen {
   isNew: boolean;
   ended: boolean;
   comments: number;
+  /** It left something for its next holder. */
+  checkpointed: boolean;
   lastSeq: number;
   /** The journal has a row of it already. */
   isKnown: boolean;
@@ -45,6 +47,9 @@ const QUIET: ReadonlySet<EventKind> = new Set([
   'job.snoozed',
   'job.comment',
   'job.cancel_requested',
+  'job.asked',
+  'job.answered',
+  'job.checkpoint',
   'job.edited',
 ]);
 
@@ -57,6 +62,7 @@ export function look(events: readonly FeedEntry[]): Look {
     of.isNew ||= seq === 1;
     of.ended ||= !QUIET.has(kind);
     if (kind === 'job.comment') of.comments++;
+    of.checkpointed ||= kind === 'job.checkpoint';
     of.lastSeq = Math.max(of.lastSeq, seq);
     return { event, of };
   });
@@ -71,6 +77,7 @@ function firstSight(first: FeedEntry): Seen {
     isNew: false,
     ended: false,
     comments: 0,
+    checkpointed: false,
     lastSeq: 0,
     isKnown: false,
     row: null,
@@ -78,9 +85,9 @@ function firstSight(first: FeedEntry): Seen {
   };
 }
 
-/** A row that is ahead of these events may have got a result or a comment since. */
-export function hasNews({ isNew, ended, comments, lastSeq, row }: Seen): boolean {
-  return row !== null && (isNew || ended || comments > 0 || row.seq > lastSeq);
+/** A row that is ahead of these events may have got a result, a comment or a checkpoint since. */
+export function hasNews({ isNew, ended, comments, checkpointed, lastSeq, row }: Seen): boolean {
+  return row !== null && (isNew || ended || comments > 0 || checkpointed || row.seq > lastSeq);
 }
 
 export type RowReads = Pick<Reads, 'jobs'>;

@@ -22,7 +22,7 @@ export async function linkDependencies(tx: Tx, child: Job, edges: readonly Edge[
     const last = await lastOf(tx, edge.parentNo);
     if (last !== null) parents.push({ ...edge, last });
   }
-  const waits = child.state === 'blocked' && child.blockedOn === null;
+  const waits = child.state === 'blocked' && child.blockedOn === null && child.question === null;
   const open = parents.filter(({ last }) => !hasSettled(last));
   const unmet = new Set(!waits ? [] : open.length > 0 ? open : parents);
   await tx.dependencies.add(

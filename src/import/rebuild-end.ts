@@ -9,6 +9,7 @@ import type { Store, Tx } from '../store/store.ts';
 import { count } from './counts.ts';
 import { linkDependencies } from './dependencies.ts';
 import type { JobReplay } from './rebuild-jobs.ts';
+import { finishQuestions } from './rebuild-questions.ts';
 import { finishApprovals, finishRuns } from './rebuild-runs.ts';
 import { putSchedules } from './rebuild-schedules.ts';
 
@@ -46,6 +47,7 @@ export async function finishRebuild(
   );
   await finishRuns(store, replay.runs, settings.settled);
   await finishApprovals(store, replay.withApproval);
+  await finishQuestions(store, replay.withQuestions);
   const schedules = await putSchedules(store, [...settings.schedules.values()], now);
   await giveSlots(store);
   // The files beside the new database are its own: they must not be taken for those of v0.

@@ -8,6 +8,7 @@ import type { EventLine } from '../files/journal-line.ts';
 import type { Change, Store, Tx } from '../store/store.ts';
 import { count } from './counts.ts';
 import { approvalMoves, moveApprovals } from './rebuild-approvals.ts';
+import { moveQuestions } from './rebuild-questions.ts';
 
 /** A job while a batch is applied to it. In the database its `seq` is always that of its last stored event. */
 interface Work {
@@ -35,9 +36,10 @@ export class JobReplay {
   #lastPos = 0;
   /** Jobs whose uniqueKey another open job has by now: they have ended, and their own line may still come. */
   readonly displaced = new Set<number>();
-  /** Jobs that a schedule made, and jobs with an approval. */
+  /** Jobs that a schedule made, jobs with an approval, and jobs that have asked something. */
   readonly runs = new Set<number>();
   readonly withApproval = new Set<number>();
+  readonly withQuestions = new Set<number>();
   readonly #store: Store;
 
   constructor(store: Store) {
@@ -59,6 +61,7 @@ export class JobReplay {
           this.displaced,
           this.runs,
           this.withApproval,
+          this.withQuestions,
         ])
           about.delete(no);
       await tx.jobs.remove(jobs.map(({ no }) => no));
@@ -78,6 +81,7 @@ export class JobReplay {
     );
     const events: Placed[] = [];
     const comments: NewComment[] = [];
+    const checkpoints = new Map<number, string>();
     const outcomes = new Map<number, { jobNo: number; result: string | null; error: string | null }>();
     for (const [at, line] of lines.entries()) {
       const { jobNo } = line.event;
@@ -92,12 +96,15 @@ export class JobReplay {
       }
       comments.push(...newComments(work, line));
       if (line.outcome) outcomes.set(jobNo, { jobNo, ...line.outcome });
+      if (line.checkpoint !== undefined) checkpoints.set(jobNo, line.checkpoint);
       if (line.after) this.after.set(jobNo, line.after);
       if (work.after.seq >= (this.ahead.get(jobNo) ?? 0)) this.ahead.delete(jobNo);
     }
     await this.#write(tx, [...works.values()]);
     await this.#putSideRows(tx, [...works.values()]);
     await moveApprovals(tx, approvalMoves(events.filter(({ jobNo }) => this.withApproval.has(jobNo))));
+    await moveQuestions(tx, events, (jobNo) => works.get(jobNo)?.after);
+    await putCheckpoints(tx, [...works.values()], checkpoints);
     await tx.feed.insertRaw(events);
     await tx.jobs.joinMeta(events.flatMap(saidLater));
     await tx.jobs.saveOutcomes([...outcomes.values()]);
@@ -159,6 +166,7 @@ export class JobReplay {
   async #putSideRows(tx: Tx, works: readonly Work[]): Promise<void> {
     for (const { after, start } of works) {
       const jobNo = after.no;
+      if (after.questions > 0) this.withQuestions.add(jobNo);
       if (start?.run) {
         const contextSummary = contextOfFound(JSON.parse(start.input?.meta ?? 'null'), after.state);
         await tx.runs.insert([{ jobNo, ...start.run, active: RUN_ENDED, ...NO_NOTES, contextSummary }]);
@@ -206,6 +214,20 @@ const NOT_ASKED = {
   resolvedBy: null,
   notes: null,
 } as const;
+
+/** One that its job has done without since is not needed any more. */
+async function putCheckpoints(
+  tx: Tx,
+  works: readonly Work[],
+  found: ReadonlyMap<number, string>,
+): Promise<void> {
+  for (const { before, after } of works) {
+    const value = found.get(after.no);
+    if (after.checkpointAt === null) {
+      if (before !== null && before.checkpointAt !== null) await tx.checkpoints.remove(after.no);
+    } else if (value !== undefined) await tx.checkpoints.save([{ jobNo: after.no, value }]);
+  }
+}
 
 function newComments(work: Work, { event, comments }: EventLine): NewComment[] {
   if (comments === undefined) return [];

@@ -9,6 +9,7 @@ import { newJob, type NewJobRow } from '../domain/new-job.ts';
 import type { NewRow, Tx } from '../store/store.ts';
 import type { Edge } from './dependencies.ts';
 import { type Fields, jsonOrNull, textOf, timeOf, type V0Job, wholeOf } from './v0-files.ts';
+import { waitingIn } from './v0-questions.ts';
 import { approvalIn } from './v0-scheduling.ts';
 
 export interface Defaults {
@@ -47,7 +48,7 @@ export async function rowOf(tx: Tx, job: V0Job, seq: number, defaults: Defaults)
     rootNo: family.retryOf === null ? null : (family.retryOf.rootNo ?? family.retryOf.no),
     parentNo: family.parent?.no ?? null,
     uniqueKey,
-    state,
+    ...waitingIn(fields, state),
     updatedAt: job.updatedAt,
     attempts,
     fence: Math.max(attempts, job.lines.filter((line) => line.includes('"job.claimed"')).length),
@@ -189,6 +190,8 @@ const BESIDE_ROW = [
   'parentId',
   'run',
   'after',
+  'asked',
+  'checkpoint',
 ];
 const KNOWN = new Set([
   ...JOB_FIELDS.flatMap(({ name, shown }) => (shown === undefined ? [] : [name as string])),

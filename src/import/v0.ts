@@ -7,6 +7,7 @@ import { linkDependencies } from './dependencies.ts';
 import { importBlobs } from './v0-blobs.ts';
 import { type FoundFile, readJobFile, scanJobs, type V0Job } from './v0-files.ts';
 import { type Defaults, eventsOf, rowOf } from './v0-rows.ts';
+import { importHandedOn } from './v0-questions.ts';
 import { importApproval, insertRun } from './v0-scheduling.ts';
 
 export interface V0Options {
@@ -106,6 +107,7 @@ async function insertJob(tx: Tx, job: V0Job, { now, defaults, onRun }: V0Options
   const made = { ...row.job, no: jobNo };
   if (await insertRun(tx, made, job.fields)) onRun?.(jobNo);
   await importApproval(tx, made, job.fields);
+  await importHandedOn(tx, made, job.fields);
   await linkDependencies(tx, made, edges);
   return history.map((event) => ({ ...event, jobNo }));
 }

@@ -11,6 +11,8 @@ const WINDOW = 500;
 /** Who did what is kept longer than what was done. */
 const AUDIT_MS = 365 * 24 * 3_600_000;
 const IDEMPOTENCY_MS = 24 * 3_600_000;
+/** Of messages, what has arrived but was not read, and reports. */
+const BRIEF_MS = 3 * 24 * 3_600_000;
 
 export interface PrunerOptions {
   readonly everyMs: number;
@@ -47,13 +49,19 @@ export class Pruner implements Duty {
           : (await tx.feed.dropEmpty(now - this.#options.retentionMs, WINDOW)) +
             (await tx.ticks.dropOld(now - this.#options.retentionMs, WINDOW)) +
             (await tx.workers.dropOld(now - this.#options.retentionMs)) +
-            (await tx.messages.dropOld(now - this.#options.retentionMs, WINDOW)) +
+            (await tx.messages.dropOld(this.#keeping(now), WINDOW)) +
+            (await tx.agents.dropSilent(now - this.#options.retentionMs, WINDOW)) +
             (await tx.deliveries.dropOld(now - this.#options.retentionMs, WINDOW)) +
             (await tx.outbox.dropOld(now - this.#options.retentionMs, WINDOW))),
     );
     if (this.#options.retentionMs === 0) return { done: swept, more: swept >= WINDOW };
     const pruned = await this.#pruneWindow(now - this.#options.retentionMs);
     return { done: swept + pruned.done, more: swept >= WINDOW || pruned.more };
+  }
+
+  #keeping(now: number): { readonly brief: number; readonly before: number; readonly now: number } {
+    const { retentionMs } = this.#options;
+    return { brief: now - Math.min(retentionMs, BRIEF_MS), before: now - retentionMs, now };
   }
 
   /** One window of one final state a pass; the place is kept, so that every job comes up in time. */

@@ -15,9 +15,15 @@ export function accessSection(access: Access | null): string | null {
 During this run, and no longer, these calls are yours. The token in them is good for this run alone.
 Have something done after this, once and with no more rights than this job has:
 ${call('/messages', { kind: 'spawn', body: { name: 'follow up', payload_message: 'What is to be done.' } })}
+Tell another agent something, or answer a message with reply_to and its id:
+${call('/messages', { to_agent: 'main', body: 'What it should know.' })}
 Say how far you are:
 ${call(`/jobs/${runId}/heartbeat`, { progress: 'halfway' })}
+Leave a note for whoever goes on after a crash or a question; the last one counts:
+${call(`/jobs/${runId}/checkpoint`, { text: 'What is done, and what is left.' })}
 Write into the log of this run:
 ${call(`/jobs/${runId}/logs`, { lines: [{ text: 'What happened.' }] })}
+If you cannot go on without somebody's answer, reply with nothing but: ASK <@alias or name>: <question>
+You are called again with the answer.
 [END SYSTEM NOTE]`;
 }

@@ -2,7 +2,7 @@
 
 import type { RunPlan } from '../domain/schedule.ts';
 
-export { sentinelOf } from '../domain/output.ts';
+export { askOf, sentinelOf } from '../domain/output.ts';
 export type { RunPlan, TriggerContext } from '../domain/schedule.ts';
 
 /** Only the scheduler gives a job a schedule. A plan in the meta of any other job is somebody's invention. */

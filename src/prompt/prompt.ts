@@ -3,6 +3,8 @@
 import type { RunPlan } from '../domain/schedule.ts';
 import { type Access, accessSection } from './access.ts';
 import { idempotencySection } from './idempotency.ts';
+import { type HandedOn, handedOnBlock } from './handed-on.ts';
+import { messagesBlock, type ToldMessage } from './messages.ts';
 import { priorRunsBlock, type ToldRun } from './prior-runs.ts';
 import { memoryFlushSection, modelSection, scopeSection } from './sections.ts';
 import { oneLine, quoteSection } from './quote.ts';
@@ -17,18 +19,28 @@ export interface PromptParts {
   readonly nonce: string;
   readonly access: Access | null;
   readonly priorRuns: readonly ToldRun[];
+  readonly messages: readonly ToldMessage[];
+  readonly handedOn: HandedOn;
 }
 
 /** Blocks stand apart by one blank line; a block that has nothing to say is left out. */
 export function promptOf(parts: PromptParts): string {
-  const { plan, message, firstRunId, nonce, access, priorRuns } = parts;
+  const { plan, message, firstRunId, nonce, access, priorRuns, messages, handedOn } = parts;
   const { schedule, trigger } = plan;
   const blocks = [
     `[scheduler:${schedule.id} ${oneLine(schedule.name)}]`,
     modelSection(schedule.payloadThinking),
     memoryFlushSection(schedule.jobClass),
     scopeSection(schedule.payloadScope),
-    ...explained([triggerBlock(trigger, nonce), priorRunsBlock(priorRuns, nonce)], nonce),
+    ...explained(
+      [
+        messagesBlock(messages, nonce),
+        triggerBlock(trigger, nonce),
+        priorRunsBlock(priorRuns, nonce),
+        handedOnBlock(handedOn, nonce),
+      ],
+      nonce,
+    ),
     idempotencySection(plan, firstRunId),
     accessSection(access),
     message,

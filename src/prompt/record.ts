@@ -15,9 +15,10 @@ export interface PromptRecord {
 }
 
 export function recordOf(parts: PromptParts, sent: string): PromptRecord {
-  const { access, plan, priorRuns } = parts;
+  const { access, plan, priorRuns, messages } = parts;
+  const injected = { messagesInjected: messages.length, retrievalResults: priorRuns.length };
   return {
-    contextSummary: contextSummary(plan, { retrievalResults: priorRuns.length }),
+    contextSummary: contextSummary(plan, injected),
     promptHash: hash('sha256', sent, 'hex'),
     prompt: access === null ? sent : sent.replaceAll(access.token, HIDDEN),
   };

@@ -109,6 +109,16 @@ export function nextStep(
   return migrations.find((migration) => !done.has(migration.version)) ?? null;
 }
 
+/** Why a server of this version would not open a SQLite database with these rows of `migration`; null when it would. */
+export function schemaProblem(rows: readonly unknown[][]): string | null {
+  try {
+    nextStep(rows.map(appliedFrom), MIGRATIONS, 'sqlite');
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
 function appliedFrom(row: unknown[]): Applied {
   return {
     version: Number(row[0]),

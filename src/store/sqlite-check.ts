@@ -1,9 +1,12 @@
 /** The database's own check, and whether what is kept twice says the same. Reads only, beside a running server. */
 
 import { DatabaseSync } from 'node:sqlite';
+import { migrateSqlite, schemaProblem } from './migrate.ts';
+import { SqliteConnection } from './sqlite-connection.ts';
 
 /** More of them say nothing new. */
 const SHOWN = 10;
+const SHOWN_CHARS = 200;
 
 /** Each answers rows that should not be there, with what they are called. One snapshot sees all of them. */
 const CHECKS: readonly { readonly what: string; readonly text: string }[] = [
@@ -67,7 +70,11 @@ export function checkSqlite(file: string): SqliteHealth {
       damage.length > 0 ? [] : CHECKS.flatMap(({ what, text }) => disagreement(database, what, text));
     const jobs = Number(said(database, 'select count(*) from job')[0]);
     return {
-      file: [...damage, ...foreign.map((table) => `${table} refers to a row that is gone`)],
+      file: [
+        ...damage,
+        ...schemaDamage(database),
+        ...foreign.map((table) => `${table} refers to a row that is gone`),
+      ],
       rows,
       jobs,
     };
@@ -76,6 +83,40 @@ export function checkSqlite(file: string): SqliteHealth {
   } finally {
     database.close();
   }
+}
+
+/** What SQLite itself takes for whole: the word on which schema this is, and the schema's own text. */
+function schemaDamage(database: DatabaseSync): string[] {
+  const steps = database.prepare('select version, name, breaking, checksum from migration order by version');
+  const problem = schemaProblem(steps.all().map((row) => Object.values(row)));
+  if (problem !== null) return [problem];
+  const connection = new SqliteConnection(':memory:');
+  const fresh = connection.database;
+  try {
+    migrateSqlite(connection);
+    const [made, found] = [schemaOf(fresh), schemaOf(database)];
+    // A database that an older version made has yet to take the later steps.
+    if (
+      said(fresh, 'select count(*) from migration').join() !==
+      said(database, 'select count(*) from migration').join()
+    )
+      return [];
+    const other = [...new Set([...made, ...found])].filter((line) => made.has(line) !== found.has(line));
+    return other
+      .slice(0, SHOWN)
+      .map((line) => `the schema is not as it was made: ${line.slice(0, SHOWN_CHARS)}`);
+  } finally {
+    fresh.close();
+  }
+}
+
+function schemaOf(database: DatabaseSync): Set<string> {
+  return new Set(
+    said(
+      database,
+      "select type || ' ' || name || ' ' || tbl_name || ' ' || coalesce(sql, '') from sqlite_schema",
+    ),
+  );
 }
 
 function disagreement(database: DatabaseSync, what: string, text: string): string[] {

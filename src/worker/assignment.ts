@@ -4,6 +4,7 @@ import { JobFailure } from '../client/errors.ts';
 import type { Platform } from '../client/platform.ts';
 import type { ClaimedJob } from '../client/types.ts';
 import { isReplayed, planOf, type RunPlan } from '../prompt/plan.ts';
+import { withHandedOn } from '../prompt/handed-on.ts';
 import { type PromptParts, promptOf } from '../prompt/prompt.ts';
 import { type PromptRecord, recordOf } from '../prompt/record.ts';
 
@@ -22,7 +23,7 @@ export function assignmentOf(job: ClaimedJob): Assignment {
   const plan = planOf(job);
   if (plan === null) {
     // Work from the queue is tried until it is done or its attempts are used up.
-    const sessionKey = `spine:${job.id}:${job.attempt}`;
+    const sessionKey = `spine:${turnOf(job)}`;
     return { job, plan, agentId: 'main', sessionKey, replayed: true };
   }
   const { id, agentId, preferredSessionKey, sessionTarget } = plan.schedule;
@@ -33,16 +34,23 @@ export function assignmentOf(job: ClaimedJob): Assignment {
 
 /** Unique for every dispatch, and the same for whoever looks for it later: a gateway fails a key that it has seen. */
 export function runKeyOf({ job, plan }: Assignment, begunAt: number): string {
-  return plan === null ? `${job.id}:${job.attempt}` : `${job.id}:${begunAt}`;
+  return plan === null ? turnOf(job) : `${job.id}:${begunAt}`;
+}
+
+/** The turn after an answer is another one of the same attempt. */
+function turnOf({ id, attempt, questions = 0 }: ClaimedJob): string {
+  return questions === 0 ? `${id}:${attempt}` : `${id}:${attempt}:${questions}`;
 }
 
 /** What only the moment of sending can say. */
-export type Sending = Omit<PromptParts, 'plan' | 'message'>;
+export type Sending = Omit<PromptParts, 'plan' | 'message' | 'handedOn'>;
 
 /** What is sent, and what is kept of it with the run; a job that no schedule made keeps nothing. */
 export interface Prompt {
   readonly text: string;
   readonly record: PromptRecord | null;
+  /** How many messages stand in it. */
+  readonly messages: number;
 }
 
 /** The random end of an id. */
@@ -60,12 +68,12 @@ export function messageOf({ job }: Assignment): string {
 }
 
 export function promptFor(assignment: Assignment, sending: Sending): Prompt {
-  const { plan } = assignment;
+  const { plan, job } = assignment;
   const message = messageOf(assignment);
-  if (plan === null) return { text: message, record: null };
-  const parts = { plan, message, ...sending };
+  if (plan === null) return { text: withHandedOn(message, job, sending.nonce), record: null, messages: 0 };
+  const parts = { plan, message, handedOn: job, ...sending };
   const text = promptOf(parts);
-  return { text, record: recordOf(parts, text) };
+  return { text, record: recordOf(parts, text), messages: parts.messages.length };
 }
 
 function plainMessage(spec: unknown): string | null {

@@ -27,7 +27,10 @@ async function promptWith(
 ): Promise<Prompt> {
   const { job, plan } = assignment;
   const nonce = newNonce(platform);
-  if (plan === null) return promptFor(assignment, { firstRunId: job.id, nonce, access, priorRuns: [] });
+  if (plan === null)
+    return promptFor(assignment, { firstRunId: job.id, nonce, access, priorRuns: [], messages: [] });
   const priorRuns = await notes.priorRuns(job, plan, messageOf(assignment));
-  return promptFor(assignment, { firstRunId: await notes.firstOf(job), nonce, access, priorRuns });
+  const firstRunId = await notes.firstOf(job);
+  const messages = await notes.mail(job, assignment.agentId);
+  return promptFor(assignment, { firstRunId, nonce, access, priorRuns, messages });
 }

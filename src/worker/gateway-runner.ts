@@ -1,6 +1,6 @@
 /** Does jobs by turns of an agent at a gateway. What is sent is written down first, so that nothing is sent twice unknowingly. */
 
-import { JobFailure } from '../client/errors.ts';
+import { AskAndWait, JobFailure } from '../client/errors.ts';
 import type { JobContext } from '../client/job-run.ts';
 import type { ClaimedJob } from '../client/types.ts';
 import {
@@ -10,7 +10,7 @@ import {
   type TurnRef,
   type TurnResult,
 } from '../gateway/gateway.ts';
-import { sentinelOf } from '../prompt/plan.ts';
+import { askOf, sentinelOf } from '../prompt/plan.ts';
 import { type Assignment, assignmentOf, runKeyOf } from './assignment.ts';
 import { attended, type AttendHost, type BeginTurn, type TurnContext } from './gateway-turn.ts';
 import { failureOf, isLost, isTurnedAway, putOff } from './gateway-failure.ts';
@@ -29,6 +29,10 @@ export interface GatewayRunnerOptions extends AttendHost {
 
 /** Longer replies are cut: they are kept with the job. */
 const REPLY_CHARS = 500_000;
+/** What a question may have at the server. */
+const QUESTION_CHARS = 8_000;
+/** How long an agent's question waits: people sleep, and have weekends. */
+const ANSWER_MS = 3 * 24 * 3_600_000;
 
 export class GatewayRunner implements Runner {
   readonly #options: GatewayRunnerOptions;
@@ -84,7 +88,7 @@ export class GatewayRunner implements Runner {
     const { job, plan, agentId, sessionKey } = assignment;
     const transport = await gateway.transport();
     const begunAt = notes.now();
-    const { text: message, record } = await promptAt(this.#options, assignment, begunAt);
+    const { text: message, record, messages } = await promptAt(this.#options, assignment, begunAt);
     await notes.begin(job, { at: begunAt, sessionKey, transport, ...record });
     const turn = turnRef(assignment, transport, begunAt);
     const order = {
@@ -98,9 +102,13 @@ export class GatewayRunner implements Runner {
     };
     let sent = false;
     let accepted = false;
+    let arrived = Promise.resolve();
     const begin = (stop: AbortSignal): Promise<TurnResult> => {
       sent = true;
-      return gateway.run(order, transport, stop, () => (accepted = true));
+      return gateway.run(order, transport, stop, () => {
+        accepted = true;
+        if (messages > 0) arrived = this.#mailArrived(assignment);
+      });
     };
     try {
       context.signal.throwIfAborted();
@@ -110,7 +118,18 @@ export class GatewayRunner implements Runner {
       const turnedAway = error instanceof GatewayError && isTurnedAway(error) && !accepted;
       if (turnedAway || !sent) await notes.takeBack(job);
       throw error;
+    } finally {
+      await arrived;
     }
+  }
+
+  /** Trouble here is no failure of the turn: the messages are handed out again, rather twice than never. */
+  async #mailArrived({ job, plan }: Assignment): Promise<void> {
+    if (plan === null) return;
+    const { notes, log } = this.#options;
+    await notes
+      .mailArrived(job)
+      .catch((error: unknown) => log.warn('Messages may come a second time', { job: job.id, error }));
   }
 
   async #lost(assignment: Assignment, turn: TurnRef, context: TurnContext): Promise<TurnResult> {
@@ -121,8 +140,11 @@ export class GatewayRunner implements Runner {
 
   #recover(assignment: Assignment, turn: TurnRef, occasion: Occasion, context: TurnContext) {
     const { gateway, platform, log } = this.#options;
-    const follow = (turn: TurnRef): Promise<TurnResult> =>
-      this.#attended(assignment, turn, (stop) => gateway.follow(turn, stop), context);
+    const follow = async (turn: TurnRef): Promise<TurnResult> => {
+      // A turn that is there was taken, with all that stood in its prompt.
+      await this.#mailArrived(assignment);
+      return this.#attended(assignment, turn, (stop) => gateway.follow(turn, stop), context);
+    };
     return recover({ gateway, platform, log, follow }, assignment, turn, occasion, context.signal);
   }
 
@@ -142,8 +164,15 @@ function turnRef(assignment: Assignment, transport: Transport, startedAt: number
   return { agentId, sessionKey, runKey: runKeyOf(assignment, startedAt), transport, startedAt };
 }
 
-/** The agent says itself when it could not do it; whatever else it talks about is its answer. */
+/** The agent says itself when it could not do it, or must know more; whatever else it talks about is its answer. */
 function judged({ text, usage, sessionKey }: TurnResult): object {
+  const asked = askOf(text);
+  if (asked !== null)
+    throw new AskAndWait({
+      to: asked.to,
+      question: asked.question.slice(0, QUESTION_CHARS).toWellFormed(),
+      timeoutMs: ANSWER_MS,
+    });
   const result = { text: text.slice(0, REPLY_CHARS), usage, sessionKey };
   if (sentinelOf(text) !== 'TASK_FAILED') return result;
   throw new JobFailure(result.text, { details: result });

@@ -26,7 +26,7 @@ export async function wakeMainSession(host: WakeHost, assignment: Assignment): P
     log.warn('A run crashed while it was sent to the main session', { job: job.id, replayed });
     throw crashed('The server stopped while this was sent; nobody knows whether it arrived.', replayed);
   }
-  const { text: message, record } = await promptOfEvent(host, assignment);
+  const { text: message, record, messages } = await promptOfEvent(host, assignment);
   const sessionKey = `agent:${agentId}:main`;
   await notes.begin(job, { at: notes.now(), sessionKey, transport: 'wake', ...record });
   try {
@@ -35,5 +35,6 @@ export async function wakeMainSession(host: WakeHost, assignment: Assignment): P
     if (error instanceof GatewayError && isTurnedAway(error)) await notes.takeBack(job);
     throw error;
   }
+  if (messages > 0) await notes.mailArrived(job);
   return { text: 'sent' };
 }

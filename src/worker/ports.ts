@@ -2,6 +2,7 @@
 
 import type { ClaimedJob } from '../client/types.ts';
 import type { Access } from '../prompt/access.ts';
+import type { ToldMessage } from '../prompt/messages.ts';
 import type { ToldRun } from '../prompt/prior-runs.ts';
 import type { RunPlan } from '../prompt/plan.ts';
 import type { PromptRecord } from '../prompt/record.ts';
@@ -28,6 +29,10 @@ export interface RunNotes {
   heartbeat(job: ClaimedJob): Promise<void>;
   /** The first job of the lineage to which this one belongs. */
   firstOf(job: ClaimedJob): Promise<string>;
+  /** What waits for the agent, for the prompt of this run. */
+  mail(job: ClaimedJob, agentId: string): Promise<readonly ToldMessage[]>;
+  /** The gateway has taken the prompt, and with it what it was handed. */
+  mailArrived(job: ClaimedJob): Promise<void>;
   /** What earlier runs of the schedule said, as far as the plan asks for it; about what is to be done, `message`. */
   priorRuns(job: ClaimedJob, plan: RunPlan, message: string): Promise<readonly ToldRun[]>;
   /** How the agent of a dispatch reaches the server, until the run ends or is dispatched anew. */

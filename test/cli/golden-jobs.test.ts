@@ -108,6 +108,26 @@ const scenarios: Readonly<Record<string, (tag: string) => readonly (string | Ste
     'jobs get "../../etc/passwd"',
     'jobs cancel $1 --quiet',
   ],
+  questions: (tag) => [
+    'questions list',
+    `jobs add "Ship it" --target any --tag ${tag} --title "The release"`,
+    'jobs claim $1',
+    'jobs checkpoint $1 "built and signed" --lease-token $lease',
+    'jobs ask $1 "Ship it?" --to nobody-knows --timeout never --lease-token $lease',
+    'jobs ask $1 "Ship it?" --to @nowhere --timeout 2h --lease-token $lease',
+    'jobs ask $1 "Ship it?" --to ada --choice yes --choice no --timeout 2h --default no --lease-token $lease',
+    'questions list --job $1',
+    'questions get $question',
+    'jobs get $1',
+    'questions answer $question maybe',
+    'questions answer $question yes',
+    'questions answer $question no',
+    'questions list --job $1',
+    'questions list --all --job $1',
+    'jobs claim $1',
+    'jobs complete $1 --lease-token $lease',
+    'questions get 019a5c3e-0000-7000-8000-000000000000',
+  ],
 };
 
 for (const [name, steps] of Object.entries(scenarios)) {

@@ -40,6 +40,16 @@ const BLOCK: readonly Line[] = [
   ['node cli.js runs stale [threshold-s]', '600'],
   ['node cli.js approvals list'],
   ['node cli.js approvals pending'],
+  ['node cli.js msg send <from> <to> <body>', 'ops', 'main', '"Back at nine"'],
+  ['node cli.js msg inbox <agent> [limit]', 'main', '10'],
+  ['node cli.js msg outbox <agent> [limit]', 'ops', '10'],
+  ['node cli.js msg thread <message-id>', '$message'],
+  ['node cli.js msg read <message-id>', '$message'],
+  ['node cli.js msg readall <agent>', 'main'],
+  ['node cli.js msg unread <agent>', 'main'],
+  ['node cli.js agents list'],
+  ['node cli.js agents get <id>', 'ops'],
+  ['node cli.js agents register <id> [name]', 'ops', '"Operations"'],
   ['node cli.js alias list'],
   ['node cli.js alias add <n> <ch> <tgt>', 'ops-channel', 'telegram', '-1001234567890'],
   ['node cli.js alias remove <name>', 'ops-channel'],
@@ -63,7 +73,7 @@ for (const json of [false, true]) {
         rmSync(folder, { recursive: true, force: true });
     });
 
-    test('run line by line and print what a person would want to read [SC-75 SC-82 SC-83 SC-84 SC-85 SC-88]', async (t) => {
+    test('run line by line and print what a person would want to read [SC-75 SC-82 SC-83 SC-84 SC-85 SC-86 SC-87 SC-88]', async (t) => {
       let text = '';
       for (const [line, ...names] of BLOCK) {
         const filled = fill(line, names);
@@ -78,7 +88,7 @@ for (const json of [false, true]) {
   });
 }
 
-/** A job that has run, one that waits for two approvals, one to be cancelled, and a run under way. */
+/** A message, a job that has run, one that waits for two approvals, one to be cancelled, and a run under way. */
 async function prepare({ head, left }: TestServer): Promise<Record<string, string>> {
   const made = async (body: object): Promise<string> =>
     (await head.post<{ id: string }>('/schedules', { session_target: 'queue', target: 'left-claw', ...body }))
@@ -101,7 +111,10 @@ async function prepare({ head, left }: TestServer): Promise<Record<string, strin
   await left.post(`/jobs/${body.jobs[0]?.id}/complete`, { result: { text: 'Built, and all is red' } });
   await head.post(`/schedules/${build}/run`);
   await left.post('/jobs/claim', { targets: ['left-claw'], max: 2 });
-  return { build, deploy, sweep };
+  await head.post('/agents', { id: 'ops', name: 'Ops' });
+  const constraint = { from_agent: 'ops', to_agent: 'main', kind: 'constraint', body: 'No deploys today' };
+  const { body: message } = await head.post<{ id: string }>('/messages', constraint);
+  return { build, deploy, sweep, message: message.id };
 }
 
 function fill(line: string, names: readonly string[]): string {
@@ -131,14 +144,19 @@ async function run(server: TestServer, args: readonly string[]): Promise<Ran> {
 }
 
 function masked(text: string): string {
-  return text
-    .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}(?:-[0-9a-f-]*)?\b/g, '<id…>')
-    .replaceAll(/\b[0-9a-f]{64}\b/g, '<hash>')
-    .replaceAll(/\d{4}-\d\d-\d\d\/\d\d-\d\d-\d\d/g, '<name>')
-    .replaceAll(/[\d.,]+ (?:bytes|[kKMG]i?B)\b/g, '<size>')
-    .replaceAll(
-      /("(?:size|bytes|at|lastSnapshotAt|lastRollupAt|lastTryAt|uploadedBytes|duration_ms)": )\d+/g,
-      '$1<n>',
-    )
-    .replaceAll(/\b\d+(?:ms|s)(?=  )/g, '<took>');
+  return (
+    text
+      .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}(?:-[0-9a-f-]*)?\b/g, '<id…>')
+      .replaceAll(/\b[0-9a-f]{64}\b/g, '<hash>')
+      .replaceAll(/\d{4}-\d\d-\d\d\/\d\d-\d\d-\d\d/g, '<name>')
+      .replaceAll(/[\d.,]+ (?:bytes|[kKMG]i?B)\b/g, '<size>')
+      .replaceAll(
+        /("(?:size|bytes|at|lastSnapshotAt|lastRollupAt|lastTryAt|uploadedBytes|duration_ms)": )\d+/g,
+        '$1<n>',
+      )
+      .replaceAll(/\b\d+(?:ms|s)(?=  )/g, '<took>')
+      // Both follow by themselves, within seconds.
+      .replaceAll(/"journal": \[[^\]]*\]/g, '"journal": <files>')
+      .replaceAll(/\b(?:online|offline|busy|idle)\b/g, '<status>')
+  );
 }

@@ -20,6 +20,14 @@ test('every command of the guide to delivery prints what the guide shows [SC-88]
   ok((await followed(guideTo('delivery'))) > 8);
 });
 
+test('every command of the guide to questions prints what the guide shows', async () => {
+  ok((await followed(guideTo('questions'))) > 8);
+});
+
+test('every command of the guide to messages prints what the guide shows [SC-86 SC-87]', async () => {
+  ok((await followed(guideTo('messages'))) > 8);
+});
+
 /** Runs the commands one after another; answers how many there are. */
 async function followed(page: string): Promise<number> {
   await using server = await startServer();

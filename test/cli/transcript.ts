@@ -22,7 +22,7 @@ export function golden(t: TestContext, name: string, text: string): void {
   t.assert.fileSnapshot(text, file, { serializers: [(value: string) => value] });
 }
 
-/** `$1` is the first job that the steps made, `$no` its number, `$lease` the last lease token, `$blob` the last file. */
+/** `$1` is the first job that the steps made, `$question` the last question, `$no` its number, `$lease` the last lease token, `$blob` the last file. */
 export async function transcript(
   server: TestServer,
   steps: readonly (string | Step)[],
@@ -43,6 +43,7 @@ export async function transcript(
     if (line.startsWith('jobs add'))
       for (const [id] of stdout.matchAll(UUID))
         if (![...known.values()].includes(id)) known.set(`$${++jobs}`, id);
+    if (line.startsWith('jobs ask')) remember(known, '$question', QUESTION.exec(stdout));
     remember(known, '$lease', /lease token +(\S+)|"leaseToken": "([^"]+)"/.exec(stdout));
     if (!known.has('$no')) remember(known, '$no', /#(\d+)|"no": (\d+)/.exec(stdout));
     if (!known.has('$prefix') && known.has('$1')) known.set('$prefix', known.get('$1')?.slice(0, 20) ?? '');
@@ -68,6 +69,7 @@ async function act(server: TestServer, id: string, what: Step['before']): Promis
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const UUID_ONCE = new RegExp(UUID, '');
+const QUESTION = /question +(\S+)$|"question": "([^"]+)"/m;
 
 function remember(known: Map<string, string>, name: string, found: RegExpExecArray | null): void {
   const value = found?.[1] ?? found?.[2] ?? found?.[0];

@@ -4,7 +4,7 @@ import type { Jobs } from '../../src/client/jobs.ts';
 import type { ClaimedJob, ClaimNextOptions, Held, NextClaim } from '../../src/client/types.ts';
 import { claimedJob } from './support.ts';
 
-type Verb = 'claimNext' | 'heartbeat' | 'complete' | 'fail' | 'release' | 'log';
+type Verb = 'claimNext' | 'heartbeat' | 'complete' | 'fail' | 'release' | 'log' | 'ask' | 'checkpoint';
 type Fields = Readonly<Record<string, unknown>>;
 
 interface Call {
@@ -53,6 +53,8 @@ export class FakeJobs {
         }),
       release: plain('release'),
       log: plain('log'),
+      ask: plain('ask'),
+      checkpoint: plain('checkpoint'),
     } as unknown as Jobs;
   }
 

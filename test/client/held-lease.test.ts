@@ -1,3 +1,4 @@
+import type { AgentMessage } from '../../src/client/message-types.ts';
 import { deepStrictEqual, strictEqual } from 'node:assert';
 import { test } from 'node:test';
 import { type JobInterrupted, SpineApiError, SpineConnectionError } from '../../src/client/errors.ts';
@@ -8,7 +9,7 @@ import { claimedJob, FakePlatform, iso } from './support.ts';
 type Beat = (
   sent: { progress?: unknown },
   now: number,
-) => Partial<Job & { messages: readonly unknown[] }> | Error;
+) => Partial<Job & { messages: readonly AgentMessage[] }> | Error;
 
 function setUp(options: { beat?: Beat; job?: Partial<ClaimedJob>; askedAgoMs?: number } = {}) {
   const platform = new FakePlatform();
@@ -128,19 +129,53 @@ test('tells the handler that somebody cancelled the job, and holds the lease mea
   lease.stop();
 });
 
-test('hands on the messages that come with heartbeats, also those that came before anybody listened', async () => {
+const mail = (id: string): AgentMessage => ({
+  id,
+  from_agent: 'bob',
+  to_agent: 'alice',
+  kind: 'text',
+  subject: null,
+  body: id,
+  priority: 0,
+  owner: null,
+  reply_to: null,
+  created_at: iso(0),
+  expires_at: null,
+});
+
+test('hands on the messages that came with the claim and with heartbeats, also before anybody listened [SC-11]', async () => {
   const { platform, lease } = setUp({
-    beat: (_sent, at) => ({ messages: at < 2_000 ? ['early', 1] : [at] }),
-    job: { leaseMs: 3_000 },
+    job: { messages: [mail('claimed')] },
+    beat: (_sent, at) => ({ messages: at < 2_000 ? [mail('early')] : [mail(String(at))] }),
   });
-  const heard: unknown[] = [];
   await lease.begin();
-  await platform.advance(1_500);
-  lease.listen((message) => heard.push(message));
-  deepStrictEqual(heard, ['early', 1]);
   await platform.advance(1_000);
-  deepStrictEqual(heard, ['early', 1, 2_000]);
-  lease.stop();
+  const heard: string[] = [];
+  lease.listen(({ id }) => heard.push(id));
+  deepStrictEqual(heard, ['claimed', 'early']);
+  await platform.advance(1_000);
+  deepStrictEqual(heard, ['claimed', 'early', '2000']);
+});
+
+test('says what has come after a heartbeat without an answer, and only then [SC-68]', async () => {
+  const { platform, lease, beats } = setUp({
+    job: { messages: [mail('claimed')] },
+    beat: (_sent, at) => {
+      if (at === 2_000) return noServer();
+      return at === 1_000 ? { messages: [mail('one')] } : {};
+    },
+  });
+  await lease.begin();
+  await platform.advance(1_000);
+  deepStrictEqual(lease.received(), {});
+  await platform.advance(1_000);
+  deepStrictEqual(lease.received(), { received: ['one'] });
+  await platform.advance(1_000);
+  deepStrictEqual(
+    beats.map((beat) => ('received' in beat ? beat.received : null)),
+    [null, null, ['one']],
+  );
+  deepStrictEqual(lease.received(), {});
 });
 
 test('sends the newest progress soon, once', async () => {

@@ -1,6 +1,7 @@
 import { deepStrictEqual, match, ok, rejects, strictEqual, throws } from 'node:assert';
 import { suite, test } from 'node:test';
 import {
+  type AgentMessage,
   type ClaimedJob,
   type Handler,
   JobInterrupted,
@@ -458,6 +459,157 @@ suite('stopping', () => {
     const { worker } = setUp(() => 'ok');
     const running = worker.run();
     throws(() => worker.run(), /Make a new one/);
+    await worker.stop();
+    await running;
+  });
+});
+
+suite('asking in the middle of a job', () => {
+  const WHICH = { question: 'Which one?', to: '@ops', timeoutMs: 60_000 };
+
+  test('ends the attempt with the question, and asks for no next job with it', async () => {
+    const { jobs, reported, worker } = setUp(async (_, { ask }) => `took ${String(await ask(WHICH))}`);
+    jobs.add({ id: 'a' });
+    const running = worker.run();
+    await nextRound();
+    deepStrictEqual(
+      jobs.of('ask').map(({ id, fields }) => [id, fields]),
+      [['a', WHICH]],
+    );
+    strictEqual(jobs.of('complete').length + jobs.of('fail').length, 0);
+    deepStrictEqual(reported, []);
+    await worker.stop();
+    await running;
+  });
+
+  test('gives the answer to the same question when the job comes back', async () => {
+    const { jobs, worker } = setUp(async (_, { ask, answers, lastCheckpoint }) => [
+      await ask(WHICH),
+      answers.length,
+      lastCheckpoint,
+    ]);
+    const answers = [{ question: WHICH.question, answer: 'the red one', by: 'head', at: '' }];
+    jobs.add({ id: 'a', answers, checkpoint: { step: 2 } });
+    const running = worker.run();
+    await nextRound();
+    deepStrictEqual(jobs.of('complete')[0]?.fields['result'], ['the red one', 1, { step: 2 }]);
+    strictEqual(jobs.of('ask').length, 0);
+    await worker.stop();
+    await running;
+  });
+
+  test('cannot be swallowed by the handler', async () => {
+    const { jobs, worker } = setUp(async (job, { ask }) => {
+      if (job.id === 'a') return ask(WHICH).catch(() => 'never mind');
+      void ask(WHICH);
+      throw new Error('something else');
+    });
+    jobs.add({ id: 'a' });
+    jobs.add({ id: 'b' });
+    const running = worker.run();
+    await nextRound();
+    await nextRound();
+    deepStrictEqual(
+      jobs.of('ask').map(({ id }) => id),
+      ['a', 'b'],
+    );
+    await worker.stop();
+    await running;
+  });
+
+  test('fails the job when the question is one that the server does not take', async () => {
+    const { jobs, worker } = setUp((_, { ask }) => ask(WHICH));
+    jobs.trouble = ({ verb }) => (verb === 'ask' ? refusal(400, 'bad_request', { field: 'to' }) : undefined);
+    jobs.add({ id: 'a' });
+    const running = worker.run();
+    await nextRound();
+    const { error, requeue } = jobs.of('fail')[0]?.fields ?? {};
+    strictEqual((error as { name?: string } | undefined)?.name, 'QuestionRefused');
+    strictEqual(requeue, false);
+    await worker.stop();
+    await running;
+  });
+
+  test('keeps a checkpoint that met a server which was away', async () => {
+    const { platform, jobs, worker } = setUp(async (_, { checkpoint }) => {
+      await checkpoint('half');
+      return 'whole';
+    });
+    let away = 2;
+    jobs.trouble = ({ verb }) =>
+      verb === 'checkpoint' && away-- > 0 ? refusal(503, 'store_unavailable') : undefined;
+    jobs.add({ id: 'a' });
+    const running = worker.run();
+    await nextRound();
+    for (let i = 0; i < 5; i++) await platform.advance(2_000);
+    strictEqual(jobs.of('checkpoint').length, 3);
+    strictEqual(jobs.of('complete')[0]?.fields['result'], 'whole');
+    await worker.stop();
+    await running;
+  });
+
+  test('keeps text as text and anything else as data', async () => {
+    const { jobs, worker } = setUp(async (_, { checkpoint }) => {
+      await checkpoint('half');
+      await checkpoint({ done: 3 });
+    });
+    jobs.add({ id: 'a' });
+    const running = worker.run();
+    await nextRound();
+    deepStrictEqual(
+      jobs.of('checkpoint').map(({ fields }) => fields),
+      [{ text: 'half' }, { data: { done: 3 } }],
+    );
+    await worker.stop();
+    await running;
+  });
+});
+
+suite('messages', () => {
+  const message = (id: string): AgentMessage => ({
+    id,
+    from_agent: 'bob',
+    to_agent: 'alice',
+    kind: 'text',
+    subject: null,
+    body: id,
+    priority: 0,
+    owner: null,
+    reply_to: null,
+    created_at: '2026-01-01T00:00:00.000Z',
+    expires_at: null,
+  });
+
+  test('are heard once by the worker, with the job that brought them, whatever comes again [SC-11]', async () => {
+    const heard: string[] = [];
+    const inHandler: string[] = [];
+    const { handler, finish } = byHand();
+    const { jobs, platform, worker, reported } = setUp(
+      (job, context) => {
+        context.onMessage(({ id }) => inHandler.push(id));
+        return handler(job, context);
+      },
+      {
+        onMessage: ({ id }, job) => {
+          heard.push(`${job.id} ${id}`);
+          if (id === 'two') throw new Error('deaf');
+        },
+      },
+    );
+    jobs.beat = { messages: [message('two')] };
+    jobs.add(
+      { id: 'a', leaseMs: 3_000, messages: [message('one')] },
+      { id: 'b', messages: [message('one')] },
+    );
+    const running = worker.run();
+    await nextRound();
+    deepStrictEqual([heard, inHandler], [['a one'], ['one']]);
+    await platform.advance(2_000);
+    deepStrictEqual(heard, ['a one', 'a two']);
+    strictEqual((reported[0] as Error).message, 'deaf');
+    await finish('a');
+    deepStrictEqual(heard, ['a one', 'a two']);
+    await finish('b');
     await worker.stop();
     await running;
   });

@@ -41,3 +41,22 @@ test('the examples of the workers guide do what the guide says', async () => {
   strictEqual(await worker.ended, 0, worker.output());
   strictEqual(worker.output(), '');
 });
+
+test('the example of the guide to questions asks, and goes on with the answer and its checkpoint', async () => {
+  const [file = '', code = ''] = [...codeIn('docs/guides/questions.md')][0] ?? [];
+  strictEqual(code, readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8'), file);
+  await using server = await startServer();
+  const client = new SpineClient({ baseUrl: server.url, token: server.tokens.head });
+  await client.aliases.save({ alias: 'ops', channel: 'log' });
+  const { id } = await client.jobs.create({ target: 'any', spec: { version: '4.2' }, maxAttempts: 1 });
+  await using worker = runExample(code, { SPINE_BASE_URL: server.url, SPINE_TOKEN: server.tokens.left });
+  const question = await until(async () => (await client.questions.list({ open: true })).questions[0]);
+  strictEqual(question.question, 'Publish 4.2.tgz now?');
+  await client.questions.answer(question.id, 'yes');
+  const done = await until(async () => {
+    const job = await client.jobs.get(id);
+    return job.state === 'done' && job;
+  });
+  deepStrictEqual([done.result, done.attempts], [{ file: '4.2.tgz', when: 'yes' }, 1]);
+  strictEqual(worker.output(), '');
+});

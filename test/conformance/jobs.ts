@@ -65,15 +65,17 @@ export function jobTopics(each: Each): void {
   });
 
   each(
-    'prints rows as the journal has them, except where a schedule or a comment is to be told of',
+    'prints rows as the journal has them, except where a schedule, a comment or a checkpoint is to be told of',
     async ({ store }) => {
-      const [plain, edge, said, run] = (await insert(store, [
+      const [plain, edge, said, run, kept] = (await insert(store, [
         row(),
-        row({ ...EXTREME, scheduleId: null, comments: 0 }),
+        row({ ...EXTREME, scheduleId: null, comments: 0, checkpointAt: null }),
         row({ comments: 1 }),
         row({ scheduleId: 'nightly' }),
-      ])) as [Job, Job, Job, Job];
-      const printed = await store.read.jobs.printed([run.no, edge.no, plain.no, said.no, run.no + 1]);
+        row({ checkpointAt: 1 }),
+      ])) as [Job, Job, Job, Job, Job];
+      const nos = [run.no, edge.no, plain.no, said.no, kept.no, kept.no + 1];
+      const printed = await store.read.jobs.printed(nos);
       assert.deepEqual(
         new Map(printed.map(({ no, seq, text }) => [no, { seq, row: JSON.parse(text) as unknown }])),
         new Map(

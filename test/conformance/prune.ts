@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { FINAL_STATES, type Job, STATES } from '../../src/domain/job.ts';
+import type { Message, Receipt } from '../../src/domain/message.ts';
 import type { Each, Opened } from '../support/engines.ts';
 import { seeded } from './events.ts';
 import { insert, row, tell } from './rows.ts';
@@ -8,7 +9,73 @@ const OLD = 1_000;
 const LIMIT = 5_000;
 const ENDED = { state: 'done', finishedAt: OLD, createdAt: OLD, settled: 2 } as const;
 
+const DAY = 86_400_000;
+const mailAt = (id: string, change: Partial<Message> = {}): Omit<Message, 'no'> => ({
+  id,
+  sender: 'a',
+  recipient: 'b',
+  kind: 'text',
+  subject: null,
+  body: id,
+  priority: 0,
+  rank: 17,
+  owner: null,
+  replyTo: null,
+  threadNo: null,
+  scheduleId: null,
+  jobNo: null,
+  status: 'pending',
+  error: null,
+  createdAt: 0,
+  deliveredAt: null,
+  expiresAt: null,
+  ...change,
+});
+
+/** What one message is by then, and after how many days it goes; null is never. */
+const MAIL: readonly (readonly [string, Partial<Message>, Partial<Receipt> | null, number | null])[] = [
+  ['waiting', {}, { open: true }, null],
+  ['delivered', {}, { deliveredAt: 1 }, 3],
+  ['read', {}, { deliveredAt: 1, readAt: 1 }, 30],
+  ['expired', { expiresAt: 5 }, {}, 30],
+  ['not yet expired', { expiresAt: 100 * DAY }, { open: true }, null],
+  ['report', { kind: 'result' }, { open: true }, 3],
+  ['system', { kind: 'system' }, { deliveredAt: 1, readAt: 1 }, 3],
+  ['spawn to do', { kind: 'spawn' }, null, null],
+  ['spawned', { kind: 'spawn', status: 'delivered' }, null, 30],
+  ['failed', { kind: 'spawn', status: 'failed' }, null, 30],
+  ['broadcast to nobody', { recipient: 'broadcast' }, null, 30],
+];
+
 export function pruneTopics(each: Each): void {
+  each('messages go when their time is up, and what nobody has dealt with stays [SC-16]', async (spine) => {
+    const { store } = spine;
+    const base = { messageNo: 0, agent: 'b', rank: 17, expiresAt: null, open: false, jobNo: null, fence: 0 };
+    await store.transaction(0, async (tx) => {
+      for (const [id, change, receipt] of MAIL) {
+        const messageNo = await tx.messages.insert(mailAt(id, change));
+        if (receipt === null) continue;
+        const { expiresAt = null } = change;
+        await tx.receipts.add([
+          { ...base, deliveredAt: null, readAt: null, expiresAt, ...receipt, messageNo },
+        ]);
+      }
+    });
+    for (const day of [2, 4, 31, 90]) {
+      const now = day * DAY;
+      const keeping = { brief: now - 3 * DAY, before: now - 30 * DAY, now };
+      while ((await store.transaction(0, async (tx) => tx.messages.dropOld(keeping, 2))) > 0);
+      const kept = (await store.read.messages.list({ limit: 100 }, now)).map(({ id }) => id);
+      const expected = MAIL.filter(([, , , days]) => days === null || days > day).map(([id]) => id);
+      assert.deepEqual(kept.toSorted(), expected.toSorted(), `day ${day}`);
+      const receipts = await store.read.receipts.of(Array.from({ length: 20 }, (_, i) => i + 1));
+      assert.equal(
+        receipts.size,
+        MAIL.filter(([id, , receipt]) => receipt !== null && kept.includes(id)).length,
+      );
+    }
+  });
+
   each('finds old finished jobs and nothing that is unfinished, young or unsettled', async (spine) => {
     const jobs = await insert(spine.store, [
       row(ENDED),

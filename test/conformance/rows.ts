@@ -101,5 +101,9 @@ export const EXTREME: Omit<Job, 'no' | 'id'> = {
   cause: 'timeout',
   leaseSpanMs: BIG,
   requires: '["gpu","über_x"]',
+  question: '?',
+  questions: 12,
+  checkpointAt: BIG,
+  mailed: true,
   review: 'pending',
 };

@@ -11,6 +11,7 @@ import { requirementTopics } from './requirements.ts';
 import { migrationTopics } from './migrations.ts';
 import { poolTopics } from './pools.ts';
 import { pruneTopics } from './prune.ts';
+import { questionTopics } from './questions.ts';
 import { searchTopics } from './search.ts';
 import { transactionTopics } from './transactions.ts';
 import { upkeepTopics } from './upkeep.ts';
@@ -32,6 +33,7 @@ export function storeConformance(kind: EngineKind): void {
     listTopics(each);
     requirementTopics(each);
     searchTopics(each);
+    questionTopics(each);
     pruneTopics(each);
     upkeepTopics(each);
     migrationTopics(each);

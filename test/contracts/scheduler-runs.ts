@@ -255,8 +255,13 @@ export function runCases(start: StartScheduler): void {
       );
       const [message] = await server().query(`select * from messages where id = '${sent.body.id}'`);
       deepStrictEqual([message?.['kind'], message?.['status']], ['spawn', 'failed']);
-      for (const table of ['agents', 'delivery_aliases'])
-        deepStrictEqual(await server().query(`select * from ${table}`), []);
+      deepStrictEqual(
+        await server()
+          .query('select id from agents order by id')
+          .then((rows) => rows.map(({ id }) => id)),
+        ['left-claw', 'right-claw'],
+      );
+      deepStrictEqual(await server().query('select * from delivery_aliases'), []);
       const migrations = await server().query('select name from schema_migrations order by version');
       ok(
         migrations.some(({ name }) => name === 'baseline'),
@@ -341,9 +346,9 @@ export function runCases(start: StartScheduler): void {
         await server().head.post('/messages', { kind: 'text', body: 'hello' }),
         await server().head.post('/messages', { kind: 'spawn', body: {}, job_id: 'ffffff' }),
       ];
-      expectRefusal(kind, 400, 'bad_request', { field: 'kind' });
+      expectRefusal(kind, 400, 'bad_request', { field: 'to_agent' });
       expectRefusal(none, 404, 'not_found');
-      expectRefusal(await server().left.post('/messages', { kind: 'spawn', body: {} }), 401, 'unauthorized');
+      expectRefusal(await server().left.post('/messages', { kind: 'spawn', body: {} }), 403, 'forbidden');
       expectRefusal(await server().head.get('/messages/nothing'), 404, 'not_found');
     });
   });

@@ -1,6 +1,7 @@
 import { suite } from 'node:test';
 import { approvalCases } from './scheduler-approvals.ts';
 import { deliveryCases } from './scheduler-deliveries.ts';
+import { messageCases } from './scheduler-messages.ts';
 import type { SchedulerServer, StartScheduler } from './scheduler-cases.ts';
 import { runCases } from './scheduler-runs.ts';
 import { scheduleCases } from './scheduler-schedules.ts';
@@ -16,8 +17,8 @@ export interface SchedulerStore {
 
 type Cases = (start: StartScheduler) => void;
 
-/** Runs are also asked for with SQL, and approvals are decided by callers and by time at once. */
-export const ON_EVERY_STORE: readonly Cases[] = [runCases, approvalCases];
+/** Runs and messages are also asked for with SQL, and approvals are decided by callers and by time at once. */
+export const ON_EVERY_STORE: readonly Cases[] = [runCases, approvalCases, messageCases];
 
 /** Doors know no store, and every command is tested on each below them: the rest of the contract is held once. */
 export const WHOLE: readonly Cases[] = [...ON_EVERY_STORE, scheduleCases, deliveryCases];

@@ -27,6 +27,8 @@ const TABLE: { readonly [K in JobCommand['kind']]: Row } = {
   fail: { ...same('lease_lost!'), running: 'queued: job.failed' },
   release: { ...same('lease_lost!'), running: 'queued: job.released' },
   snooze: { ...same('lease_lost!'), running: 'scheduled: job.snoozed' },
+  ask: { ...same('lease_lost!'), running: 'blocked: job.asked' },
+  checkpoint: { ...same('lease_lost!'), running: 'running: job.checkpoint' },
   log: { ...same('lease_lost!'), running: 'running:' },
   note: { ...same('lease_lost!'), running: 'running:' },
   comment: Object.fromEntries(STATES.map((state) => [state, `${state}: job.comment`])) as Row,

@@ -76,6 +76,19 @@ const BODIES: {
   fail: { kind: 'fail', cause: null, error: '"broken"', requeue: true },
   release: { kind: 'release', reason: 'lunch' },
   snooze: { kind: 'snooze', untilAt: NOW + 9_000 },
+  ask: {
+    kind: 'ask',
+    question: {
+      id: 'question-1',
+      text: 'Which one?',
+      to: '@ops',
+      choices: null,
+      schema: null,
+      timeoutMs: 60_000,
+      fallback: null,
+    },
+  },
+  checkpoint: { kind: 'checkpoint', value: '"half"' },
   log: { kind: 'log', lines: [{ at: NOW, level: 'info', text: 'hello' }] },
   note: { kind: 'note', note: { sessionKey: 'scheduler:a:b' } },
   comment: { kind: 'comment', text: 'well done' },
@@ -95,6 +108,8 @@ const BY_HOLDER: readonly JobCommand['kind'][] = [
   'fail',
   'release',
   'snooze',
+  'ask',
+  'checkpoint',
   'log',
   'note',
 ];

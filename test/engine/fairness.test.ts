@@ -254,7 +254,7 @@ onEvery(DIALECTS, (each, kind) => {
       const entered = countEntries(spine);
       const letGo = count.hold();
       const crowd = Array.from({ length: CROWD }, (_, i) =>
-        spine.engine.messages.send(HEAD, { kind: 'note', body: `message ${i}` }),
+        spine.engine.messages.send(HEAD, { kind: 'text', to: 'somebody', body: `message ${i}` }),
       );
       const waits = calls().map(after);
       await until('all stand in line', () => entered() === crowd.length + waits.length).finally(letGo);

@@ -23,7 +23,7 @@ onEvery(DIALECTS, (each) => {
     const ask = async (body: unknown) => {
       const { id } = await spine.engine.messages.send(run, { kind: 'spawn', body });
       await pump(spine);
-      return spine.engine.messages.get(id);
+      return spine.engine.messages.get(HEAD, id);
     };
     return { parent, held, run, ask };
   };
@@ -81,7 +81,7 @@ onEvery(DIALECTS, (each) => {
   each('nobody but the running job itself, or head, may ask', async (spine) => {
     const { parent, run } = await running(spine);
     const body = { name: 'x', payload_message: 'y' };
-    const stranger = { kind: 'spawn', body, scheduleId: parent.id };
+    const stranger = { kind: 'spawn', body, scheduleId: parent.id } as const;
     assert.equal((await refused(spine.engine.messages.send(worker('other'), stranger))).code, 'forbidden');
     const other = await plan(spine, { name: 'other' });
     assert.equal(
@@ -150,7 +150,7 @@ onEvery(DIALECTS, (each) => {
     const { id } = await spine.engine.messages.send(run, { kind: 'spawn', body });
     await spine.engine.jobs.cancel(HEAD, held.job.id, 'no');
     await pump(spine);
-    assert.match((await spine.engine.messages.get(id)).error ?? '', /cancelled/);
+    assert.match((await spine.engine.messages.get(HEAD, id)).error ?? '', /cancelled/);
     assert.deepEqual(await children(spine, parent.id), []);
   });
 
@@ -169,7 +169,7 @@ onEvery(DIALECTS, (each) => {
       const child: Actor = { ...worker('w'), role: 'run', onlyJob: held.job.id };
       const { id } = await spine.engine.messages.send(child, { kind: 'spawn', body });
       await pump(spine);
-      last = (await spine.engine.messages.get(id)).error ?? 'made';
+      last = (await spine.engine.messages.get(HEAD, id)).error ?? 'made';
       if (depth < LIMITS.spawnDepth) assert.equal(last, 'made');
     }
     assert.match(last, /levels deep/);
@@ -177,7 +177,11 @@ onEvery(DIALECTS, (each) => {
 
   each('all that the runs of one chain asked for is bounded together', async (spine) => {
     const { parent, ask } = await running(spine, { max_trigger_fanout: 1_000 });
-    const asking = { kind: 'spawn', body: { name: 'x', payload_message: 'y' }, scheduleId: parent.id };
+    const asking = {
+      kind: 'spawn',
+      body: { name: 'x', payload_message: 'y' },
+      scheduleId: parent.id,
+    } as const;
     for (let i = 0; i < LIMITS.spawnedPerChain; i++) await spine.engine.messages.send(HEAD, asking);
     await pump(spine);
     assert.equal((await children(spine, parent.id)).length, LIMITS.spawnedPerChain);

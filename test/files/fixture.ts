@@ -6,6 +6,7 @@ import type { JobEvent } from '../../src/domain/event.ts';
 import { type Job, type JobDetails, STATES } from '../../src/domain/job.ts';
 import type { Clock } from '../../src/domain/ports.ts';
 import { type OpenEngine, openEngine } from '../../src/engine/open-engine.ts';
+import { timeOutQuestion } from '../../src/engine/questions.ts';
 import { settle } from '../../src/engine/settling.ts';
 import { systemIds } from '../../src/runtime/ids.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
@@ -116,6 +117,39 @@ export async function makeWork({ engine, clock, store }: Bench): Promise<void> {
   await engine.jobs.cancel(HEAD, later.id, 'not needed');
   await settleAll(engine, store);
   await engine.routing.pause(HEAD, 'target', 'right-claw');
+  await makeQuestions({ engine, clock });
+}
+
+/** Jobs that ask: one waits, one went on with its checkpoint, one was cancelled, one is done, one was answered by nobody. */
+async function makeQuestions({ engine, clock }: Pick<Bench, 'engine' | 'clock'>): Promise<void> {
+  const drafts = ['open', 'answered', 'closed', 'ended', 'late', 'vain'].map((title) => ({
+    target: 'any',
+    title,
+  }));
+  const { jobs } = await engine.jobs.create(HEAD, drafts);
+  const asked: string[] = [];
+  for (const { id, no } of jobs) {
+    const { job } = await engine.leases.claim(LEFT, id);
+    await engine.leases.checkpoint(LEFT, id, job.leaseToken, { of: no });
+    const { question } = await engine.questions.ask(LEFT, id, job.leaseToken, {
+      question: `What about ${no}? ünï`,
+      to: 'head',
+      timeoutMs: no === jobs[4]?.no || no === jobs[5]?.no ? 1 : 3_600_000,
+      ...(no === jobs[4]?.no && { default: null, schema: { type: ['null', 'string'] } }),
+      ...(no === jobs[1]?.no && { choices: ['a', 'b'] }),
+    });
+    asked.push(question?.id ?? '');
+  }
+  const [, answered, closed, ended] = jobs as [Job, Job, Job, Job];
+  await engine.questions.answer(HEAD, asked[1] ?? '', 'b');
+  const { job } = await engine.leases.claim(LEFT, answered.id);
+  await engine.leases.checkpoint(LEFT, answered.id, job.leaseToken, 'further');
+  await engine.jobs.cancel(HEAD, closed.id, null);
+  await engine.questions.answer(HEAD, asked[3] ?? '', { n: 1 });
+  const last = await engine.leases.claim(LEFT, ended.id);
+  await engine.leases.complete(LEFT, ended.id, last.job.leaseToken, 'ok');
+  clock.pass(10);
+  for (const id of asked.slice(4)) await timeOutQuestion(engine.core, id);
 }
 
 /** What the settling loop does. */
@@ -134,6 +168,9 @@ export interface Everything {
   readonly details: JobDetails | undefined;
   readonly events: readonly JobEvent[];
   readonly after: readonly JobDependency[];
+  /** Without the numbers of their rows, and the leases that they ended. */
+  readonly questions: readonly object[];
+  readonly checkpoint: string | undefined;
 }
 
 export async function allJobs(store: Store): Promise<Job[]> {
@@ -160,6 +197,10 @@ export async function everything(store: Store): Promise<Everything[]> {
       details: details.get(job.no),
       events: await store.read.feed.ofJob(job.no, 0, 100_000),
       after,
+      questions: (
+        await store.read.questions.list({ jobNo: job.no, limit: 100, targets: null, reader: '' })
+      ).map((question) => ({ ...question, no: 0, leaseToken: null })),
+      checkpoint: (await store.read.checkpoints.byNo([job.no])).get(job.no),
     });
   }
   return all;

@@ -78,23 +78,27 @@ suite('SKILL.md', () => {
       list,
       claim,
       heartbeat,
+      checkpoint,
       complete,
       fail,
+      ask,
       release,
       create,
       read,
       comment,
+      tell,
+      inbox,
       upload,
       attach,
       download,
       review,
     ] = statuses;
     deepStrictEqual(
-      [claimNext, list, heartbeat, complete, create, read, comment, upload, review],
-      [200, 200, 200, 200, 201, 200, 200, 200, 200],
+      [claimNext, list, heartbeat, checkpoint, complete, create, read, comment, tell, inbox, upload, review],
+      [200, 200, 200, 200, 200, 201, 200, 200, 201, 200, 200, 200],
     );
     // Held already; ended already; no such blob.
-    deepStrictEqual([claim, fail, release, attach, download], [409, 409, 409, 409, 404]);
+    deepStrictEqual([claim, fail, ask, release, attach, download], [409, 409, 409, 409, 409, 404]);
   });
 });
 

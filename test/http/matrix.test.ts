@@ -48,6 +48,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'redriveJob',
     'reject',
     'rejectSchedule',
+    'removeAgent',
     'removeAlias',
     'removePool',
     'removeSubscription',
@@ -63,7 +64,6 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'savePool',
     'saveType',
   ],
-  'head run': ['sendMessage'],
   'head viewer': [
     'getApproval',
     'getMetrics',
@@ -72,7 +72,6 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'listAliases',
     'listApprovals',
     'listDeliveries',
-    'listMessages',
     'listMissed',
     'listRunsOfSchedule',
     'listSchedules',
@@ -80,17 +79,21 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'previewNewSchedule',
     'previewSchedule',
   ],
-  'head viewer run': ['getMessage'],
   'head worker': [
+    'answerQuestion',
     'beatWorker',
     'completeJobs',
     'createJobs',
     'endSession',
+    'readAllMessages',
+    'readMessage',
+    'registerAgent',
     'spawnSession',
     'startWorker',
     'uploadBlob',
   ],
   'head worker run': [
+    'askAndWait',
     'attachBlob',
     'changeTask',
     'commentJob',
@@ -100,19 +103,27 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'heartbeat',
     'putTask',
     'releaseJob',
+    'sendMessage',
     'snoozeJob',
+    'writeCheckpoint',
     'writeLogs',
   ],
   'head worker viewer': [
+    'countUnread',
     'followEvents',
+    'getAgent',
     'getHealthDetails',
     'getLive',
     'getStats',
+    'getThread',
     'getType',
+    'listAgents',
     'listHeartbeats',
     'listJobs',
+    'listMessages',
     'listPauses',
     'listPools',
+    'listQuestions',
     'listRuns',
     'listSessions',
     'listStaleRuns',
@@ -124,6 +135,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'getJob',
     'getJobComments',
     'getJobEvents',
+    'getMessage',
+    'getQuestion',
     'getRun',
     'getTask',
     'listBlobs',
@@ -139,12 +152,17 @@ const BODIES: Readonly<Record<string, (things: Things) => object>> = {
   completeJobs: ({ job }) => ({ jobs: [{ id: job }] }),
   commentJob: () => ({ text: 'hello' }),
   snoozeJob: () => ({ untilAt: 1 }),
+  askAndWait: () => ({ question: 'Which?', to: 'head', timeoutMs: 1_000 }),
+  writeCheckpoint: () => ({ text: 'halfway' }),
+  answerQuestion: () => ({ answer: 'yes' }),
   writeLogs: () => ({ lines: [{ text: 'hello' }] }),
   savePool: () => ({ capacity: 1 }),
   saveAlias: () => ({ alias: 'ops', channel: 'telegram', target: '1' }),
   addSubscription: () => ({ alias: 'ops', events: ['failed'] }),
   createSchedule: () => ({ name: 'nightly', schedule: '0 2 * * *', payload_message: 'Sleep well' }),
-  sendMessage: () => ({ kind: 'spawn', body: { name: 'child', payload_message: 'Hello' } }),
+  sendMessage: () => ({ to_agent: 'ops', body: 'hello' }),
+  registerAgent: () => ({ id: 'left-claw' }),
+  readAllMessages: () => ({ agent: 'left-claw' }),
   addToken: () => ({ name: 'another', role: 'viewer' }),
   createTask: () => ({ title: 'A task' }),
   spawnSession: () => ({ sessionLabel: 'a session', prompt: 'Hello' }),
@@ -217,9 +235,15 @@ suite('who may do what', () => {
 });
 
 function endsTheJob({ operationId }: DescribedOperation): boolean {
-  return ['completeJob', 'completeJobs', 'failJob', 'releaseJob', 'snoozeJob', 'cancelJob'].includes(
-    operationId,
-  );
+  return [
+    'completeJob',
+    'completeJobs',
+    'failJob',
+    'releaseJob',
+    'snoozeJob',
+    'askAndWait',
+    'cancelJob',
+  ].includes(operationId);
 }
 
 /** What the description promises: 401 to whom it does not name, 403 for what is another's, 404 for what is not. */
@@ -232,8 +256,6 @@ function refusalFor(operation: DescribedOperation, role: Role, whose: Whose): 0 
   // The slot and the sessions that these are about are not this world's own.
   if (operation.operationId === 'beatWorker') return null;
   if (operation.operationId === 'spawnSession' && role === 'worker') return 403;
-  // Only a run that a schedule made may ask for another one.
-  if (operation.operationId === 'sendMessage' && role === 'run') return 403;
   if (!ABOUT_JOBS.includes(operation)) return operation.path.includes('{') ? null : 0;
   if (whose === 'none') return 404;
   // Head and a viewer of all targets see every job.
@@ -305,9 +327,11 @@ async function snapshot({ clients: { head } }: World): Promise<unknown> {
     '/runs',
     '/approvals',
     '/messages',
+    '/agents',
     '/aliases',
     '/subscriptions',
     '/deliveries',
+    '/questions',
   ];
   return Promise.all(paths.map(async (path) => (await head.get(path)).body));
 }

@@ -362,8 +362,12 @@ test('without a journal the readable files bring the jobs back', async () => {
   const before = await everything(bench.store);
   const after = await everything(other.store);
   const comparable = (all: typeof before) =>
-    all.map(({ job, details, events }) => ({
+    all.map(({ job, details, events, questions, checkpoint }) => ({
       id: job.id,
+      question: job.question,
+      blockedOn: job.blockedOn,
+      questions,
+      checkpoint,
       no: job.no,
       state: job.state,
       target: job.target,

@@ -10,6 +10,8 @@ import { FAIRNESS } from './planted/fairness.ts';
 import { KEYS } from './planted/keys.ts';
 import { LEASES } from './planted/leases.ts';
 import { PROMPT } from './planted/prompt.ts';
+import { QUESTIONS } from './planted/questions.ts';
+import { MAIL } from './planted/mail.ts';
 import { QUEUE } from './planted/queue.ts';
 import { RECOVERY } from './planted/recovery.ts';
 import { SCHEDULER } from './planted/scheduler.ts';
@@ -21,8 +23,10 @@ export const ALL: readonly Mutant[] = [
   ...LEASES,
   ...KEYS,
   ...QUEUE,
+  ...QUESTIONS,
   ...SCHEDULER,
   ...DELIVERY,
+  ...MAIL,
   ...DOORS,
   ...ANSWERS,
   ...PROMPT,

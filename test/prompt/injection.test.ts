@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import type { ToldMessage } from '../../src/prompt/messages.ts';
 import { type PromptParts, promptOf } from '../../src/prompt/prompt.ts';
 import { hostileTexts, unquoted } from '../support/injection.ts';
 import { PARENT, planOf } from '../worker/fixtures.ts';
@@ -8,15 +9,30 @@ const NONCE = '9c1f40aa73be';
 
 function prompt(parts: Partial<PromptParts>): string {
   const plan = planOf({ delivery_guarantee: 'at-least-once' });
-  const usual = { plan, message: 'Do it.', firstRunId: 'run-1', nonce: NONCE, access: null, priorRuns: [] };
+  const usual = {
+    plan,
+    message: 'Do it.',
+    firstRunId: 'run-1',
+    nonce: NONCE,
+    access: null,
+    priorRuns: [],
+    handedOn: {},
+    messages: [],
+  };
   return promptOf({ ...usual, ...parts });
 }
 
 const triggered = (trigger: Partial<typeof PARENT>): string =>
   prompt({ plan: planOf({}, { trigger: { ...PARENT, ...trigger } }) });
 
+const told = (change: Partial<ToldMessage>): string =>
+  prompt({
+    messages: [{ id: 'm', sender: 'ops', kind: 'fact', subject: null, body: 'x', owner: null, ...change }],
+  });
+
 /** Every way by which the words of others come into a prompt; a new one belongs here. */
 const QUOTED: Readonly<Record<string, (text: string) => string>> = {
+  'what another agent says': (body) => told({ body }),
   'the output of an agent that was before it': (output) => triggered({ output }),
   'what a command before it printed': (output) => triggered({ output, exitCode: 1, stderr: '' }),
   'the errors of a command before it': (stderr) => triggered({ output: '', exitCode: 1, stderr }),
@@ -27,6 +43,9 @@ const QUOTED: Readonly<Record<string, (text: string) => string>> = {
         { at: 60_000, summary: 'fine' },
       ],
     }),
+  'what it asked and was answered': (text) =>
+    prompt({ handedOn: { answers: [{ question: text, answer: text, by: 'head' }] } }),
+  'the checkpoint of an earlier attempt': (checkpoint) => prompt({ handedOn: { checkpoint } }),
 };
 
 /** Ways that are not quoted because they are one short line. */

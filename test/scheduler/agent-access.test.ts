@@ -38,17 +38,19 @@ async function told(
   return { id, session, prompt: live.message };
 }
 
-test('an agent at a gateway can do what its prompt prints: spawn, say how far it is, and log', async () => {
+test('an agent at a gateway can do what its prompt prints: spawn, say how far it is, keep a checkpoint, and log [WK-43]', async () => {
   await using scene = await openScene({ websocket: true });
   scene.gateway.state.plan = (message) => (message.includes('Do it.') ? { hang: true } : { text: 'done' });
   const { id, session, prompt } = await told(scene);
-  const [spawn = '', progress = '', log = ''] = printedCalls(prompt);
+  const [spawn = '', tell = '', progress = '', checkpoint = '', log = ''] = printedCalls(prompt);
+  assert.equal((await answerOf(tell))['to_agent'], 'main');
   assert.equal((await answerOf(spawn))['kind'], 'spawn');
   await eventually('the child has run', 10_000, async () => {
     const { body } = await scene.server.head.get<{ runs: { output: string | null }[] }>('/runs?status=ok');
     return body.runs.some(({ output }) => output === 'done') ? true : null;
   });
   assert.equal((await answerOf(progress))['progress'], 'halfway');
+  assert.ok((await answerOf(checkpoint))['checkpointAt']);
   assert.equal((await answerOf(log))['accepted'], 1);
 
   await using agent = callerWith(scene, tokenIn(prompt));
@@ -60,6 +62,7 @@ test('an agent at a gateway can do what its prompt prints: spawn, say how far it
     ['complete', { result: 'mine' }],
     ['fail', { error: 'x' }],
     ['release', {}],
+    ['ask', { question: 'x', to: 'head', timeoutMs: 1 }],
     ['comment', { text: 'x' }],
   ] as const)
     assert.equal((await agent.post(`/jobs/${id}/${verb}`, body)).status, 401, verb);
@@ -79,7 +82,7 @@ test('the token in a prompt lives on when another server takes the turn over, an
   const second = await told(scene);
   await scene.server.kill('SIGKILL');
   await scene.server.restart();
-  const [, progress = ''] = printedCalls(first.prompt);
+  const [, , progress = ''] = printedCalls(first.prompt);
   await eventually('it is taken over', 15_000, async () =>
     (await answerOf(progress))['progress'] === 'halfway' ? true : null,
   );

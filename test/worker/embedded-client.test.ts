@@ -35,6 +35,23 @@ async function work(spine: Opened, handler: Handler, isOver: () => Promise<boole
 
 suite('a client without HTTP', () => {
   onEvery(DIALECTS, (each) => {
+    each('asks, keeps a checkpoint and goes on with both, in one attempt', async (spine) => {
+      const made = await create(spine, { maxAttempts: 1 });
+      const handler: Handler = async (_, { ask, checkpoint, lastCheckpoint }) => {
+        await checkpoint({ half: true });
+        return [await ask({ question: 'Go on?', to: 'head', timeoutMs: 60_000 }), lastCheckpoint];
+      };
+      const answered = (async () => {
+        await until('it has asked', async () => (await read(spine, made)).state === 'blocked');
+        const [question] = await spine.engine.questions.list(HEAD, { open: true, limit: 1 });
+        await spine.engine.questions.answer(HEAD, question?.id ?? '', 'yes');
+      })();
+      await work(spine, handler, async () => (await read(spine, made)).state === 'done');
+      await answered;
+      const { result } = (await spine.engine.jobs.details([await read(spine, made)])).get(made.no) ?? {};
+      assert.equal(result, '["yes",{"half":true}]');
+    });
+
     each('shows a claimed job as HTTP does, held in a way that can be adopted', async (spine) => {
       const made = await create(spine, {
         title: 'work',

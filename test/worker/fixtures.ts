@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
+import type { ToldMessage } from '../../src/prompt/messages.ts';
 import type { JobContext } from '../../src/client/index.ts';
-import { JobInterrupted, type Interruption } from '../../src/client/index.ts';
+import { AskAndWait, JobInterrupted, type Interruption } from '../../src/client/index.ts';
 import type { ClaimedJob, Platform } from '../../src/client/index.ts';
 import { completeSchedule } from '../../src/domain/schedule-draft.ts';
 import type { RunPlan, ScheduleSpec, TriggerContext } from '../../src/domain/schedule.ts';
@@ -81,6 +82,16 @@ export class MemoryNotes implements RunNotes {
     this.written.push('heartbeat');
   }
 
+  messages: readonly ToldMessage[] = [];
+
+  async mail(): Promise<readonly ToldMessage[]> {
+    return this.messages;
+  }
+
+  async mailArrived(): Promise<void> {
+    this.written.push('mailArrived');
+  }
+
   async firstOf(job: ClaimedJob): Promise<string> {
     return this.first ?? job.id;
   }
@@ -116,6 +127,10 @@ export function heldLease() {
     log: () => undefined,
     onMessage: () => undefined,
     started: () => undefined,
+    answers: [],
+    ask: (question) => Promise.reject(new AskAndWait(question)),
+    checkpoint: async () => undefined,
+    lastCheckpoint: null,
     endedItself: () => undefined,
   };
   return { context, interrupt: (why: Interruption) => controller.abort(new JobInterrupted(why)) };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { JobFailure, JobInterrupted, PutOff } from '../../src/client/index.ts';
+import { AskAndWait, JobFailure, JobInterrupted, PutOff } from '../../src/client/index.ts';
 import type { ClaimedJob } from '../../src/client/index.ts';
 import { GatewayError } from '../../src/gateway/gateway.ts';
 import { GatewayRunner } from '../../src/worker/gateway-runner.ts';
@@ -144,6 +144,37 @@ suite('a fresh turn', () => {
     const { error } = await start(runJob(ONCE)).end;
     assert.equal(failure(error).requeue, true);
     assert.equal((failure(error).details as { text: string }).text, 'TASK_FAILED: no disk');
+  });
+
+  test('whose answer begins with ASK asks, and nothing else does', async () => {
+    const { gateway, start } = setUp();
+    const said = async (text: string) => {
+      gateway.onRun = ({ answer }) => answer(text);
+      return (await start(runJob(ONCE)).end).error;
+    };
+    const asked = await said('ASK @ops: Which branch?\nThere are two.');
+    assert.ok(asked instanceof AskAndWait);
+    const { to, question, default: fallback } = asked.question;
+    assert.deepEqual([to, question, fallback], ['@ops', 'Which branch?\nThere are two.', undefined]);
+    for (const text of ['I would ASK @ops: x', 'ASK ops', 'ASK two names: x', 'ASK @ops:', 'ASKED @ops: x'])
+      assert.equal(await said(text), null, text);
+  });
+
+  test('after an answer tells the agent what it asked and was answered, as data', async () => {
+    const { gateway, start } = setUp();
+    gateway.onRun = ({ answer }) => answer('done');
+    const answers = [{ question: 'Which branch?', answer: { name: 'main' }, by: 'head', at: '' }];
+    await start(runJob(ONCE, { answers, checkpoint: 'two files left' })).end;
+    const message = gateway.turns[0]?.turn.message ?? '';
+    const [, nonce] = /<data (\S+)>/.exec(message) ?? [];
+    const quote = (text: string) => `<data ${nonce}>\n${text}\n</data ${nonce}>`;
+    assert.ok(
+      message.includes(
+        `You asked:\n${quote('Which branch?')}\nAnswered by head:\n${quote('{"name":"main"}')}`,
+      ),
+    );
+    assert.ok(message.includes(`The last checkpoint:\n${quote('two files left')}`));
+    assert.ok(message.endsWith('\n\nDo it.'));
   });
 
   test('is stopped at the gateway when its job is cancelled, and a late answer is nobody’s', async () => {
@@ -396,7 +427,8 @@ suite('a run that somebody has begun before', () => {
       });
       followed?.answer('kept');
       assert.equal(((await end).result as { text: string }).text, 'kept');
-      assert.deepEqual([gateway.turns, notes.written], [[], []]);
+      // What stood in its prompt has arrived with it.
+      assert.deepEqual([gateway.turns, notes.written], [[], ['mailArrived']]);
       assert.deepEqual(log.lines, ['Adopted a turn that the gateway still has']);
     });
   }
@@ -457,6 +489,17 @@ suite('work from the queue', () => {
   test('without a message fails for good', async () => {
     const { start } = setUp();
     assert.equal(failure((await start(plain({ spec: { n: 1 } })).end).error).requeue, false);
+  });
+
+  test('goes on in a turn of its own after an answer, with what was said', async () => {
+    const { gateway, start } = setUp();
+    gateway.onRun = ({ answer }) => answer('hello');
+    const answers = [{ question: 'Whom?', answer: 'Ada', by: 'head', at: '' }];
+    await start(plain({ spec: 'Say hello.', questions: 1, answers })).end;
+    const { turn } = gateway.turns[0] ?? assert.fail('no turn');
+    assert.deepEqual([turn.sessionKey, turn.runKey], ['spine:job-9:2:1', 'job-9:2:1']);
+    assert.ok(turn.message.endsWith('\n\nSay hello.'));
+    assert.match(turn.message, /You asked:\n<data \S+>\nWhom\?/);
   });
 
   test('that was held before is looked for, and sent when it is not there', async () => {

@@ -75,6 +75,7 @@ export function jobDetails(job: Job & Partial<ClaimedJob>, nowMs: number): Line[
     ['pool', job.pool],
     ['waiting for', job.waitingFor === undefined ? undefined : `${job.waitingFor} jobs`],
     ['blocked on', job.blockedOn],
+    ['question', job.question],
     ['unique key', job.uniqueKey],
     ['parent', job.parentId],
     ['retry of', job.retryOf],
@@ -117,6 +118,8 @@ function texts({
   result,
   error,
   sop,
+  checkpoint,
+  answers = [],
 }: Job & Partial<ClaimedJob>): Line[] {
   return [
     ...block('description', description),
@@ -127,6 +130,11 @@ function texts({
     ...block('result', result ?? undefined),
     ...block('error', error ?? undefined),
     ...block('how to', sop ?? undefined),
+    ...block('checkpoint', checkpoint),
+    ...answers.flatMap(({ question, answer, by }) => [
+      ...block('asked', question),
+      ...block(`${by} said`, answer),
+    ]),
   ];
 }
 

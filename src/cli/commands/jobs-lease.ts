@@ -6,10 +6,10 @@ import { CliError, EXIT, usage } from '../failure.ts';
 import type { TokenRole } from '../host.ts';
 import type { Session } from '../session.ts';
 import type { Line } from '../text/line.ts';
-import { jobDetails, jobLine } from './job-lines.ts';
+import { fact, jobDetails, jobLine } from './job-lines.ts';
 import { jobRef } from './job-ref.ts';
 import { SilentExit } from './silent-exit.ts';
-import { given, moment, textOrJson } from './values.ts';
+import { given, json, moment, textOrJson } from './values.ts';
 
 interface ClaimOptions {
   readonly target?: readonly string[];
@@ -115,4 +115,36 @@ export const snoozeJob: Handler<HoldOptions & { readonly until: string }> = asyn
   const untilAt = moment(session, options.until, '--until');
   const { client, job } = await held(session, name, options);
   did(session, await client.jobs.snooze(job, untilAt), 'snoozed');
+};
+
+interface AskOptions extends HoldOptions {
+  readonly to: string;
+  readonly choice?: readonly string[];
+  readonly schema?: string;
+  readonly timeout: number;
+  readonly default?: string;
+}
+
+export const askInJob: Handler<AskOptions> = async (
+  session,
+  { args: [name = '', question = ''], options },
+) => {
+  const { to, choice: choices, timeout: timeoutMs } = options;
+  const schema = await json(session, options.schema, '--schema');
+  // What is to be chosen is text, also where it reads as JSON.
+  const fallback = choices === undefined ? await textOrJson(session, options.default) : options.default;
+  const { client, job } = await held(session, name, options);
+  const asked = { question, to, timeoutMs, ...given({ choices, schema, default: fallback }) };
+  const after = await client.jobs.ask(job, asked);
+  did(session, after, 'asked', ...(after.asked === undefined ? [] : [fact('question', after.asked.id)]));
+};
+
+export const keepCheckpoint: Handler<HoldOptions> = async (
+  session,
+  { args: [name = '', text = ''], options },
+) => {
+  const { client, job } = await held(session, name, options);
+  const value = await textOrJson(session, text);
+  const checkpoint = typeof value === 'string' ? { text: value } : { data: value };
+  did(session, await client.jobs.checkpoint(job, checkpoint), 'kept');
 };

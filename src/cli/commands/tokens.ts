@@ -11,6 +11,7 @@ export interface ShownToken {
   readonly name: string;
   readonly role: string;
   readonly targets: readonly string[] | null;
+  readonly grants: readonly string[];
   readonly createdAt: string;
   readonly createdBy: string;
   readonly revokedAt: string | null;
@@ -21,17 +22,28 @@ export type NewToken = Omit<ShownToken, 'revokedAt'> & { readonly token: string 
 interface AddOptions {
   readonly role: string;
   readonly target?: readonly string[];
+  readonly grant?: readonly string[];
 }
 
 export const addToken: Handler<AddOptions> = async (session, { args: [name = ''], options }) => {
-  const made = await makeToken(session, { name, role: options.role, targets: options.target });
+  const made = await makeToken(session, {
+    name,
+    role: options.role,
+    targets: options.target,
+    grants: options.grant,
+  });
   session.out.result({ value: made, lines: () => [made.token], ids: () => [made.token] });
   session.out.info(`This is the token of ${made.name}, shown this once: use it as SPINE_TOKEN.`);
 };
 
 export async function makeToken(
   session: Session,
-  token: { readonly name: string; readonly role: string; readonly targets?: readonly string[] | undefined },
+  token: {
+    readonly name: string;
+    readonly role: string;
+    readonly targets?: readonly string[] | undefined;
+    readonly grants?: readonly string[] | undefined;
+  },
 ): Promise<NewToken> {
   const caller = await session.caller();
   return await caller.json({ method: 'POST', path: '/tokens', json: given({ ...token }), repeatable: false });

@@ -1,6 +1,6 @@
 /** The scheduler's words for what `spine schedules`, `runs` and `approvals` do, with the shapes that its programs know. */
 
-import type { Run, Schedule } from '../../client/index.ts';
+import type { Run, Schedule, SpineClient } from '../../client/index.ts';
 import { listApprovals } from '../commands/approvals.ts';
 import { fact } from '../commands/job-lines.ts';
 import { listRuns, staleRuns } from '../commands/runs.ts';
@@ -15,6 +15,8 @@ type Shape = (value: unknown) => unknown;
 
 /** `{ok, job}`: one schedule. */
 export const asJob: Shape = (value) => ({ ok: true, job: value });
+export const asMessage: Shape = (value) => ({ ok: true, message: value });
+export const asAgent: Shape = (value) => ({ ok: true, agent: value });
 /** What was done, and its facts. */
 export const asDone: Shape = (value) => ({ ok: true, ...(value as object) });
 /** A list without anything around it. */
@@ -42,9 +44,10 @@ export const status: Handler = async (session) => {
   const client = await session.client();
   const jobs: Schedule[] = [];
   for await (const each of client.schedules.list({ limit: PAGE })) jobs.push(each);
-  const [running, stale] = await Promise.all([
+  const [running, stale, agents] = await Promise.all([
     client.runs.list({ status: 'running', limit: PAGE }),
     client.runs.stale({ limit: PAGE }),
+    agentsOf(client),
   ]);
   const next = jobs
     .filter(({ enabled, next_run_at: at }) => enabled && at !== null)
@@ -58,6 +61,7 @@ export const status: Handler = async (session) => {
       jobs_enabled: enabled,
       running_runs: running.runs.length,
       stale_runs: stale.length,
+      agents,
       next_job: next === undefined ? null : { id: next.id, name: next.name, next_run_at: next.next_run_at },
     },
     lines: (): Line[] => [
@@ -67,6 +71,7 @@ export const status: Handler = async (session) => {
       stale.length === 0
         ? fact('stale', 'none')
         : [styled('red', 'stale'.padEnd(12)), ` ${stale.length}: ${idsOf(stale)}`],
+      fact('agents', agents.length === 0 ? 'none' : agents.map(inWords).join(', ')),
       fact(
         'next',
         next === undefined
@@ -76,6 +81,22 @@ export const status: Handler = async (session) => {
     ],
   });
 };
+
+/** More agents than these are listed by `agents list`. */
+const AGENTS = 20;
+
+async function agentsOf(client: SpineClient): Promise<{ id: string; status: string; unread: number }[]> {
+  const agents = await client.agents.list();
+  return Promise.all(
+    agents
+      .slice(0, AGENTS)
+      .map(async ({ id, status }) => ({ id, status, unread: await client.messages.countUnread(id) })),
+  );
+}
+
+function inWords({ id, status, unread }: Awaited<ReturnType<typeof agentsOf>>[number]): string {
+  return `${id} ${status}${unread === 0 ? '' : ` (${unread} unread)`}`;
+}
 
 function idsOf(runs: readonly Run[]): string {
   return runs.map(({ id }) => id).join(', ');

@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { type Act, declare, whole, withExamples } from '../command.ts';
 import { declareBackup } from '../declare-backup.ts';
 import { declareAliases } from '../declare-delivery.ts';
+import { declareMail, type Shaped } from '../declare-mail.ts';
 import { DRY_RUN, withFields } from '../declare-scheduler.ts';
 import { addGlobalOptions, EXIT_CODES } from '../program.ts';
 
@@ -23,6 +24,7 @@ export function buildSchedulerProgram(act: Act, version: string): Command {
   declareJobs(program, act);
   declareRuns(program, act);
   declareApprovals(program, act);
+  declareMail(program, act, shapedMail);
   declareAliases(program, act);
   declareBackup(program, act);
   declare(program, 'completion', 'Print the completion script of a shell.', [
@@ -36,6 +38,13 @@ export function buildSchedulerProgram(act: Act, version: string): Command {
     ['openclaw-scheduler runs stale', 'what is stuck'],
   ]).addHelpText('after', `\n${EXIT_CODES}`);
 }
+
+/** Lists stand alone, and what was done says so. */
+const shapedMail: Shaped = (handler, shape) => async () => {
+  const { asAgent, asDone, asMessage, asRows, shaped } = await load();
+  const shapes = { message: asMessage, messages: asRows, agent: asAgent, agents: asRows, done: asDone };
+  return shaped(await handler(), shapes[shape]);
+};
 
 const load = async () => await import('./handlers.ts');
 const looking = async () => await import('../commands/schedules.ts');

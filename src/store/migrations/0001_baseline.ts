@@ -8,13 +8,14 @@ import { delivery } from './baseline/delivery.ts';
 import { events } from './baseline/events.ts';
 import { installation } from './baseline/installation.ts';
 import { jobs } from './baseline/jobs.ts';
+import { questions } from './baseline/questions.ts';
 import { queue } from './baseline/queue.ts';
 import { scheduler } from './baseline/scheduler.ts';
 import { views } from './baseline/views.ts';
 import { workers } from './baseline/workers.ts';
 import type { Migration } from './migration.ts';
 
-const PARTS = [jobs, events, queue, scheduler, installation, delivery, workers, views];
+const PARTS = [jobs, events, queue, scheduler, installation, delivery, questions, workers, views];
 
 function schemaIn(dialect: Dialect): string {
   return PARTS.map((part) => part(dialect)).join('');

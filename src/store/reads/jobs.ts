@@ -5,7 +5,7 @@ import { CHANGING } from '../../domain/job-fields.ts';
 import type { Found, ListFilter } from '../../domain/job-filter.ts';
 import type { Job, JobInput, State } from '../../domain/job.ts';
 import { byNumber, perDialect, type Sql, type Value } from '../sql/driver.ts';
-import { PAST_BYTES, SHOWN_ALWAYS_BYTES } from '../sql/job-bytes.ts';
+import { handedOnBytes, PAST_BYTES, SHOWN_ALWAYS_BYTES } from '../sql/job-bytes.ts';
 import { further, page, type Put } from '../sql/job-pages.ts';
 import { JOB_COLUMNS, JOB_WIDTH, jobFrom } from '../sql/job-row.ts';
 import { column, first, only } from '../sql/rows.ts';
@@ -35,11 +35,11 @@ const printing = perDialect((dialect) => {
   const array = dialect === 'sqlite' ? 'json_array' : 'json_build_array';
   const columns = CHANGING.map((field) => field.column).join(', ');
   const select = `select no, seq, cast(${array}(${columns}) as text) from job`;
-  return byNumber(select, 'no', 'and schedule_id is null and comments = 0');
+  return byNumber(select, 'no', 'and schedule_id is null and comments = 0 and checkpoint_at is null');
 });
 
 /**
- * Of those that have no comments and that no schedule made. The database prints the rows: it takes a third of the time of
+ * Of those that have no comments and no checkpoint and that no schedule made. The database prints the rows: it takes a third of the time of
  * reading thirty values and printing them here.
  */
 export async function printed(sql: Sql, nos: readonly number[]): Promise<PrintedRow[]> {
@@ -89,11 +89,11 @@ const underClaim = `select ${JOB_COLUMNS}, ${INPUT_BYTES} + ${PAST_BYTES} from j
 
 /** Jobs under a live lease that was asked for with this claim id. */
 export async function claimedUnder(sql: Sql, claimId: string, limit: number): Promise<ClaimedJob[]> {
-  return (await sql.all(underClaim, [claimId, limit])).map((row) => ({
-    job: jobFrom(row),
-    input: null,
-    bytes: SHOWN_ALWAYS_BYTES + Number(row[JOB_WIDTH]),
-  }));
+  return (await sql.all(underClaim, [claimId, limit])).map((row) => {
+    const job = jobFrom(row);
+    const bytes = SHOWN_ALWAYS_BYTES + Number(row[JOB_WIDTH]) + handedOnBytes(job);
+    return { job, input: null, bytes };
+  });
 }
 
 /** One page in the order of creation. Each state is read along job_by_state and the pages are merged, so that old jobs never slow the new. */
@@ -141,11 +141,12 @@ export function due(sql: Sql, now: number, limit: number): Promise<string[]> {
   return column<string>(sql, text, [now, limit]);
 }
 
-/** When the next scheduled job is due, or the next timeout ends. */
+/** When the next scheduled job is due, the next timeout ends, or the next question is to be answered. */
 export function nextDueAt(sql: Sql): Promise<number | null> {
   const text = `select least_at from (
       select min(run_at) as least_at from job where state = 'scheduled'
       union all select min(timeout_at) from job where state = 'running' and timeout_at is not null
+      union all select min(expires_at) from question where status = 'open'
     ) as moments where least_at is not null order by least_at limit 1`;
   return only<number | null>(sql, text, []);
 }

@@ -1,18 +1,30 @@
 /** How the nouns lie in their tables; a job's own row is in job-row.ts. */
 
+import type { Agent } from '../../domain/agent.ts';
 import type { Alias } from '../../domain/alias.ts';
 import type { Approval } from '../../domain/approval.ts';
 import type { Audit } from '../../domain/audit.ts';
 import type { Blob } from '../../domain/blob.ts';
 import type { Delivery } from '../../domain/delivery.ts';
 import type { JobType } from '../../domain/job-type.ts';
-import type { Message } from '../../domain/message.ts';
+import type { Message, Receipt } from '../../domain/message.ts';
+import type { Question } from '../../domain/question.ts';
 import type { Run } from '../../domain/run.ts';
 import type { Schedule } from '../../domain/schedule.ts';
 import type { Subscription } from '../../domain/subscription.ts';
 import type { Token } from '../../domain/token.ts';
 import type { WorkerSlot } from '../../domain/worker-slot.ts';
 import { tableOf } from './table.ts';
+
+export const AGENT = tableOf<Agent>('agent', {
+  id: 'text',
+  name: 'text',
+  status: 'text',
+  lastSeenAt: 'bigint',
+  capabilities: 'json',
+  registered: 'flag',
+  createdAt: 'bigint',
+});
 
 export const ALIAS = tableOf<Alias>('alias', {
   alias: 'text',
@@ -84,16 +96,49 @@ export const MESSAGE = tableOf<Message>('message', {
   subject: 'text',
   body: 'text',
   priority: 'bigint',
+  rank: 'bigint',
   owner: 'text',
   replyTo: 'text',
+  threadNo: 'bigint',
   scheduleId: 'text',
   jobNo: 'bigint',
   status: 'text',
   error: 'text',
   createdAt: 'bigint',
   deliveredAt: 'bigint',
-  readAt: 'bigint',
   expiresAt: 'bigint',
+});
+
+export const QUESTION = tableOf<Question>('question', {
+  no: 'bigint',
+  id: 'text',
+  jobNo: 'bigint',
+  rootNo: 'bigint',
+  text: ['body', 'text'],
+  to: ['recipient', 'text'],
+  choices: 'json',
+  schema: 'text',
+  fallback: 'text',
+  askedBy: 'text',
+  askedAt: 'bigint',
+  expiresAt: 'bigint',
+  leaseToken: 'text',
+  status: 'text',
+  answer: 'text',
+  answeredBy: 'text',
+  answeredAt: 'bigint',
+});
+
+export const RECEIPT = tableOf<Receipt>('receipt', {
+  messageNo: 'bigint',
+  agent: 'text',
+  rank: 'bigint',
+  expiresAt: 'bigint',
+  open: 'flag',
+  jobNo: 'bigint',
+  fence: 'bigint',
+  deliveredAt: 'bigint',
+  readAt: 'bigint',
 });
 
 export const RUN = tableOf<Run>('run', {
@@ -146,6 +191,7 @@ export const TOKEN = tableOf<Token>('token', {
   name: 'text',
   role: 'text',
   targets: 'json',
+  grants: 'json',
   hash: 'text',
   createdAt: 'bigint',
   createdBy: 'text',

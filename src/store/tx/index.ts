@@ -1,10 +1,12 @@
 /** What needs a transaction, by noun: each export of a file is a verb that writes or locks. */
 
+export * as agents from './agents.ts';
 export * as aliases from './aliases.ts';
 export * as approvals from './approvals.ts';
 export * as audit from './audit.ts';
 export * as blobs from './blobs.ts';
 export * as chains from './chains.ts';
+export * as checkpoints from './checkpoints.ts';
 export * as comments from './comments.ts';
 export * as counters from './counters.ts';
 export * as deliveries from './deliveries.ts';
@@ -17,6 +19,8 @@ export * as messages from './messages.ts';
 export * as meta from './meta.ts';
 export * as outbox from './outbox.ts';
 export * as pools from './pools.ts';
+export * as questions from './questions.ts';
+export * as receipts from './receipts.ts';
 export * as routing from './routing.ts';
 export * as runs from './runs.ts';
 export * as schedules from './schedules.ts';

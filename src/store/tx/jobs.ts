@@ -5,7 +5,7 @@ import type { Job, JobInput, Outcome } from '../../domain/job.ts';
 import { joinedMeta } from '../../domain/meta.ts';
 import { type KeyQuery, locking, perDialect, type Row, type Shape, type Sql } from '../sql/driver.ts';
 import { moveOut, outgrowsRow } from '../sql/history.ts';
-import { SHOWN_ALWAYS_BYTES } from '../sql/job-bytes.ts';
+import { handedOnBytes, SHOWN_ALWAYS_BYTES } from '../sql/job-bytes.ts';
 import {
   claimRow,
   endingRow,
@@ -107,7 +107,7 @@ function readyFrom(row: Row, target: string): ClaimedJob {
   const { job, pastBytes } = readyJobFrom(row, target);
   const large = row[READY_WIDTH] as number | null;
   const input = large === null ? inputFrom(row, READY_WIDTH + 1) : null;
-  const bytes = SHOWN_ALWAYS_BYTES + pastBytes + (large ?? charsOf(row));
+  const bytes = SHOWN_ALWAYS_BYTES + pastBytes + handedOnBytes(job) + (large ?? charsOf(row));
   return { job, input, bytes };
 }
 
@@ -255,6 +255,8 @@ const belongings = [
   'run_summary',
   'approval',
   'subscription',
+  'question',
+  'checkpoint',
 ];
 
 /** Removes jobs with everything that hangs on them. */

@@ -2,13 +2,14 @@
 
 import type { Message } from '../../domain/message.ts';
 import { locking, perDialect, type Sql } from '../sql/driver.ts';
-import { insertInto } from '../sql/table.ts';
 import { MESSAGE } from '../sql/tables.ts';
 
 const NEW = MESSAGE.unnumbered();
 
-export async function insert(sql: Sql, message: Omit<Message, 'no'>): Promise<void> {
-  await insertInto(sql, NEW, [message]);
+/** Answers its number. */
+export async function insert(sql: Sql, message: Omit<Message, 'no'>): Promise<number> {
+  const [no = 0] = await sql.insertNumbered(NEW.shape, [NEW.row(message)], 'id');
+  return no;
 }
 
 const spawns = perDialect(
@@ -37,11 +38,38 @@ export async function end(
   ]);
 }
 
-/** What nobody has dealt with yet stays. */
-export function dropOld(sql: Sql, before: number, limit: number) {
-  return sql.run(
-    `delete from message where no in (
-       select no from message where created_at < $1 and status <> 'pending' order by no limit $2 + 0)`,
-    [before, limit],
+const SOME = 'select 1 from receipt where receipt.message_no = message.no';
+
+/** Of those who were sent it, one has not got it and still may. */
+const isOpen = `exists (${SOME} and receipt.open = 1)`;
+const isUnread = `exists (${SOME} and receipt.read_at is null)`;
+
+/** Moments: `brief` for what was delivered but not read, and for reports; `before` for what is done with, and for broadcasts. */
+export interface Keeping {
+  readonly brief: number;
+  readonly before: number;
+  readonly now: number;
+}
+
+/** What nobody has dealt with yet stays, unless it has run out or only reports something. Served by message_by_age. */
+export async function dropOld(sql: Sql, { brief, before, now }: Keeping, limit: number): Promise<number> {
+  const old = await sql.all(
+    `select no from message where created_at < $1 and (
+       kind in ('system', 'result')
+       or (kind <> 'spawn' and not (expires_at is not null and expires_at <= $3) and exists (${SOME}) and not ${isOpen} and ${isUnread})
+       or (created_at < $2 and (
+         (kind = 'spawn' and status <> 'pending')
+         or (kind <> 'spawn' and expires_at is not null and expires_at <= $3)
+         or (kind <> 'spawn' and exists (${SOME}) and not ${isOpen})
+         or recipient = 'broadcast')))
+     order by created_at limit $4 + 0`,
+    [brief, before, now, limit],
   );
+  const nos = old.map(([no]) => no as number);
+  for (const table of ['receipt', 'message'] as const) {
+    const column = table === 'receipt' ? 'message_no' : 'no';
+    const one = `delete from ${table} where ${column} = $1`;
+    await sql.byKeys({ one, many: `delete from ${table} where ${column} = any($1::bigint[])` }, nos);
+  }
+  return nos.length;
 }

@@ -44,6 +44,8 @@ export async function startStandIn({ token }: { readonly token: string | null })
     stream.on('close', () => streams.delete(stream));
   });
   server.on('upgrade', (request, stream: Duplex) => {
+    // Whoever asked may be killed meanwhile.
+    stream.on('error', () => undefined);
     if (!state.websocket) return void stream.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n');
     if (state.draining)
       return void stream.end('HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\r\n');

@@ -1,11 +1,11 @@
-/** The shapes of what is answered about schedules, runs, approvals and messages. */
+/** The shapes of what is answered about schedules, runs and approvals. */
 
 import type { TProperties, TSchema } from 'typebox';
 import { Type } from '../../typebox.ts';
 import { SCHEDULE_FIELDS, type ScheduleField } from '../../../domain/schedule-draft.ts';
 import { RUN_STATUSES } from '../../../domain/statuses.ts';
 import { Delivery } from './delivery-schemas.ts';
-import { APPROVAL_STATUSES, MESSAGE_STATUSES } from './schemas.ts';
+import { APPROVAL_STATUSES } from './schemas.ts';
 
 const text = Type.String();
 const whole = Type.Integer();
@@ -167,31 +167,10 @@ export const Approval = Type.Object({
 const next_before = orNull('integer');
 export const Approvals = Type.Object({ approvals: listOf(Approval), next_before });
 
-export const Message = Type.Object({
-  id: text,
-  from_agent: text,
-  to_agent: text,
-  kind: text,
-  subject: textOrNull,
-  body: text,
-  priority: whole,
-  owner: textOrNull,
-  reply_to: textOrNull,
-  job_id: textOrNull,
-  status: Type.Enum([...MESSAGE_STATUSES]),
-  error: textOrNull,
-  created_at: time,
-  delivered_at: timeOrNull,
-  read_at: timeOrNull,
-  expires_at: timeOrNull,
-});
-export const Messages = Type.Object({ messages: listOf(Message), next_before });
-
 /** Shapes that the description names once and refers to. */
 export const NAMED_ANSWERS: Readonly<Record<string, TSchema>> = {
   Schedule,
   ScheduleNode,
   Run,
   Approval,
-  Message,
 };

@@ -5,10 +5,12 @@ import { bearerTokens } from '../../auth.ts';
 import type { Door } from '../../door.ts';
 import { nativeErrors } from '../../errors.ts';
 import { NAMED_ANSWERS } from './answers.ts';
+import { agentRoutes } from './agents.ts';
 import { aliasRoutes } from './aliases.ts';
 import { approvalRoutes } from './approvals.ts';
 import { deliveryRoutes } from './deliveries.ts';
 import { Alias, Delivery, Subscription } from './delivery-schemas.ts';
+import { Agent, Message } from './message-schemas.ts';
 import { messageRoutes } from './messages.ts';
 import { runRoutes } from './runs.ts';
 import { keepingRoutes } from './keeping.ts';
@@ -18,7 +20,16 @@ import { steeringRoutes } from './steering.ts';
 
 export const scheduler: Door = {
   name: 'scheduler',
-  prefixes: ['/schedules', '/runs', '/approvals', '/messages', '/aliases', '/subscriptions', '/deliveries'],
+  prefixes: [
+    '/schedules',
+    '/runs',
+    '/approvals',
+    '/messages',
+    '/agents',
+    '/aliases',
+    '/subscriptions',
+    '/deliveries',
+  ],
   routes: [
     ...scheduleRoutes,
     ...keepingRoutes,
@@ -26,11 +37,12 @@ export const scheduler: Door = {
     ...runRoutes,
     ...approvalRoutes,
     ...messageRoutes,
+    ...agentRoutes,
     ...aliasRoutes,
     ...deliveryRoutes,
   ],
   auth: bearerTokens,
   errors: nativeErrors,
   statusOf: RUN_STATUS_OF,
-  schemas: { ...NAMED_ANSWERS, Alias, Subscription, Delivery, NewSchedule, ScheduleChange },
+  schemas: { ...NAMED_ANSWERS, Message, Agent, Alias, Subscription, Delivery, NewSchedule, ScheduleChange },
 };

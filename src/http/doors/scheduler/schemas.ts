@@ -139,26 +139,3 @@ export const VerdictBody = fields({
   ),
 });
 export const VerdictOfBody = fields(verdict);
-
-/** Kinds that somebody looks at; others are refused. */
-const MESSAGE_KINDS = ['spawn'] as const;
-export const MESSAGE_STATUSES = ['pending', 'delivered', 'read', 'expired', 'failed'] as const;
-const MessageText = Type.Unknown();
-const name = optional(Type.String({ minLength: 1, maxLength: LIMITS.nameChars }));
-export const MessageBody = fields({
-  kind: Type.Enum([...MESSAGE_KINDS]),
-  body: MessageText,
-  subject: optional(Type.String({ minLength: 1, maxLength: LIMITS.titleChars })),
-  job_id: name,
-  jobId: name,
-  from_agent: name,
-  fromAgent: name,
-  to_agent: name,
-  toAgent: name,
-});
-export const MessagesQuery = fields({
-  kind: optional(Type.String({ minLength: 1, maxLength: LIMITS.nameChars })),
-  status: optional(Type.Enum([...MESSAGE_STATUSES])),
-  before: place,
-  limit,
-});

@@ -1,4 +1,4 @@
-/** Schedules, runs, approvals and messages as their door shows them: the names of the text, times as ISO. */
+/** Schedules, runs and approvals as their door shows them: the names of the text, times as ISO. */
 
 import { rawOutput, summaryOf } from '../../../domain/output.ts';
 import type { Schedule } from '../../../domain/schedule.ts';
@@ -10,7 +10,6 @@ import { iso } from '../../iso.ts';
 
 type RunRecord = Awaited<ReturnType<Engine['runs']['get']>>;
 type ApprovalRecord = Awaited<ReturnType<Engine['approvals']['get']>>;
-type Message = Awaited<ReturnType<Engine['messages']['get']>>;
 type Tick = Awaited<ReturnType<Engine['schedules']['missed']>>[number];
 
 /** Of an output this much stands in a list; the run itself shows all of it. */
@@ -150,27 +149,6 @@ export function approvalView(approval: ApprovalRecord): object {
     resolved_at: isoOrNull(approval.resolvedAt),
     resolved_by: approval.resolvedBy,
     notes: approval.notes,
-  };
-}
-
-export function messageView(message: Message): object {
-  return {
-    id: message.id,
-    from_agent: message.sender,
-    to_agent: message.recipient,
-    kind: message.kind,
-    subject: message.subject,
-    body: message.body,
-    priority: message.priority,
-    owner: message.owner,
-    reply_to: message.replyTo,
-    job_id: message.scheduleId,
-    status: message.status,
-    error: message.error,
-    created_at: iso(message.createdAt),
-    delivered_at: isoOrNull(message.deliveredAt),
-    read_at: isoOrNull(message.readAt),
-    expires_at: isoOrNull(message.expiresAt),
   };
 }
 

@@ -5,6 +5,8 @@ import { Refusal } from '../../errors.ts';
 import { Type } from '../../typebox.ts';
 import { EVENT_KINDS } from '../../../domain/event.ts';
 import { STATES } from '../../../domain/job.ts';
+import { QUESTION_STATUSES } from '../../../domain/question.ts';
+import { GRANTED_KINDS, MESSAGE_KINDS } from '../../../domain/message.ts';
 import { SPINE_STATUSES } from '../../../domain/statuses.ts';
 import { shownSchemas } from './job-fields.ts';
 
@@ -45,22 +47,64 @@ const jobFields = {
   releaseReason: optional(text),
 } satisfies TProperties;
 
+/** What others have sent to whoever holds the job. */
+const Mail = Type.Object({
+  id: text,
+  from_agent: text,
+  to_agent: text,
+  kind: Type.Enum([...MESSAGE_KINDS]),
+  subject: orNull('string'),
+  body: text,
+  priority: whole,
+  owner: orNull('string'),
+  reply_to: orNull('string'),
+  created_at: time,
+  expires_at: orNull('string', { format: 'date-time' }),
+});
 const holderFields = { leaseToken: text, attempt: whole };
-const outcome = optional(Type.Object({ verb: Type.Enum(['complete', 'fail', 'release', 'snooze']), status }));
+/** What earlier holders left. */
+const handedOn = {
+  answers: optional(listOf(Type.Object({ question: text, answer: json, by: text, at: time }))),
+  checkpoint: optional(json),
+};
+const outcome = optional(
+  Type.Object({ verb: Type.Enum(['complete', 'fail', 'release', 'snooze', 'ask']), status }),
+);
 
 export const Job = Type.Object(jobFields);
 export const ClaimedJob = Type.Object({
   ...jobFields,
   ...holderFields,
+  ...handedOn,
   sop: optional(orNull('string')),
   schema: optional(json),
+  messages: optional(listOf(Mail)),
 });
 /** A repeated call says how the first one ended. */
 export const EndedJob = Type.Object({ ...jobFields, outcome });
 /** For a caller that prefers `return=minimal`. */
 const EndedBrief = Type.Object({ id: text, no: whole, status, state, outcome });
+export const Question = Type.Object({
+  id: text,
+  jobId: text,
+  title: optional(text),
+  question: text,
+  to: text,
+  choices: optional(listOf(text)),
+  schema: optional(json),
+  default: optional(json),
+  askedBy: text,
+  askedAt: time,
+  expiresAt: time,
+  status: Type.Enum([...QUESTION_STATUSES]),
+  answer: optional(json),
+  answeredBy: optional(text),
+  answeredAt: optional(time),
+});
+export const Questions = Type.Object({ questions: listOf(Question), nextBefore: orNull('integer') });
+export const AskedJob = Type.Object({ ...jobFields, outcome, asked: optional(Question) });
 /** The answer to a heartbeat is how a worker hears from the others. */
-export const Beat = Type.Object({ ...jobFields, cancelRequested: flag, messages: listOf(json) });
+export const Beat = Type.Object({ ...jobFields, cancelRequested: flag, messages: listOf(Mail) });
 
 export const JobBatch = Type.Object({ jobs: listOf(Job) });
 export const JobList = Type.Object({
@@ -68,7 +112,7 @@ export const JobList = Type.Object({
   nextCursor: optional(orNull('string')),
   truncated: optional(flag),
 });
-export const Claimed = Type.Object({ jobs: listOf(ClaimedJob) });
+export const Claimed = Type.Object({ jobs: listOf(ClaimedJob), messages: listOf(Mail) });
 const Ended = Type.Union([EndedJob, EndedBrief]);
 const EndedAndNext = Type.Object({ job: Ended, next: listOf(ClaimedJob) });
 export const EndedMaybeNext = Type.Union([EndedJob, EndedBrief, EndedAndNext]);
@@ -155,6 +199,7 @@ const tokenFields = {
   targets: orNull('array', { items: text }),
   createdAt: time,
   createdBy: text,
+  grants: listOf(Type.Enum([...GRANTED_KINDS])),
 };
 const Token = Type.Object({ ...tokenFields, revokedAt: orNull('string', { format: 'date-time' }) });
 export const Tokens = Type.Object({ tokens: listOf(Token) });
@@ -184,6 +229,7 @@ export const NAMED_ANSWERS: Readonly<Record<string, TSchema>> = {
   EndedJob,
   EndedBrief,
   Comment,
+  Question,
   JobEvent,
   FeedEvent,
   JobType,

@@ -2,9 +2,10 @@
 
 import type { Actor, ClaimedJob } from '../../../domain/command.ts';
 import { SpineError } from '../../../domain/error.ts';
-import type { JobDetails } from '../../../domain/job.ts';
+import type { Job, JobDetails } from '../../../domain/job.ts';
 import { serves } from '../../../domain/lease.ts';
-import type { Engine } from '../../../engine/engine.ts';
+import type { Message } from '../../../domain/message.ts';
+import type { Engine, HandedOn } from '../../../engine/engine.ts';
 import { isStill } from '../../auth.ts';
 import { Claimed, ClaimedJob as ClaimedJobAnswer } from './answers.ts';
 import { jobId } from '../../job-id.ts';
@@ -12,7 +13,8 @@ import { type Call, route, type Route } from '../../routes.ts';
 import { ClaimBody, ClaimNextBody, type NextClaim } from './schemas.ts';
 import { delivered } from './delivery.ts';
 import { answer } from './jobs.ts';
-import { forHolder, jobJson, onlyInput } from './view.ts';
+import { mailJson, mailList } from './mail.ts';
+import { forHolder, jobJson, leftForHolder, onlyInput } from './view.ts';
 
 const WORKERS = ['worker'] as const;
 
@@ -51,8 +53,13 @@ export const claimRoutes: readonly Route[] = [
     ],
     handle: async (call) => {
       const accepted = await call.engine.leases.claim(call.actor, await jobId(call), call.body);
-      return delivered(call, [accepted], call.body.claimId, () =>
-        answer(call, accepted, forHolder(accepted.job)),
+      const { job } = accepted;
+      return delivered(call, [accepted], call.body.claimId, async () =>
+        answer(
+          call,
+          accepted,
+          forHolder(job) + leftForHolder(await leftFor(call.engine, job)) + mailOf(accepted),
+        ),
       );
     },
   }),
@@ -73,7 +80,7 @@ async function claimNext(call: Call<ClaimNext>): Promise<string> {
     call,
     claimed,
     body.claimId,
-    async (jobs) => `{"jobs":[${(await claimedJson(engine, jobs)).join(',')}]}`,
+    async (jobs) => `{"jobs":[${(await claimedJson(engine, jobs)).join(',')}],"messages":${mailOfAll(jobs)}}`,
   );
 }
 
@@ -129,32 +136,41 @@ function targetsOf(actor: Actor, { target, targets }: ClaimNext): readonly strin
 }
 
 export async function claimedJson(engine: Engine, claimed: readonly ClaimedJob[]): Promise<string[]> {
-  const { details, types } = await moreAbout(engine, claimed);
-  return claimed.flatMap(({ job, input }) => {
+  const { details, types, left } = await moreAbout(engine, claimed);
+  return claimed.flatMap(({ job, input, messages }) => {
     const type = types.get(job.typeNo);
     const known = details.get(job.no) ?? (input && onlyInput(input, type?.name ?? null));
     // An operator may have removed the job since.
-    return known ? [jobJson(job, known, forHolder(job) + instructionsOf(type))] : [];
+    const extra =
+      forHolder(job) + leftForHolder(left.get(job.no)) + instructionsOf(type) + mailOf({ messages });
+    return known ? [jobJson(job, known, extra)] : [];
   });
 }
 
 interface More {
   readonly details: ReadonlyMap<number, JobDetails>;
   readonly types: Awaited<ReturnType<Engine['types']['known']>>;
+  readonly left: ReadonlyMap<number, HandedOn>;
 }
 
-const NOTHING_MORE: More = { details: new Map(), types: new Map() };
+async function leftFor(engine: Engine, job: Job): Promise<HandedOn | undefined> {
+  return (await engine.jobs.handedOn([job])).get(job.no);
+}
+
+const NOTHING_MORE: More = { details: new Map(), types: new Map(), left: new Map() };
 
 /** Most jobs have no type, no past and a small input: all there is to know came with the claim. */
 async function moreAbout(engine: Engine, claimed: readonly ClaimedJob[]): Promise<More> {
   const unread = claimed.filter(({ job, input }) => input === null || hasHistory(job)).map(({ job }) => job);
   const typed = claimed.some(({ job }) => job.typeNo !== 0);
   if (unread.length === 0 && !typed) return NOTHING_MORE;
-  const [details, types] = await Promise.all([
+  const [details, types, left] = await Promise.all([
     unread.length > 0 ? engine.jobs.details(unread) : NOTHING_MORE.details,
     typed ? engine.types.known() : NOTHING_MORE.types,
+    // Whoever has a past may have left something; their rows say whether there is anything to read.
+    unread.length > 0 ? engine.jobs.handedOn(unread) : NOTHING_MORE.left,
   ]);
-  return { details, types };
+  return { details, types, left };
 }
 
 /** Whether there is more to know about a claimed job than its input. */
@@ -167,4 +183,15 @@ function instructionsOf(type: { sop: string | null; paramsSchema: string | null 
   return type === undefined
     ? ''
     : `,"sop":${JSON.stringify(type.sop)},"schema":${type.paramsSchema ?? 'null'}`;
+}
+
+/** They go with the job whose lease says whether they have arrived. */
+function mailOf({ messages }: { readonly messages?: readonly Message[] | undefined }): string {
+  return messages === undefined ? '' : mailJson(messages);
+}
+
+/** The same once more for the whole claim, for whoever does not look at its jobs one by one. */
+function mailOfAll(claimed: readonly ClaimedJob[]): string {
+  const all = claimed.flatMap(({ messages = [] }) => messages);
+  return all.length === 0 ? '[]' : mailList(all);
 }

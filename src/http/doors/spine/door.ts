@@ -14,6 +14,7 @@ import { jobRoutes } from './jobs.ts';
 import { leaseRoutes } from './leases.ts';
 import { metricRoutes } from './metrics.ts';
 import { publicRoutes } from './public.ts';
+import { questionRoutes } from './questions.ts';
 import { NewJob } from './new-job.ts';
 import { tokenRoutes } from './tokens.ts';
 
@@ -26,6 +27,7 @@ export const spine: Door = {
     ...historyRoutes,
     ...claimRoutes,
     ...leaseRoutes,
+    ...questionRoutes,
     ...blobRoutes,
     ...eventRoutes,
     ...metricRoutes,

@@ -11,6 +11,7 @@ import {
   type JobRowDraft,
 } from '../../../domain/job-fields.ts';
 import { type Job, STATES } from '../../../domain/job.ts';
+import { blockedOnOf } from '../../../domain/question.ts';
 import { generatedFunction } from '../../../domain/generated-function.ts';
 import { SPINE_STATUS_OF } from '../../../domain/statuses.ts';
 import { whole } from '../../fields.ts';
@@ -107,19 +108,26 @@ const whenSet = SHOWN.filter(({ shown }) => shown === 'set').map(
 
 /** The fields of the row, as the inside of a JSON object: first those that every job has. */
 export const [alwaysShown, shownWhenSet] = generatedFunction(
-  ['{ iso, stateFields }'],
+  ['{ iso, stateFields, blockedOnOf }'],
   `[(job) => \`${always.join(',')}\`, (job) => ${whenSet.join(' + ')}]`,
-)({ iso, stateFields } as never) as [Print, Print];
+)({ iso, stateFields, blockedOnOf } as never) as [Print, Print];
 type Print = (job: Job) => string;
 
 /** A job that is due since it was made was not asked to wait. */
-function isSet({ name, default: usual }: JobField): string {
-  return name === 'runAt' ? 'job.runAt > job.createdAt' : `job.${name} !== ${JSON.stringify(usual)}`;
+function isSet(field: JobField): string {
+  if (field.name === 'runAt') return 'job.runAt > job.createdAt';
+  return `${valueOf(field)} !== ${JSON.stringify(field.default)}`;
+}
+
+/** What waits for an answer is blocked, and on no pool. */
+function valueOf({ name }: JobField): string {
+  return name === 'blockedOn' ? 'blockedOnOf(job)' : `job.${name}`;
 }
 
 /** Part of a template: the value as JSON. */
-function printed({ name, is, shown, default: usual }: JobField): string {
-  const value = `job.${name}`;
+function printed(field: JobField): string {
+  const { is, shown, default: usual } = field;
+  const value = valueOf(field);
   const text = textOf(is, value);
   return shown === 'always' && usual === null ? `\${${value} === null ? 'null' : \`${text}\`}` : text;
 }

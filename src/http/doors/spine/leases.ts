@@ -25,12 +25,13 @@ import { completeBatch } from './batch.ts';
 import { claimedJson, wanted } from './claims.ts';
 import { delivered } from './delivery.ts';
 import { answer, endAnswer } from './jobs.ts';
+import { mailJson } from './mail.ts';
 
-const HOLDERS = ['head', 'worker', 'run'] as const;
+export const HOLDERS = ['head', 'worker', 'run'] as const;
 
 const ABOUT_ONE = ['not_found', 'forbidden'] as const;
 /** What a call under a lease can be told. */
-const HELD = [...ABOUT_ONE, 'not_owner', 'not_running', 'lease_lost', 'lease_token_required'] as const;
+export const HELD = [...ABOUT_ONE, 'not_owner', 'not_running', 'lease_lost', 'lease_token_required'] as const;
 
 export const leaseRoutes: readonly Route[] = [
   route({
@@ -48,8 +49,16 @@ export const leaseRoutes: readonly Route[] = [
     handle: async (call) => {
       const progress = atMost(call.body.progress, 'progress', LIMITS.progressBytes);
       const { leases } = call.engine;
-      const accepted = await leases.heartbeat(call.actor, await jobId(call), tokenOf(call), progress);
-      return answer(call, accepted, accepted.job.cancelRequested ? NO_NEWS : GO_ON);
+      const { received } = call.body;
+      const accepted = await leases.heartbeat(
+        call.actor,
+        await jobId(call),
+        tokenOf(call),
+        progress,
+        received,
+      );
+      const news = accepted.messages ? mailJson(accepted.messages) : NO_NEWS;
+      return answer(call, accepted, accepted.job.cancelRequested ? news : GO_ON + news);
     },
   }),
   route({
@@ -65,10 +74,14 @@ export const leaseRoutes: readonly Route[] = [
     answer: EndedMaybeNext,
     errors: HELD,
     handle: async (call) => {
-      const { next, result } = call.body;
+      const { next, result, received } = call.body;
       const id = await jobId(call);
-      if (next !== undefined) return endThenClaim(call, id, { verb: 'complete', result }, next);
-      return endAnswer(call, await call.engine.leases.complete(call.actor, id, tokenOf(call), result));
+      const ending = { verb: 'complete', result, ...(received && { received }) } as const;
+      if (next !== undefined) return endThenClaim(call, id, ending, next);
+      return endAnswer(
+        call,
+        await call.engine.leases.complete(call.actor, id, tokenOf(call), result, received),
+      );
     },
   }),
   route({
@@ -98,12 +111,16 @@ export const leaseRoutes: readonly Route[] = [
     answer: EndedMaybeNext,
     errors: HELD,
     handle: async (call) => {
-      const { requeue = true, cause = null, next } = call.body;
+      const { requeue = true, cause = null, next, received } = call.body;
       const error = atMost(call.body.error, 'error', LIMITS.errorChars);
       const id = await jobId(call);
-      if (next !== undefined) return endThenClaim(call, id, { verb: 'fail', error, requeue, cause }, next);
+      const ending = { verb: 'fail', error, requeue, cause, ...(received && { received }) } as const;
+      if (next !== undefined) return endThenClaim(call, id, ending, next);
       const { leases } = call.engine;
-      return endAnswer(call, await leases.fail(call.actor, id, tokenOf(call), error, requeue, cause));
+      return endAnswer(
+        call,
+        await leases.fail(call.actor, id, tokenOf(call), error, requeue, cause, received),
+      );
     },
   }),
   route({
@@ -118,10 +135,10 @@ export const leaseRoutes: readonly Route[] = [
     answer: EndedJob,
     errors: HELD,
     handle: async (call) => {
-      const { reason = null } = call.body;
+      const { reason = null, received } = call.body;
       return answer(
         call,
-        await call.engine.leases.release(call.actor, await jobId(call), tokenOf(call), reason),
+        await call.engine.leases.release(call.actor, await jobId(call), tokenOf(call), reason, received),
       );
     },
   }),
@@ -139,7 +156,13 @@ export const leaseRoutes: readonly Route[] = [
       const untilAt = timeOf(call.body.untilAt, 'untilAt');
       return answer(
         call,
-        await call.engine.jobs.snooze(call.actor, await jobId(call), untilAt, tokenOf(call)),
+        await call.engine.jobs.snooze(
+          call.actor,
+          await jobId(call),
+          untilAt,
+          tokenOf(call),
+          call.body.received,
+        ),
       );
     },
   }),
@@ -169,10 +192,10 @@ export const leaseRoutes: readonly Route[] = [
 
 /** The job itself shows `cancelRequested` when it is true. */
 const NO_NEWS = ',"messages":[]';
-const GO_ON = `,"cancelRequested":false${NO_NEWS}`;
+const GO_ON = ',"cancelRequested":false';
 
 /** v0 clients send no lease token, and are judged by who they are; a run is its lease. */
-function tokenOf({ actor, body, request }: Call<{ leaseToken?: string | null }>): string | null {
+export function tokenOf({ actor, body, request }: Call<{ leaseToken?: string | null }>): string | null {
   return body.leaseToken ?? leaseHeader(request) ?? actor.leaseToken ?? null;
 }
 

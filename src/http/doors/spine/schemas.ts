@@ -5,6 +5,7 @@ import { fields, optional, textOrNull, whole } from '../../fields.ts';
 import { Type } from '../../typebox.ts';
 import { EVENT_KINDS } from '../../../domain/event.ts';
 import { LIMITS } from '../../../domain/limits.ts';
+import { GRANTED_KINDS } from '../../../domain/message.ts';
 
 export const text = (max: number, min = 1) => Type.String({ minLength: min, maxLength: max });
 export const list = <T extends Parameters<typeof Type.Array>[0]>(items: T, max: number, min = 0) =>
@@ -65,7 +66,9 @@ export const ClaimNextBody = fields({
   leaseMs: optional(leaseMs),
   claimId: optional(label(LIMITS.nameChars)),
 });
-export const HeartbeatBody = fields({ progress: optional(json), leaseToken });
+/** Ids of messages that have arrived. */
+const received = optional(list(id, LIMITS.messagesReceived));
+export const HeartbeatBody = fields({ progress: optional(json), leaseToken, received });
 /** What a holder takes in the same call that ends its job; nobody waits here. */
 const Next = fields({
   targets: optional(list(Name, LIMITS.claimTargets, 1)),
@@ -76,20 +79,49 @@ const Next = fields({
   claimId: optional(label(LIMITS.nameChars)),
 });
 export type NextClaim = Static<typeof Next>;
-export const CompleteBody = fields({ result: optional(json), leaseToken, next: optional(Next) });
+export const CompleteBody = fields({ result: optional(json), leaseToken, received, next: optional(Next) });
 export const FailBody = fields({
   error: optional(json),
   requeue: optional(Type.Boolean()),
   cause: optional(Type.Enum(['timeout', 'stale', 'crashed'])),
   leaseToken,
+  received,
   next: optional(Next),
 });
 export const CompleteBatchBody = fields({
   jobs: list(fields({ id, leaseToken, result: optional(json) }), LIMITS.batchJobs, 1),
   next: optional(Next),
 });
-export const ReleaseBody = fields({ reason: optional(textOrNull(LIMITS.reasonChars)), leaseToken });
-export const SnoozeBody = fields({ untilAt: Time, leaseToken });
+export const ReleaseBody = fields({ reason: optional(textOrNull(LIMITS.reasonChars)), leaseToken, received });
+export const SnoozeBody = fields({ untilAt: Time, leaseToken, received });
+const NAMED = `^@?${NAME}$`;
+export const AskBody = fields({
+  question: text(LIMITS.questionChars),
+  to: Type.String({
+    maxLength: LIMITS.nameChars,
+    pattern: NAMED,
+    must: '@ and the name of an alias, or the name of an agent or a person',
+  }),
+  choices: optional(list(text(LIMITS.choiceChars), LIMITS.questionChoices, 1)),
+  schema: optional(json),
+  timeoutMs: whole(1, LIMITS.timeoutMsMax),
+  default: optional(json),
+  leaseToken,
+  received,
+});
+export const CheckpointBody = fields({
+  text: optional(text(LIMITS.checkpointBytes, 0)),
+  data: optional(json),
+  leaseToken,
+});
+export const AnswerBody = fields({ answer: json });
+export const QuestionsQuery = fields({
+  open: optional(Type.Boolean()),
+  to: optional(label(LIMITS.nameChars)),
+  job: optional(id),
+  before: optional(whole(1, Number.MAX_SAFE_INTEGER)),
+  limit: optional(whole(1, LIMITS.pageJobs)),
+});
 export const CommentBody = fields({ text: text(LIMITS.commentChars) });
 export const CancelBody = fields({ reason: optional(textOrNull(LIMITS.reasonChars)) });
 
@@ -121,6 +153,7 @@ export const TokenBody = fields({
       must: `a list of 1 to ${LIMITS.claimTargets} names, or null for all targets`,
     }),
   ),
+  grants: optional(list(Type.Enum([...GRANTED_KINDS]), GRANTED_KINDS.length)),
 });
 export const TokenParams = Type.Object({ token: Name });
 export const AuditQuery = fields({

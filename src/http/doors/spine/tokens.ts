@@ -21,6 +21,8 @@ const TAKEN_NAMES: Readonly<Record<string, Token['role'] | null>> = {
   'left-claw': 'worker',
   'right-claw': 'worker',
   system: null,
+  broadcast: null,
+  scheduler: null,
 };
 
 export const tokenRoutes: readonly Route[] = [
@@ -44,10 +46,10 @@ export const tokenRoutes: readonly Route[] = [
     answer: NewToken,
     errors: ['conflict'],
     handle: async ({ engine, actor, body }) => {
-      const { name, role, targets = null } = body;
+      const { name, role, targets = null, grants = [] } = body;
       if (Object.hasOwn(TAKEN_NAMES, name) && TAKEN_NAMES[name] !== role)
         throw new SpineError('conflict', { name }, { message: `${name} is somebody else's name.` });
-      const { token, stored } = await engine.tokens.add(actor, { name, role, targets });
+      const { token, stored } = await engine.tokens.add(actor, { name, role, targets, grants });
       const { revokedAt: _, ...shown } = tokenView(stored);
       return { token, ...shown };
     },
@@ -108,12 +110,13 @@ export const tokenRoutes: readonly Route[] = [
   }),
 ];
 
-function tokenView({ id, name, role, targets, createdAt, createdBy, revokedAt }: Token) {
+function tokenView({ id, name, role, targets, grants, createdAt, createdBy, revokedAt }: Token) {
   return {
     id,
     name,
     role,
     targets,
+    grants: grants ?? [],
     createdAt: iso(createdAt),
     createdBy,
     revokedAt: revokedAt === null ? null : iso(revokedAt),

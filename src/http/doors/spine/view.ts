@@ -7,6 +7,7 @@
 import type { Accepted } from '../../../domain/command.ts';
 import type { Job, JobDetails, JobInput } from '../../../domain/job.ts';
 import { SPINE_STATUS_OF } from '../../../domain/statuses.ts';
+import type { HandedOn } from '../../../engine/engine.ts';
 import { iso } from '../../iso.ts';
 import { alwaysShown, shownWhenSet, stateFields } from './job-fields.ts';
 
@@ -82,6 +83,19 @@ const NO_OUTCOME = ',"result":null,"error":null';
 /** What only the holder of the lease may see. */
 export function forHolder(job: Job): string {
   return `,"leaseToken":${JSON.stringify(job.leaseToken)},"attempt":${job.attempts}`;
+}
+
+/** What earlier holders left for this one; most left nothing. */
+export function leftForHolder(left: HandedOn | undefined): string {
+  if (left === undefined) return '';
+  const answers = left.answers.map(
+    ({ text, answer, answeredBy, answeredAt }) =>
+      `{"question":${JSON.stringify(text)},"answer":${answer},"by":${JSON.stringify(answeredBy)},"at":"${iso(answeredAt ?? 0)}"}`,
+  );
+  return (
+    (answers.length === 0 ? '' : `,"answers":[${answers.join(',')}]`) +
+    jsonField('checkpoint', left.checkpoint)
+  );
 }
 
 /** A repeated call says how the first one ended. */

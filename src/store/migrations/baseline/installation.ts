@@ -17,12 +17,13 @@ create table alive (
   beat_at ${int} not null
 )${byKey};
 
--- Rises when something changes that servers remember. Whoever changes the parents of schedules holds the row of chains.
+-- Rises when something changes that servers remember. Whoever changes the parents of schedules holds the row of
+-- chains; whoever adds agents, or sends something to all of them, that of agents.
 create table revision (
   name text primary key,
   value ${int} not null
 )${byKey};
-insert into revision (name, value) values ('routing', 1), ('tokens', 1), ('chains', 1);
+insert into revision (name, value) values ('routing', 1), ('tokens', 1), ('chains', 1), ('agents', 1);
 
 -- A token that was made here; those of the environment are not in the database.
 create table token (
@@ -30,6 +31,7 @@ create table token (
   name text not null,
   role text not null,
   targets text,                -- JSON; null: all
+  grants text,                 -- JSON: kinds of messages that it may send to other agents; null: those that need none
   hash text not null unique,   -- the token itself is kept nowhere
   created_at ${int} not null,
   created_by text not null,

@@ -41,10 +41,12 @@ create table job (
   max_attempts ${int} not null,
   waiting_for ${int} not null,      -- how many dependencies have not settled
   comments ${int} not null,         -- how many there are
+  questions ${int} not null,        -- how many it has asked, those of its lineage before it included
   token_used ${flag} not null,      -- 1: the lease was used with its token, writes without one are refused
   settled ${flag} not null,         -- 0 open, 1 finished, 2 finished and everything has reacted to it
   cancel_requested ${flag} not null,
   watched ${flag} not null,         -- 1: something reacts to its end
+  mailed ${flag} not null,          -- 1: messages were handed out under its lease and may not have arrived
   lease_until ${int},
   timeout_at ${int},                -- when its running attempt ends in any case
   finished_at ${int},
@@ -53,7 +55,7 @@ create table job (
   parent_no ${int},                 -- the job that created it
   state text not null,
   target text not null,             -- who may do it: a worker, a queue, a gateway, or any
-  blocked_on text,                  -- the pool it waits for
+  blocked_on text,                  -- the pool or the line it waits for
   claim_id text,                    -- what the claimer called its claim, so that it can be repeated
   schedule_id text,                 -- the schedule that made it
   unique_key text,                  -- no two unfinished jobs of a type have the same
@@ -66,6 +68,7 @@ create table job (
   timeout_ms ${int},                -- how long one attempt may run
   retry_at ${int},                  -- when the next of its lineage is due
   lease_span_ms ${int},             -- what its claim asked for instead of lease_ms
+  checkpoint_at ${int},             -- when its holder last said how far it is
   pool text,
   concurrency_key text,
   lease_token text,
@@ -77,6 +80,7 @@ create table job (
   progress text,                    -- what the last heartbeat said
   cause text,                       -- why its last attempt went wrong, where that was not the work itself
   requires text${dialect.name === 'postgres' ? ' collate "C"' : ''}, -- a JSON list in order: its worker must have all of these capabilities
+  question text,                    -- the open one whose answer it waits for
   commits text not null             -- keys of the commits that tell its events, with a comma behind each
 )${dialect.name === 'postgres' ? POSTGRES_JOB : byNumber};
 

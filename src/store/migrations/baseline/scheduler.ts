@@ -111,28 +111,53 @@ create table message (
   subject text,
   body text not null,
   priority ${int} not null,
+  rank ${int} not null,        -- the lower is read first, by kind and priority
   owner text,
   reply_to text,
+  thread_no ${int},            -- the first message of the thread, if that is another
   schedule_id text,
   job_no ${int},               -- the run in whose name it was sent
-  status text not null,        -- pending, delivered, read, expired or failed
+  status text not null,        -- of kind spawn: pending, delivered or failed; of others the receipts tell
   error text,
   created_at ${int} not null,
   delivered_at ${int},
-  read_at ${int},
   expires_at ${int}
 )${byNumber};
 create unique index message_by_id on message (id);
 create index message_spawn on message (no) where kind = 'spawn' and status = 'pending';
 create index message_spawned on message (job_no) where kind = 'spawn';
+create index message_by_sender on message (sender, no);
+create index message_by_recipient on message (recipient, no);
+create index message_thread on message (thread_no, no) where thread_no is not null;
+create index message_by_age on message (created_at);
+
+-- What became of a message for one of its recipients; a broadcast has many.
+create table receipt (
+  message_no ${int} not null,
+  agent text not null,
+  rank ${int} not null,        -- of the message, as is the next
+  expires_at ${int},
+  open ${flag} not null,       -- 1: it may be handed out
+  job_no ${int},               -- the job with which it was handed out last
+  fence ${int} not null,       -- of that lease; 0: in a prompt
+  delivered_at ${int},
+  read_at ${int},
+  primary key (message_no, agent)
+)${byKey};
+create index receipt_open on receipt (agent, rank, message_no) where open = 1;
+create index receipt_unread on receipt (agent, rank, message_no) where read_at is null;
+create index receipt_by_agent on receipt (agent, message_no);
+create index receipt_by_job on receipt (job_no) where open = 1 and job_no is not null;
+create index receipt_due on receipt (expires_at) where open = 1 and expires_at is not null;
 
 -- Somebody who sends and receives messages.
 create table agent (
-  id text primary key,
+  id text primary key,         -- a worker's name, or the agent of a schedule
   name text,
-  status text not null,
+  status text not null,        -- what it did when it was heard last: idle or busy
   last_seen_at ${int},
   capabilities text,           -- JSON
+  registered ${flag} not null, -- 0: known because it was heard
   created_at ${int} not null
 )${byKey};
 

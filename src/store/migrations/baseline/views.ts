@@ -92,9 +92,24 @@ from approval join job on job.no = approval.job_no where approval.requested_at i
 -- Messages between agents.
 create view messages as
 select message.id, sender as from_agent, recipient as to_agent, kind, subject, body, priority, owner, reply_to,
-  schedule_id as job_id, status, error, ${time('created_at')} as created_at, ${time('delivered_at')} as delivered_at,
-  ${time('read_at')} as read_at, ${time('expires_at')} as expires_at
+  schedule_id as job_id,
+  case
+    when kind = 'spawn' then status
+    when ${everyReceipt('read_at')} then 'read'
+    when ${everyReceipt('delivered_at')} then 'delivered'
+    when expires_at <= ${dialect.name === 'sqlite' ? sqliteNow : postgresNow} then 'expired'
+    else 'pending'
+  end as status,
+  error, ${time('created_at')} as created_at,
+  ${time(`case when ${everyReceipt('delivered_at')} then (select max(delivered_at) from receipt where message_no = message.no) else delivered_at end`)} as delivered_at,
+  ${time(`case when ${everyReceipt('read_at')} then (select max(read_at) from receipt where message_no = message.no) end`)} as read_at,
+  ${time('expires_at')} as expires_at
 from message;
+
+-- What became of them, for each recipient.
+create view receipts as
+select message.id as message_id, agent, ${time('receipt.delivered_at')} as delivered_at, ${time('receipt.read_at')} as read_at
+from receipt join message on message.no = receipt.message_no;
 
 -- Who sends and receives them.
 create view agents as
@@ -122,6 +137,12 @@ function specFields({ name: dialect }: Dialect): string[] {
     ...NUMBERS.map((name) => `${number(name)} as ${name}`),
     ...FLAGS.map((name) => `${flag(name)} as ${name}`),
   ];
+}
+
+/** It is so for all recipients, and there are some. */
+function everyReceipt(column: string): string {
+  const some = 'select 1 from receipt where message_no = message.no';
+  return `(exists (${some}) and not exists (${some} and receipt.${column} is null))`;
 }
 
 /** The beginning of what it said: an agent's words, what a command printed, or the whole result. */

@@ -1,0 +1,37 @@
+/** What a job's earlier holders left for the next one: its last checkpoint, and the answers to its questions. */
+
+import { type Job, rootOf } from '../domain/job.ts';
+import { LIMITS } from '../domain/limits.ts';
+import type { Answered } from '../domain/question.ts';
+import type { Store } from '../store/store.ts';
+import type { HandedOn } from './engine.ts';
+
+/** Most jobs have neither: their rows say so, and nothing is read for them. */
+export async function handedOn(read: Store['read'], jobs: readonly Job[]): Promise<Map<number, HandedOn>> {
+  const some = jobs.filter(({ questions, checkpointAt }) => questions > 0 || checkpointAt !== null);
+  if (some.length === 0) return NOTHING;
+  const nos = some.flatMap(({ no, checkpointAt }) => (checkpointAt === null ? [] : [no]));
+  const checkpoints = nos.length === 0 ? null : await read.checkpoints.byNo(nos);
+  const left = new Map<number, HandedOn>();
+  for (const job of some) {
+    const { answersShown } = LIMITS;
+    const answers = job.questions === 0 ? [] : await read.questions.answersOf(rootOf(job), answersShown);
+    left.set(job.no, { checkpoint: checkpoints?.get(job.no) ?? null, answers: newest(answers) });
+  }
+  return left;
+}
+
+const NOTHING: Map<number, HandedOn> = new Map();
+
+/** What an answer takes in a claim's answer beside its words. */
+const ANSWER_BYTES = 150;
+
+/** As many as one claim may tell of; oldest first. */
+function newest(answers: readonly Answered[]): readonly Answered[] {
+  let bytes = 0;
+  const kept = answers.filter(({ text, answer, answeredBy }) => {
+    const words = Buffer.byteLength(`${text}${answer}${answeredBy}`);
+    return (bytes += ANSWER_BYTES + words) <= LIMITS.answersBytes;
+  });
+  return kept.toReversed();
+}

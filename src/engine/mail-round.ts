@@ -1,0 +1,131 @@
+/**
+ * Messages that go with the answers of one flush, and those that its calls show to have arrived. A job's own row says whether
+ * messages are on their way under its lease, and the hint whether any wait for a caller: without either nothing is asked.
+ */
+
+import type { Accepted, Actor, ClaimNextAnswer, Command, JobCommand } from '../domain/command.ts';
+import type { Job } from '../domain/job.ts';
+import { LIMITS } from '../domain/limits.ts';
+import type { Tx } from '../store/store.ts';
+import type { ChangeSet } from './change-set.ts';
+import type { Answer } from './flush.ts';
+import type { MailHint } from './mail-hint.ts';
+
+/** A call of the holder under its lease, and what the lease was when it was made. */
+interface Heard {
+  readonly job: Job;
+  readonly received: readonly string[] | null;
+}
+
+/** An answer that can carry messages: it goes to an agent, with a job of which that agent has the lease. */
+interface Carrying {
+  readonly at: number;
+  readonly agent: string;
+  readonly job: Job;
+}
+
+/** Hands out what waits, and takes note of what has arrived, in the same transaction as the commands themselves. */
+export async function carryMail(
+  tx: Tx,
+  changeSet: ChangeSet,
+  commands: readonly Command[],
+  answers: Answer[],
+  hint: MailHint,
+): Promise<void> {
+  const heard: Heard[] = [];
+  const carrying: Carrying[] = [];
+  let at = 0;
+  for (const command of commands) {
+    const i = at++;
+    const answer = answers[i];
+    if (answer === undefined || !answer.ok || !isAgent(command.actor)) continue;
+    const job = jobIn(answer);
+    if (job === null) continue;
+    const agent = command.actor.name;
+    // A worker whose call is accepted is the holder.
+    if (job.mailed && isArrival(command)) heard.push({ job, received: command.received ?? null });
+    if (mayCarry(command) && (job.mailed || hint.has(agent))) carrying.push({ at: i, agent, job });
+  }
+  if (heard.length === 0 && carrying.length === 0) return;
+  for (const each of heard) await arrive(tx, changeSet, each);
+  const told = hint.told;
+  for (const each of oneForEach(carrying)) await handOut(tx, changeSet, answers, each, hint, told);
+}
+
+/** The same for a call that has a transaction of its own, after it was decided. */
+export async function hearOf(
+  tx: Tx,
+  changeSet: ChangeSet,
+  actor: Actor,
+  job: Job,
+  received: readonly string[] | null,
+): Promise<void> {
+  if (job.mailed && isAgent(actor)) await arrive(tx, changeSet, { job, received });
+}
+
+function isAgent({ role, builtIn }: Actor): boolean {
+  return role === 'worker' && !builtIn;
+}
+
+function jobIn(answer: Answer): Job | null {
+  if (!answer.ok) return null;
+  // Whoever repeats the end of a lease says nothing of the lease that there is now.
+  if ('job' in answer) return answer.repeated === undefined ? answer.job : null;
+  // A batch of claims carries all of its messages with the first job.
+  return 'more' in answer ? (answer.jobs[0]?.job ?? null) : null;
+}
+
+const ENDS = ['complete', 'fail', 'release', 'snooze'];
+
+/** The caller has the lease's token, so it has what came with the claim; of heartbeats it may say what has come. */
+function isArrival(command: Command): command is Extract<JobCommand, { received?: readonly string[] }> {
+  if (command.kind === 'release') return command.unanswered !== true;
+  return command.kind === 'heartbeat' || ENDS.includes(command.kind);
+}
+
+function mayCarry({ kind }: Command): boolean {
+  return kind === 'heartbeat' || kind === 'claim' || kind === 'claimNext';
+}
+
+/** What was handed out under this lease has come. */
+async function arrive(tx: Tx, changeSet: ChangeSet, { job, received }: Heard): Promise<void> {
+  await tx.receipts.arrived({ jobNo: job.no, fence: job.fence }, received, changeSet.now);
+  setMailed(changeSet, job, false);
+}
+
+/** The row as it is decided to be by now: another command of this flush may have changed it since. */
+function setMailed(changeSet: ChangeSet, { no, fence }: Job, mailed: boolean): void {
+  const job = changeSet.known(no);
+  if (job !== null && job.fence === fence && job.mailed !== mailed) changeSet.amend({ ...job, mailed });
+}
+
+/** Two jobs of one agent share its messages: the first gets them, in their order. */
+function oneForEach(carrying: readonly Carrying[]): Carrying[] {
+  const byAgent = new Map<string, Carrying>();
+  for (const each of carrying) {
+    const other = byAgent.get(each.agent);
+    // Whoever repeats a claim gets again what went with it.
+    if (other === undefined || (each.job.mailed && !other.job.mailed)) byAgent.set(each.agent, each);
+  }
+  return [...byAgent.values()];
+}
+
+async function handOut(
+  tx: Tx,
+  changeSet: ChangeSet,
+  answers: Answer[],
+  { at, agent, job }: Carrying,
+  hint: MailHint,
+  told: number,
+): Promise<void> {
+  const carrier = { jobNo: job.no, fence: job.fence };
+  const messages = await tx.receipts.handOut(agent, carrier, changeSet.now, LIMITS.messagesPerCall);
+  if (messages.length === 0) return hint.nothingFor(agent, told);
+  setMailed(changeSet, job, true);
+  const answer = answers[at] as Accepted | ClaimNextAnswer;
+  if ('job' in answer) answers[at] = { ...answer, messages };
+  else {
+    const [first, ...rest] = answer.jobs;
+    if (first !== undefined) answers[at] = { ...answer, jobs: [{ ...first, messages }, ...rest] };
+  }
+}
