@@ -292,6 +292,7 @@ export function nativeCases(start: Start): void {
     test('there may be nothing to do', async () => {
       deepStrictEqual(expectStatus(await server().left.post('/jobs/claim', { types: ['nothing'] }), 200), {
         jobs: [],
+        messages: [],
       });
       deepStrictEqual(
         expectStatus(await server().left.post('/jobs/claim', { types: ['nothing'], waitMs: 30 }), 200),
@@ -507,6 +508,7 @@ export function nativeCases(start: Start): void {
         );
         deepStrictEqual(expectStatus(await server().left.post('/jobs/claim', { types: ['paused'] }), 200), {
           jobs: [],
+          messages: [],
         });
         expectRefusal(await server().left.post(`/jobs/${id}/claim`), 409, 'paused');
         expectStatus(await server().head.post(`/${kind}/${name}/resume`), 200);
