@@ -296,7 +296,7 @@ export function nativeCases(start: Start): void {
       });
       deepStrictEqual(
         expectStatus(await server().left.post('/jobs/claim', { types: ['nothing'], waitMs: 30 }), 200),
-        { jobs: [] },
+        { jobs: [], messages: [] },
       );
     });
 
