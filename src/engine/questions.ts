@@ -22,6 +22,7 @@ import type { ChangeSet } from './change-set.ts';
 import { accepted, type Core } from './core.ts';
 import type { Questions } from './engine.ts';
 import { hearOf } from './mail-round.ts';
+import { mailQuestion } from './question-mail.ts';
 
 export function questionsOf(core: Core): Questions {
   const { read } = core.store;
@@ -76,6 +77,7 @@ async function ask(
   question: QuestionDraft,
 ): Promise<Accepted> {
   const { id, actor } = held;
+  let told: readonly string[] = [];
   const answer = await core.flusher.transact(actor, async (tx, changeSet) => {
     const [found] = await tx.jobs.lock([id]);
     if (found === undefined) return { ok: false, code: 'not_found', details: { id } } as const;
@@ -87,10 +89,13 @@ async function ask(
       await checkRoom(tx, actor, job);
     }
     changeSet.apply(decision, actor);
-    if (decision.writes?.question !== undefined)
-      await hearOf(tx, changeSet, actor, job, held.received ?? null);
+    if (decision.writes?.question === undefined) return decision.answer;
+    await hearOf(tx, changeSet, actor, job, held.received ?? null);
+    const messageId = core.ids.jobId(changeSet.now);
+    told = await mailQuestion(tx, { actor, job, messageId, now: changeSet.now }, question);
     return decision.answer;
   });
+  core.mail.add(told);
   return accepted(answer);
 }
 

@@ -116,7 +116,7 @@ function tooFast(sender: string, retryAfterS: number): SpineError {
 }
 
 /** Answers the agents for whom it waits now. */
-async function post(tx: Tx, message: Omit<Message, 'no'>): Promise<readonly string[]> {
+export async function post(tx: Tx, message: Omit<Message, 'no'>): Promise<readonly string[]> {
   if (message.kind === 'spawn') {
     if (message.jobNo !== null) await checkSpawns(tx, message.jobNo);
     await tx.messages.insert(message);

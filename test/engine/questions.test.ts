@@ -61,6 +61,47 @@ onEvery(DIALECTS, (each, kind) => {
     assert.deepEqual(await eventKinds(spine, job), ['job.created', 'job.claimed', 'job.asked']);
   });
 
+  each(
+    'a question for an agent comes with its next claim, and its answer lets the job go on',
+    async (spine) => {
+      await spine.engine.agents.register(HEAD, { id: 'helper' });
+      const { job, question } = await asking(spine, {}, { to: 'helper', choices: ['red', 'blue'] });
+      await create(spine, { target: 'elsewhere' });
+      const helper = worker('helper');
+      const [other] = await spine.engine.leases.claimNext(helper, {
+        targets: ['elsewhere'],
+        max: 1,
+        waitMs: 0,
+      });
+      assert.deepEqual(
+        other?.messages?.map(({ sender, kind, expiresAt }) => [sender, kind, expiresAt]),
+        [['w', 'task', question.expiresAt]],
+      );
+      assert.match(
+        other?.messages?.[0]?.body ?? '',
+        new RegExp(`/questions/${question.id}/answer.*red, blue`, 's'),
+      );
+      await spine.engine.questions.answer(helper, question.id, 'red');
+      assert.equal(await stateOf(spine, job), 'queued');
+    },
+  );
+
+  each('what was handed out under a lease has arrived when its holder asks', async (spine) => {
+    await spine.engine.messages.send(HEAD, { kind: 'text', to: 'w', body: 'hello' });
+    const job = await create(spine);
+    const claimW = () => spine.engine.leases.claimNext(W, { targets: [job.target], max: 1, waitMs: 0 });
+    const [first] = await claimW();
+    assert.ok(first);
+    assert.deepEqual(
+      first.messages?.map(({ body }) => body),
+      ['hello'],
+    );
+    const { question } = await ask(spine, first.job);
+    await spine.engine.questions.answer(HEAD, question?.id ?? '', 'this');
+    const [again] = await claimW();
+    assert.deepEqual([again?.job.id, again?.messages], [first.job.id, undefined]);
+  });
+
   each('whoever does not hold the lease asks nothing', async (spine) => {
     const job = await claimed(spine, await create(spine));
     const by = (actor: typeof W, token: string | null) =>

@@ -31,7 +31,7 @@ export const questionRoutes: readonly Route[] = [
     headers: LeaseHeaders,
     body: AskBody,
     answer: AskedJob,
-    errors: [...HELD, 'conflict'],
+    errors: [...HELD, 'conflict', 'mailbox_full'],
     handle: async (call) => {
       const { leaseToken: _, received, ...asked } = call.body;
       const { engine, actor } = call;

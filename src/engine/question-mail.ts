@@ -1,0 +1,48 @@
+/** A question for an agent comes to it as a message, for as long as the question waits for its answer. */
+
+import type { Actor } from '../domain/command.ts';
+import type { Job } from '../domain/job.ts';
+import { LIMITS } from '../domain/limits.ts';
+import { type Message, rankOf } from '../domain/message.ts';
+import type { QuestionDraft } from '../domain/question.ts';
+import type { Tx } from '../store/store.ts';
+import { post } from './sending.ts';
+
+const URGENT = 2;
+
+/** Answers whom it reached; a name that is no agent's is a person, who looks at the list of questions. */
+export async function mailQuestion(
+  tx: Tx,
+  { actor, job, messageId, now }: { actor: Actor; job: Job; messageId: string; now: number },
+  question: QuestionDraft,
+): Promise<readonly string[]> {
+  if ((await tx.agents.byId(question.to)) === null) return [];
+  const message: Omit<Message, 'no'> = {
+    id: messageId,
+    sender: actor.name,
+    recipient: question.to,
+    kind: 'task',
+    subject: `Question of job #${job.no}`,
+    body: bodyOf(question),
+    priority: URGENT,
+    rank: rankOf('task', URGENT),
+    owner: null,
+    replyTo: null,
+    threadNo: null,
+    scheduleId: job.scheduleId,
+    jobNo: job.no,
+    status: 'pending',
+    error: null,
+    createdAt: now,
+    deliveredAt: null,
+    expiresAt: now + question.timeoutMs,
+  };
+  return post(tx, message);
+}
+
+/** How to answer comes first: a prompt shows the beginning of a message only. */
+function bodyOf({ id, text, choices }: QuestionDraft): string {
+  const how = `Answer with POST /questions/${id}/answer {"answer": …} or \`spine questions answer ${id} <answer>\`.`;
+  const said = choices === null ? '' : `\nOne of: ${choices.join(', ')}`;
+  return `${how}${said}\n\n${text}`.slice(0, LIMITS.messageChars);
+}
