@@ -33,6 +33,8 @@ const told = (change: Partial<ToldMessage>): string =>
 /** Every way by which the words of others come into a prompt; a new one belongs here. */
 const QUOTED: Readonly<Record<string, (text: string) => string>> = {
   'what another agent says': (body) => told({ body }),
+  'what another agent calls it': (subject) => told({ subject }),
+  'whose another agent says it is': (owner) => told({ owner }),
   'the output of an agent that was before it': (output) => triggered({ output }),
   'what a command before it printed': (output) => triggered({ output, exitCode: 1, stderr: '' }),
   'the errors of a command before it': (stderr) => triggered({ output: '', exitCode: 1, stderr }),
