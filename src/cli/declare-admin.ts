@@ -34,6 +34,7 @@ function declareTypes(program: Command, act: Act): void {
     .option('--label <text>', 'its name for people')
     .option('--sop <file>', 'how such jobs are done: a file, or - for standard input')
     .option('--schema <json>', 'JSON Schema of the params: JSON, a file, or - for standard input')
+    .option('--max-retries <number>', 'how often a failed one is tried again, each time as a new job', whole)
     .action(act(async () => (await import('./commands/types.ts')).setType));
 }
 

@@ -153,6 +153,8 @@ export interface JobType {
   readonly label: string;
   readonly sop: string | null;
   readonly paramsSchema: unknown;
+  /** How many jobs may follow a failed one, where each retry is a job of its own. */
+  readonly maxRetries: number;
   readonly active: boolean;
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -162,6 +164,7 @@ export interface NewJobType {
   readonly label?: string;
   readonly sop?: string | null;
   readonly paramsSchema?: unknown;
+  readonly maxRetries?: number;
 }
 
 export interface Pool {

@@ -2,6 +2,7 @@
 
 import type { ApprovalTerms } from './command.ts';
 import type { JobRowDraft } from './job-fields.ts';
+import { LINEAGE_RETRIES } from './job-type.ts';
 import type { Job } from './job.ts';
 
 /** A field of the draft and what is wrong with it. */
@@ -118,9 +119,6 @@ function takenOver(
     ...(approvalTerms !== null && draft.approval === undefined && { approval: shownTerms(approvalTerms) }),
   };
 }
-
-/** How often a job that asks for a lineage without saying more is tried again. */
-export const LINEAGE_RETRIES = 3;
 
 /** How often the work of this job may be begun in all. */
 function triesOf(job: Job): number {

@@ -1,17 +1,28 @@
-/** The type of a job: its name, its instructions and what its params must look like. */
+/** The type of a job: its name, its instructions, what its params must look like and how often it is tried again. */
+
+/** How often a job that asks for a lineage without saying more is tried again. */
+export const LINEAGE_RETRIES = 3;
 
 export interface NewType {
   readonly name: string;
   readonly label: string;
   readonly sop: string | null;
   readonly paramsSchema: string | null;
+  readonly maxRetries: number;
   /** Keep what is there when the type exists already. */
   readonly onlyIfMissing: boolean;
 }
 
 /** A type that is named for the first time comes into being, so that nothing has to be set up before the first job. */
 export function bareType(name: string): NewType {
-  return { name, label: name, sop: null, paramsSchema: null, onlyIfMissing: true };
+  return {
+    name,
+    label: name,
+    sop: null,
+    paramsSchema: null,
+    maxRetries: LINEAGE_RETRIES,
+    onlyIfMissing: true,
+  };
 }
 
 export interface JobType {
@@ -20,6 +31,8 @@ export interface JobType {
   readonly label: string;
   readonly sop: string | null;
   readonly paramsSchema: string | null;
+  /** How many jobs may follow a failed one, where each retry is a job of its own and nobody says otherwise. */
+  readonly maxRetries: number;
   readonly active: boolean;
   readonly createdAt: number;
   readonly updatedAt: number;

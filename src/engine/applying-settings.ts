@@ -1,7 +1,7 @@
 /** Types and pools that stand beside schedules in a set of files. They are made and changed, never removed. */
 
 import type { Actor } from '../domain/command.ts';
-import type { JobType } from '../domain/job-type.ts';
+import { type JobType, LINEAGE_RETRIES } from '../domain/job-type.ts';
 import type { Pool } from '../domain/pool.ts';
 import type { FieldChange } from '../domain/schedule-replace.ts';
 import type { Tx } from '../store/store.ts';
@@ -60,8 +60,9 @@ async function applyType(
   draft: TypeDraft,
   before: JobType | undefined,
 ): Promise<Applied> {
-  const { name, label = draft.name, sop = null, paramsSchema = null } = draft;
-  const after = { label, sop, paramsSchema: paramsSchema === null ? null : JSON.stringify(paramsSchema) };
+  const { name, label = draft.name, sop = null, paramsSchema = null, maxRetries = LINEAGE_RETRIES } = draft;
+  const schema = paramsSchema === null ? null : JSON.stringify(paramsSchema);
+  const after = { label, sop, paramsSchema: schema, maxRetries };
   const changes = before === undefined ? [] : changesOf(shown(before), shown(after));
   if (before !== undefined && changes.length === 0) return told('type', name, 'unchanged', changes);
   await audit(tx, changeSet, actor, 'type.save', name);
@@ -69,8 +70,10 @@ async function applyType(
   return told('type', name, before === undefined ? 'create' : 'change', changes);
 }
 
-function shown({ label, sop, paramsSchema }: Pick<JobType, 'label' | 'sop' | 'paramsSchema'>) {
-  return { label, sop, paramsSchema: paramsSchema === null ? null : (JSON.parse(paramsSchema) as unknown) };
+function shown(type: Pick<JobType, 'label' | 'sop' | 'paramsSchema' | 'maxRetries'>) {
+  const { label, sop, paramsSchema, maxRetries } = type;
+  const schema = paramsSchema === null ? null : (JSON.parse(paramsSchema) as unknown);
+  return { label, sop, paramsSchema: schema, maxRetries };
 }
 
 async function applyPool(

@@ -257,6 +257,7 @@ export interface TypeDraft {
   readonly label?: string;
   readonly sop?: string | null;
   readonly paramsSchema?: unknown;
+  readonly maxRetries?: number;
 }
 export interface Types {
   /** In the order of their names. */

@@ -1,9 +1,8 @@
 /** Completes what a caller described: ids, defaults, the type's number and schema. */
 
-import { LINEAGE_RETRIES } from '../domain/child-job.ts';
 import type { Actor, ApprovalTerms, NewJob } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
-import { bareType, type JobType } from '../domain/job-type.ts';
+import { bareType, type JobType, LINEAGE_RETRIES } from '../domain/job-type.ts';
 import { unsizedPool } from '../domain/pool.ts';
 import { Meter } from '../domain/schema/check.ts';
 import { inputOf } from '../domain/job-input.ts';
@@ -32,15 +31,15 @@ export class JobDrafts {
       if (type !== null && type.paramsSchema !== null)
         await this.#core.longWork.run(actor, () => this.#checkParams(type, draft.params ?? {}, field, meter));
       if (draft.pool !== undefined) await this.#ensurePool(actor, draft.pool, now);
-      jobs.push(this.#completed(draft, type?.no ?? 0, now));
+      jobs.push(this.#completed(draft, type, now));
     }
     return jobs;
   }
 
-  #completed(draft: JobDraft, typeNo: number, now: number): NewJob {
+  #completed(draft: JobDraft, type: JobType | null, now: number): NewJob {
     const { settings, ids } = this.#core;
     const mode = draft.retry?.mode ?? 'requeue';
-    const retryMax = draft.retry?.max ?? LINEAGE_RETRIES;
+    const retryMax = draft.retry?.max ?? type?.maxRetries ?? LINEAGE_RETRIES;
     // Each member of a lineage runs once; a job that is requeued runs as often as its limit says.
     const attempts =
       mode === 'lineage' ? 1 : draft.retry?.max === undefined ? settings.maxAttempts : draft.retry.max + 1;
@@ -48,7 +47,7 @@ export class JobDrafts {
       id: ids.jobId(now),
       asked: {
         ...draftedRow(draft),
-        typeNo,
+        typeNo: type?.no ?? 0,
         target: draft.target,
         maxAttempts: draft.maxAttempts ?? attempts,
         leaseMs: draft.leaseMs ?? settings.leaseMs,

@@ -2,6 +2,7 @@
 
 import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
+import { LINEAGE_RETRIES } from '../domain/job-type.ts';
 import type { PoolUse } from '../domain/pool.ts';
 import { audit } from './audit.ts';
 import type { Core } from './core.ts';
@@ -30,6 +31,7 @@ export function typesOf(core: Core): Types {
         label: draft.label ?? draft.name,
         sop: draft.sop ?? null,
         paramsSchema: schema === null ? null : JSON.stringify(schema),
+        maxRetries: draft.maxRetries ?? LINEAGE_RETRIES,
         onlyIfMissing: false,
       };
       const saved = await flusher.transact(actor, async (tx, changeSet) => {

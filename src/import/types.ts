@@ -2,6 +2,7 @@
 
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
+import { LINEAGE_RETRIES } from '../domain/job-type.ts';
 import type { Store } from '../store/store.ts';
 import { readFields, textOf, timeOf, wholeOf } from './v0-files.ts';
 
@@ -27,6 +28,7 @@ export async function importTypes(dir: string, store: Store): Promise<string[]> 
       sop: textOf(fields['sop']),
       // Whoever claims a job gets this text as it is, so that anything but JSON would spoil the answer.
       paramsSchema: schema !== null && isObject(schema) ? schema : null,
+      maxRetries: wholeOf(fields['maxRetries']) ?? LINEAGE_RETRIES,
       active: fields['active'] !== false,
       createdAt: timeOf(fields['createdAt']) ?? 0,
       updatedAt: timeOf(fields['updatedAt']) ?? 0,

@@ -243,7 +243,10 @@ async function writeEverywhere(tx: Tx, job: Job): Promise<void> {
   await tx.dependencies.add([{ jobNo: no, parentNo: job.no, on: 'success', met: false }]);
   await tx.pools.save({ name: 'pool', capacity: 2, perKey: 1 }, 1);
   await tx.routing.setPaused('target', 'any', true, 1, 'x');
-  await tx.types.save({ name: 'type', label: 'x', sop: null, paramsSchema: null, onlyIfMissing: false }, 1);
+  await tx.types.save(
+    { name: 'type', label: 'x', sop: null, paramsSchema: null, maxRetries: 3, onlyIfMissing: false },
+    1,
+  );
   await tx.servers.beat('server', 5);
   await tx.meta.set('m', 'v');
 }

@@ -36,7 +36,10 @@ export function upkeepTopics(each: Each): void {
   each('pauses and resumes, and raises the revision each time', async (spine) => {
     const { store } = spine;
     const type = await within(spine, async (tx) =>
-      tx.types.save({ name: 't', label: 'T', sop: null, paramsSchema: null, onlyIfMissing: false }, 1),
+      tx.types.save(
+        { name: 't', label: 'T', sop: null, paramsSchema: null, maxRetries: 3, onlyIfMissing: false },
+        1,
+      ),
     );
     const start = (await store.read.routing.current()).revision;
     await within(spine, async (tx) => tx.routing.setPaused('target', 'a', true, 5, 'ann'));
@@ -56,16 +59,18 @@ export function upkeepTopics(each: Each): void {
   each(
     'saves a type under one number, and leaves it alone when only a missing one is wanted',
     async (spine) => {
-      const draft = { name: 'übersetzen', label: 'L', sop: 'do "it"', paramsSchema: '{"type":"object"}' };
+      const paramsSchema = '{"type":"object"}';
+      const draft = { name: 'übersetzen', label: 'L', sop: 'do "it"', paramsSchema, maxRetries: 7 };
       const first = await within(spine, async (tx) => tx.types.save({ ...draft, onlyIfMissing: true }, 1));
       const same = await within(spine, async (tx) =>
         tx.types.save({ ...draft, label: 'other', onlyIfMissing: true }, 2),
       );
       assert.deepEqual(same, first);
       const changed = await within(spine, async (tx) =>
-        tx.types.save({ ...draft, label: 'other', sop: null, onlyIfMissing: false }, 3),
+        tx.types.save({ ...draft, label: 'other', sop: null, maxRetries: 0, onlyIfMissing: false }, 3),
       );
-      assert.deepEqual(changed, { ...first, label: 'other', sop: null, updatedAt: 3 });
+      assert.equal(first.maxRetries, 7);
+      assert.deepEqual(changed, { ...first, label: 'other', sop: null, maxRetries: 0, updatedAt: 3 });
       assert.deepEqual(await spine.store.read.types.all(), [changed]);
     },
   );

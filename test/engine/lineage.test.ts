@@ -65,6 +65,24 @@ onEvery(DIALECTS, (each) => {
     },
   );
 
+  each(
+    'takes the number of its retries from its type, unless the job says one itself [TQ-06]',
+    async (spine) => {
+      await spine.engine.types.save(HEAD, { name: 'once', maxRetries: 1 });
+      const retriesOf = async (draft: object) =>
+        (await create(spine, { retry: { mode: 'lineage' }, ...draft })).retryMax;
+      assert.deepEqual(
+        [
+          await retriesOf({ type: 'once' }),
+          await retriesOf({ type: 'once', retry: { mode: 'lineage', max: 5 } }),
+          await retriesOf({ type: 'unheard-of' }),
+          await retriesOf({}),
+        ],
+        [1, 5, 3, 3],
+      );
+    },
+  );
+
   each('makes one retry, however many servers settle the same failure', async (spine) => {
     const root = await create(spine, { retry: { mode: 'lineage', max: 3 } });
     await failed(spine, root);

@@ -230,7 +230,14 @@ onEvery(DIALECTS, (each) => {
   each('refuses jobs of a type that was stored with a schema that cannot be used', async (spine) => {
     // Databases and imports from before schemas were judged as strictly.
     for (const paramsSchema of ['{"$async":true}', '{"pattern":"(a+)+$(?=b)"}', '{', '[]']) {
-      const stored = { name: 'old', label: 'old', sop: null, paramsSchema, onlyIfMissing: false };
+      const stored = {
+        name: 'old',
+        label: 'old',
+        sop: null,
+        paramsSchema,
+        maxRetries: 3,
+        onlyIfMissing: false,
+      };
       await spine.engine.core.flusher.transact(HEAD, async (tx) => tx.types.save(stored, 1));
       spine.engine.core.forgetTypes();
       const error = await refused(create(spine, { type: 'old', params: {} }));

@@ -48,6 +48,7 @@ function typeLines(type: JobType, nowMs: number): Line[] {
   return [
     styled('bold', `Type ${type.name}`),
     fact('label', type.label),
+    fact('retries', String(type.maxRetries)),
     fact('changed', `${type.updatedAt} (${relative(type.updatedAt, nowMs)})`),
     ...block('schema', type.paramsSchema ?? undefined),
     ...block('how to', type.sop ?? undefined),
@@ -58,13 +59,15 @@ interface SetOptions {
   readonly label?: string;
   readonly sop?: string;
   readonly schema?: string;
+  readonly maxRetries?: number;
 }
 
 export const setType: Handler<SetOptions> = async (session, { args: [name = ''], options }) => {
   const sop = options.sop === undefined ? undefined : await fileText(session, options.sop);
   const paramsSchema = options.schema === undefined ? undefined : await schemaOf(session, options.schema);
   const client = await session.client();
-  const type = await client.types.save(name, given({ label: options.label, sop, paramsSchema }));
+  const { label, maxRetries } = options;
+  const type = await client.types.save(name, given({ label, sop, paramsSchema, maxRetries }));
   session.out.result({ value: type, lines: () => [`Type ${type.name} is saved.`], ids: () => [type.name] });
 };
 

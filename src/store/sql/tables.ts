@@ -204,6 +204,7 @@ export const TYPE = tableOf<JobType>('job_type', {
   label: 'text',
   sop: 'text',
   paramsSchema: 'text',
+  maxRetries: 'bigint',
   active: 'flag',
   createdAt: 'bigint',
   updatedAt: 'bigint',

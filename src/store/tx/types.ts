@@ -9,11 +9,12 @@ import { TYPE } from '../sql/tables.ts';
 export async function save(sql: Sql, type: NewType, at: number): Promise<JobType> {
   const update = type.onlyIfMissing
     ? 'name = excluded.name'
-    : 'label = excluded.label, sop = excluded.sop, params_schema = excluded.params_schema, active = 1, updated_at = excluded.updated_at';
+    : 'label = excluded.label, sop = excluded.sop, params_schema = excluded.params_schema, max_retries = excluded.max_retries, active = 1, updated_at = excluded.updated_at';
   const [row] = await sql.all(
-    `insert into job_type (name, label, sop, params_schema, active, created_at, updated_at) values ($1, $2, $3, $4, 1, $5, $5)
+    `insert into job_type (name, label, sop, params_schema, max_retries, active, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, 1, $6, $6)
      on conflict (name) do update set ${update} returning ${TYPE.selected}`,
-    [type.name, type.label, type.sop, type.paramsSchema, at],
+    [type.name, type.label, type.sop, type.paramsSchema, type.maxRetries, at],
   );
   // A pause may have been waiting for a type of this name, and other servers keep lists of types.
   await sql.run("update revision set value = value + 1 where name = 'routing'", []);

@@ -85,6 +85,7 @@ export const ApplyBody = fields({
         label: optional(Type.String({ minLength: 1, maxLength: LIMITS.titleChars })),
         sop: optional(textOrNull(LIMITS.sopChars)),
         paramsSchema: optional(Type.Unknown()),
+        maxRetries: optional(Type.Integer({ minimum: 0, maximum: LIMITS.maxAttempts })),
       }),
       { maxItems: LIMITS.appliedSettings },
     ),

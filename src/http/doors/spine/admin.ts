@@ -55,7 +55,7 @@ export const adminRoutes: readonly Route[] = [
     method: 'PUT',
     path: '/types/:name',
     name: 'saveType',
-    about: 'Say how a kind of work is done: label, SOP, and the JSON Schema of its params.',
+    about: 'Say how a kind of work is done: label, SOP, the JSON Schema of its params, and its retries.',
     answer: JobTypeAnswer,
     who: HEAD,
     params: NameParams,
@@ -144,12 +144,14 @@ function pausing(kind: PauseKind, verb: 'pause' | 'resume'): Route {
   });
 }
 
-function typeView({ name, label, sop, paramsSchema, active, createdAt, updatedAt }: JobType): object {
+function typeView(type: JobType): object {
+  const { name, label, sop, paramsSchema, maxRetries, active, createdAt, updatedAt } = type;
   return {
     name,
     label,
     sop,
     paramsSchema: paramsSchema === null ? null : (JSON.parse(paramsSchema) as unknown),
+    maxRetries,
     active,
     createdAt: iso(createdAt),
     updatedAt: iso(updatedAt),

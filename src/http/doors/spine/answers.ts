@@ -167,6 +167,7 @@ export const JobType = Type.Object({
   label: text,
   sop: orNull('string'),
   paramsSchema: json,
+  maxRetries: whole,
   active: flag,
   createdAt: time,
   updatedAt: time,

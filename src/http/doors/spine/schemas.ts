@@ -137,6 +137,7 @@ export const TypeBody = fields({
   label: optional(text(LIMITS.titleChars)),
   sop: optional(textOrNull(LIMITS.sopChars)),
   paramsSchema: optional(json),
+  maxRetries: optional(whole(0, LIMITS.maxAttempts)),
 });
 export const PoolBody = fields({
   capacity: whole(1, LIMITS.poolCapacity),

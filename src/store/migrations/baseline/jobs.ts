@@ -16,6 +16,7 @@ create table job_type (
   label text not null,
   sop text,                    -- how the work is done, for whoever does it
   params_schema text,          -- JSON Schema of params
+  max_retries ${int} not null, -- how many jobs may follow a failed one, unless it says so itself (lineage)
   active ${flag} not null,
   created_at ${int} not null,
   updated_at ${int} not null
