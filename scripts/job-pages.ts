@@ -140,8 +140,8 @@ export function fieldRows(): string[][] {
 
 const SHOWN = { always: 'always', set: 'when set', file: "in the job's file" } as const;
 
-function limitsOf({ asked }: JobField): string {
-  if (asked === undefined || 'within' in asked) return '';
+function limitsOf({ asked, is }: JobField): string {
+  if (asked === undefined || 'within' in asked || is === 'flag') return '';
   if (asked.max !== undefined) return `${asked.min ?? 0} to ${asked.max}`;
   return asked.shape === 'name' ? 'a name' : `1 to ${asked.maxChars} printable characters`;
 }

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { type Backups, openBackups } from './app/backups.ts';
 import { callLimitsOf } from './app/call-limits.ts';
-import { openChannels } from './app/channels.ts';
+import { openChannels, operatorChat } from './app/channels.ts';
 import { type Duties, startDuties } from './app/duties.ts';
 import { type EmbeddedWorkers, startEmbeddedWorkers } from './app/embedded-worker.ts';
 import { type Files, openFiles } from './app/files.ts';
@@ -112,6 +112,7 @@ async function openApp(config: Config): Promise<App> {
         heartbeatsFile: resolve(heartbeatsFile(config.dataDir)),
       },
       outbox: config.webhookUrl === null ? () => null : noticeOf,
+      chat: operatorChat(config),
       webhookProblem: (url) => guard.problem(url),
     });
     await engine.core.continueTime();

@@ -5,6 +5,7 @@ import type { AddressGuard } from '../channels/guard.ts';
 import { log as logChannel } from '../channels/log.ts';
 import { webhook } from '../channels/webhook.ts';
 import type { Config } from '../config.ts';
+import type { Place } from '../domain/alias.ts';
 import type { Log } from './log.ts';
 
 export function openChannels(config: Config, guard: AddressGuard, log: Log, now: () => number): ChannelOf {
@@ -13,7 +14,16 @@ export function openChannels(config: Config, guard: AddressGuard, log: Log, now:
     webhook: webhook({ guard, secret: config.webhookSecret, now }),
     log: logChannel((text, facts) => log.info(text, facts)),
     gateways: [main, ...(config.gateways ?? [])],
-    telegram: { url: config.telegramUrl, token: config.telegramToken },
+    telegram: { url: config.telegramUrl, token: config.telegramToken, enabled: config.telegramEnabled },
     slack: { url: config.slackUrl, token: config.slackToken, webhookUrl: config.slackWebhookUrl },
   });
+}
+
+/** Where the operator is told of announced jobs: only where there is a bot, and nobody has switched it off. */
+export function operatorChat(
+  config: Pick<Config, 'telegramEnabled' | 'telegramToken' | 'telegramChatId'>,
+): Place | null {
+  const { telegramEnabled, telegramToken, telegramChatId } = config;
+  if (!telegramEnabled || telegramToken === null || telegramChatId === null) return null;
+  return { channel: 'telegram', target: telegramChatId };
 }

@@ -1,7 +1,11 @@
-/** Sends a text by a Telegram bot. As plain text: without a parse mode nothing in it can be taken for markup. */
+/**
+ * Sends a text by a Telegram bot. As plain text: without a parse mode nothing in it can be taken for markup. Only the lines
+ * for the operator's chat are made with markup; should Telegram not understand it, they go without.
+ */
 
-import { type Channel, SendError } from './channel.ts';
-import { fieldsOf, post, refused } from './post.ts';
+import { unmarked } from '../domain/chat-markup.ts';
+import { type Channel, type OutgoingMessage, SendError } from './channel.ts';
+import { fieldsOf, post, type PostAnswer, refused } from './post.ts';
 import { split } from './split.ts';
 
 const TEXT_CHARS = 4_096;
@@ -14,29 +18,41 @@ export interface TelegramOptions {
 }
 
 export function telegram({ url, token }: TelegramOptions): Channel {
+  const call = (message: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<PostAnswer> =>
+    post({
+      url: new URL(`${url.replace(/\/+$/, '')}/bot${token}/sendMessage`),
+      who: 'Telegram',
+      body: JSON.stringify(message),
+      signal,
+    });
   return {
     // Telegram counts UTF-16 units.
     parts: (text) => split(text, TEXT_CHARS),
-    send: async ({ target, text }, signal) => {
-      const [, chat, topic] = TARGET.exec(target) ?? [];
-      if (chat === undefined)
-        throw new SendError(`"${target}" is not a chat of Telegram: a number, or @name`, { final: true });
-      const answer = await post({
-        url: new URL(`${url.replace(/\/+$/, '')}/bot${token}/sendMessage`),
-        who: 'Telegram',
-        body: JSON.stringify({
-          chat_id: chat,
-          text,
-          ...(topic !== undefined && { message_thread_id: Number(topic) }),
-        }),
-        signal,
-      });
+    send: async ({ kind, target, text }, signal) => {
+      const to = placeOf(target);
+      let answer = await call({ ...to, ...marked(kind, text) }, signal);
+      if (notUnderstood(answer)) answer = await call({ ...to, text: unmarked(text) }, signal);
       const { ok, result, description, parameters } = fieldsOf(answer.body) as Answer;
       if (answer.status !== 200 || ok !== true)
         throw refused('Telegram', answer, words(description, token), waitOf(parameters));
       return { messageId: String(result?.message_id ?? '') };
     },
   };
+}
+
+function placeOf(target: string) {
+  const [, chat, topic] = TARGET.exec(target) ?? [];
+  if (chat === undefined)
+    throw new SendError(`"${target}" is not a chat of Telegram: a number, or @name`, { final: true });
+  return { chat_id: chat, ...(topic !== undefined && { message_thread_id: Number(topic) }) };
+}
+
+function marked(kind: OutgoingMessage['kind'], text: string) {
+  return kind === 'chat' ? { text, parse_mode: 'Markdown' } : { text };
+}
+
+function notUnderstood({ status, body }: PostAnswer): boolean {
+  return status === 400 && String(fieldsOf(body)['description']).includes("can't parse entities");
 }
 
 interface Answer {

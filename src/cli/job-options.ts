@@ -62,6 +62,12 @@ export const JOB_OPTIONS: readonly JobOption[] = [
     about: 'capabilities that its worker must have',
     is: 'texts',
   },
+  {
+    field: 'announce',
+    flags: '--announce',
+    about: 'tell the chat of the operator how it ends',
+    is: 'flag',
+  },
 ];
 
 export const JOB_FILTERS: readonly JobOption[] = [

@@ -51,7 +51,7 @@ export interface DeliveryFilter {
 
 export interface Delivery {
   readonly id: string;
-  readonly kind: 'result' | 'failure' | 'approval' | 'question' | 'event' | 'gap';
+  readonly kind: 'result' | 'failure' | 'approval' | 'question' | 'event' | 'gap' | 'chat';
   /** The run or job that it tells of. */
   readonly run_id: string | null;
   /** The schedule. */

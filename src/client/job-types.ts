@@ -49,6 +49,8 @@ export interface NewJob {
   readonly maxAttempts?: number;
   /** Capabilities that its worker must have. */
   readonly requires?: readonly string[];
+  /** Tell the chat of the operator how it ends. */
+  readonly announce?: boolean;
   /** The type of job. */
   readonly type?: string;
   /** A title for lists. */
@@ -137,6 +139,8 @@ export interface Job {
   readonly checkpointAt?: string;
   /** Whether somebody still has to look at what was done. */
   readonly review?: 'pending';
+  /** Tell the chat of the operator how it ends. */
+  readonly announce?: boolean;
   readonly status: Status;
   readonly comments: readonly Comment[];
   readonly tags: readonly string[];

@@ -124,6 +124,28 @@ export const sharedSecret: Type<string | null> = {
   parse: (text) => good(text.trim() === '' ? null : text.trim()),
 };
 
+/** It stands in the path of every call; empty is as good as not there. */
+export const botToken: Type<string | null> = {
+  allowed: 'text',
+  parse(text) {
+    if (text.trim() === '') return good(null);
+    return /^[\w:-]+$/.test(text.trim())
+      ? good(text.trim())
+      : bad('is not the token of a Telegram bot, like 123456:ABC-DEF');
+  },
+};
+
+/** A chat of Telegram; empty is as good as not there. */
+export const chatId: Type<string | null> = {
+  allowed: 'number, @name, or either with :topic',
+  parse(text) {
+    if (text.trim() === '') return good(null);
+    return /^(-?\d+|@\w+)(:\d+)?$/.test(text.trim())
+      ? good(text.trim())
+      : bad('is not a chat of Telegram: a number like -1001234567890, or @name');
+  },
+};
+
 /** What ends up in addresses and file names as it is. */
 export const name: Type<string> = {
   allowed: 'name',

@@ -59,6 +59,7 @@ const JUDGED = [
   'pool',
   'concurrencyKey',
   'budget',
+  'announce',
 ] as const;
 const KNOWN: ReadonlySet<string> = new Set([...OWN, ...JUDGED]);
 
@@ -96,6 +97,7 @@ function beyondParent(
     other('pool', draft.pool, job.pool) ??
     other('concurrencyKey', draft.concurrencyKey, job.concurrencyKey) ??
     other('budget', draft.budget === undefined ? undefined : JSON.stringify(draft.budget), budget) ??
+    louder(draft.announce, job) ??
     looser(draft.approval, approvalTerms)
   );
 }
@@ -144,6 +146,14 @@ function above(field: string, asked: number | undefined, own: number | null): Be
 function other(field: string, asked: string | undefined, own: string | null): BeyondParent | null {
   if (asked === undefined || asked === own) return null;
   return { field, problem: `${field} is that of the job that asks (${own ?? 'none'}); leave it out.` };
+}
+
+function louder(asked: boolean | undefined, parent: Job): BeyondParent | null {
+  if (asked !== true || parent.announce) return null;
+  return {
+    field: 'announce',
+    problem: 'announce may not be set by a job that is not announced itself; leave it out.',
+  };
 }
 
 /** Nobody's answer may let a child through sooner than its parent, or where the parent would have been turned away. */

@@ -5,8 +5,11 @@ import type { Place } from './alias.ts';
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-/** What it tells of: what a run said, how it failed, a question, an event of a subscription, or that some were left out. */
-export type DeliveryKind = 'result' | 'failure' | 'approval' | 'question' | 'event' | 'gap';
+/**
+ * What it tells of: what a run said, how it failed, a question, an event of a subscription, or that some were left out.
+ * `chat` is a line for the operator's chat, with markup.
+ */
+export type DeliveryKind = 'result' | 'failure' | 'approval' | 'question' | 'event' | 'gap' | 'chat';
 
 export interface DeliveryDraft extends Place {
   readonly id: string;

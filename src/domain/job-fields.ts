@@ -286,6 +286,13 @@ const RULES = {
     shown: 'set',
     about: 'whether somebody still has to look at what was done',
   },
+  announce: {
+    is: 'flag',
+    group: 'fixed',
+    default: false,
+    shown: 'set',
+    asked: { about: 'tell the chat of the operator how it ends', option: '--announce' },
+  },
 } as const satisfies Readonly<Record<string, FieldRule>>;
 
 type Rules = typeof RULES;

@@ -1,6 +1,7 @@
 /** Makes deliveries of what a commit brings about: the end of a run, a question, an event that somebody wants to hear of. */
 
-import { destinationOf, type Destination } from '../domain/alias.ts';
+import { destinationOf, type Destination, type Place } from '../domain/alias.ts';
+import { endText } from '../domain/chat-text.ts';
 import { addressOf, type DeliveryDraft, type DeliveryKind } from '../domain/delivery.ts';
 import {
   toldOfApproval,
@@ -18,6 +19,8 @@ import type { Tx } from '../store/store.ts';
 
 export interface Subscribers {
   readonly list: readonly Subscription[];
+  /** The chat of the operator; null where there is none. */
+  readonly chat: Place | null;
   /** An id for a delivery. */
   readonly newId: (now: number) => string;
 }
@@ -40,8 +43,9 @@ export class Announcer {
     if (told !== null) await this.#add(tx, job, destination, told.kind, told.text, newId);
   }
 
-  async asked(tx: Tx, job: Job, input: JobInput, { list, newId }: Subscribers): Promise<void> {
+  async asked(tx: Tx, job: Job, input: JobInput, { list, chat, newId }: Subscribers): Promise<void> {
     const text = toldOfApproval(job.id, titleOf(job, input));
+    if (chat !== null && job.announce) await this.#add(tx, job, chat, 'approval', text, newId);
     const own = job.scheduleId === null ? null : destinationOfPlan(input);
     if (own !== null) await this.#add(tx, job, own, 'approval', text, newId);
     for (const { alias } of list.filter((each) => wants(each, 'approval', job)))
@@ -76,6 +80,26 @@ export class Announcer {
     for (const { alias } of wanted) await this.#add(tx, job, { alias }, 'event', text, newId);
   }
 
+  /** A line for the operator's chat, of this job or of none. Another one of the same job in this commit is left out. */
+  async chat(tx: Tx, job: Job | null, text: string, { chat, newId }: Subscribers): Promise<void> {
+    if (chat !== null) await this.#add(tx, job, chat, 'chat', text, newId);
+  }
+
+  /** Tells the operator's chat how these jobs have ended. Outcomes that this commit does not bring are looked up. */
+  async endedInChat(
+    tx: Tx,
+    jobs: readonly Job[],
+    written: ReadonlyMap<number, Outcome>,
+    to: Subscribers,
+  ): Promise<void> {
+    const titles = await tx.details.titles(jobs.map(({ no }) => no));
+    for (const job of jobs) {
+      const outcome = written.get(job.no) ?? (await outcomeOf(tx, job));
+      const text = endText(job, titleOf(job, { title: titles.get(job.no) ?? null }), outcome);
+      if (text !== null) await this.chat(tx, job, text, to);
+    }
+  }
+
   /** Tells those who want to know that a worker was not heard from. */
   async slotStale(tx: Tx, slot: WorkerSlot, { list, newId }: Subscribers): Promise<void> {
     for (const { alias } of list.filter((each) => wantsSlot(each, slot.slot)))
@@ -95,7 +119,7 @@ export class Announcer {
     const { channel, target } = place ?? { channel: '', target: '' };
     const jobNo = job?.no ?? null;
     const key = `${jobNo} ${place === null ? `@${name}` : addressOf(place)}`;
-    if (this.#told.has(key)) return;
+    if (jobNo !== null && this.#told.has(key)) return;
     this.#told.add(key);
     const problem = place === null ? `there is no alias @${name}` : null;
     const id = newId(this.#now);
@@ -107,7 +131,7 @@ async function outcomeOf(tx: Tx, { no }: Job): Promise<Outcome> {
   return (await tx.details.outcomes([no])).get(no) ?? { result: null, error: null };
 }
 
-function titleOf({ no }: Job, { title }: JobInput): string {
+function titleOf({ no }: Job, { title }: Pick<JobInput, 'title'>): string {
   return title ?? `#${no}`;
 }
 

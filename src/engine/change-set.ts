@@ -155,6 +155,7 @@ export class ChangeSet {
     const changes = [...this.#entries.values()].filter((entry) => entry.before !== entry.after);
     for (const entry of changes) this.#announce(entry, audience.outbox);
     if (audience.subscribers.list.length > 0) await this.#tellSubscribers(tx, changes, audience.subscribers);
+    if (audience.subscribers.chat !== null) await this.#tellChat(tx, changes, audience.subscribers);
     const counts = this.#sortedCounts();
     if (changes.length > 0) tx.defer(tx.jobs.update(changes));
     if (this.#outcomes.size > 0) tx.defer(tx.jobs.saveOutcomes([...this.#outcomes.values()]));
@@ -219,6 +220,16 @@ export class ChangeSet {
     for (const { before, after } of changes)
       if (isOver(after) && !isOver(before))
         await this.announcer.ended(tx, after, subscribers, this.#outcomes.get(after.no));
+  }
+
+  /** Each end of an announced job, whether a retry comes or not. */
+  async #tellChat(tx: Tx, changes: readonly Entry[], subscribers: Subscribers): Promise<void> {
+    const ended = changes.filter(
+      ({ before, after }) => after.announce && isFinal(after.state) && !isFinal(before.state),
+    );
+    if (ended.length === 0) return;
+    const jobs = ended.map(({ after }) => after);
+    await this.announcer.endedInChat(tx, jobs, this.#outcomes, subscribers);
   }
 
   async #deliver(tx: Tx): Promise<void> {

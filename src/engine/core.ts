@@ -1,5 +1,6 @@
 /** What all verbs of the engine share: the way in, the clock, the caches and the wake-ups. */
 
+import type { Place } from '../domain/alias.ts';
 import type { Accepted, JobCommand } from '../domain/command.ts';
 import { type Refusal, SpineError } from '../domain/error.ts';
 import type { JobType } from '../domain/job-type.ts';
@@ -56,6 +57,8 @@ export interface EngineOptions {
   readonly scheduling?: SchedulingSettings;
   readonly workers?: WorkerSettings;
   readonly outbox?: OutboxPolicy;
+  /** The chat in which the operator is told of announced jobs. */
+  readonly chat?: Place | null;
   /** Why a webhook may not be called; null when it may. Unless given, only the text of the URL is judged. */
   readonly webhookProblem?: (url: string) => Promise<string | null>;
   /** Where this server runs: no other can run there at the same time. */
@@ -141,6 +144,7 @@ export class Core {
   #routing: Promise<Routing> | null = null;
   #types: Promise<KnownTypes> | null = null;
   readonly #outbox: OutboxPolicy;
+  readonly #chat: Place | null;
   #audience: Promise<Audience> | null = null;
   #unfinished = 0;
   stopping = false;
@@ -154,6 +158,7 @@ export class Core {
     this.workers = options.workers ?? WORKERS;
     this.webhookProblem = options.webhookProblem ?? (async (url) => webhookUrlProblem(url, []));
     this.#outbox = options.outbox ?? (() => null);
+    this.#chat = options.chat ?? null;
     this.#clock = options.clock;
     this.#time = options.time ?? null;
     this.waiters = new Waiters(options.clock);
@@ -208,7 +213,7 @@ export class Core {
     return this.#routing;
   }
 
-  /** For what is told of no job. */
+  /** For what a transaction tells beside the ends of jobs. */
   async subscribers(): Promise<Audience['subscribers']> {
     return (await this.#audienceNow()).subscribers;
   }
@@ -216,7 +221,8 @@ export class Core {
   #audienceNow(): Promise<Audience> {
     const read = async (): Promise<Audience> => {
       const list = await this.store.read.subscriptions.all();
-      return { outbox: this.#outbox, subscribers: { list, newId: (now) => this.ids.jobId(now) } };
+      const newId = (now: number): string => this.ids.jobId(now);
+      return { outbox: this.#outbox, subscribers: { list, chat: this.#chat, newId } };
     };
     this.#audience ??= this.#kept(read(), () => this.forgetSubscriptions());
     return this.#audience;

@@ -5,8 +5,10 @@ import { channelsOf, type ChannelOptions } from '../../src/channels/channels.ts'
 import { log } from '../../src/channels/log.ts';
 import { slack } from '../../src/channels/slack.ts';
 import { telegram } from '../../src/channels/telegram.ts';
+import { bold, escaped } from '../../src/domain/chat-markup.ts';
 import { startStandIn } from '../support/gateway/stand-in.ts';
 import * as receivers from '../support/receivers.ts';
+import { textOfMarkdown } from '../support/telegram-markdown.ts';
 
 const TOKEN = '123456:secret-of-the-bot';
 const NEVER = new AbortController().signal;
@@ -116,7 +118,7 @@ async function openWith(given: Partial<ChannelOptions>) {
       { name: 'main', url: gateway.url, token: TOKEN },
       { name: 'ops', url: `${other.url}/`, token: null },
     ],
-    telegram: { url: 'http://127.0.0.1:1', token: null },
+    telegram: { url: 'http://127.0.0.1:1', token: null, enabled: true },
     slack: { url: 'http://127.0.0.1:1', token: null, webhookUrl: null },
     ...given,
   });
@@ -149,10 +151,38 @@ test("without a token of its own, Telegram and Slack go by the gateway's message
 
 test('with a token of its own, Telegram goes by the bot and not by the gateway', async () => {
   await using bot = await receivers.telegram(TOKEN);
-  await using house = await openWith({ telegram: { url: bot.url, token: TOKEN } });
+  await using house = await openWith({ telegram: { url: bot.url, token: TOKEN, enabled: true } });
   await sendAll(house.channelOf('telegram'), '42', 'hello');
   assert.equal(bot.taken.length, 1);
   assert.deepEqual(house.gateway.state.messages, []);
+});
+
+test('switched off, nothing goes to Telegram, neither by the bot nor by the gateway [TQ-33]', async () => {
+  await using bot = await receivers.telegram(TOKEN);
+  for (const token of [TOKEN, null]) {
+    await using house = await openWith({ telegram: { url: bot.url, token, enabled: false } });
+    const off = await trouble(house.channelOf('telegram').send(message('42', 'hello'), NEVER));
+    assert.deepEqual([off.final, off.message], [true, 'Telegram is switched off: TELEGRAM_ENABLED is false']);
+    assert.deepEqual(house.gateway.state.messages, []);
+  }
+  assert.deepEqual(bot.came, []);
+});
+
+test('lines of the chat go with their markup, and without it when Telegram cannot read it [TQ-30]', async () => {
+  await using bot = await receivers.telegram(TOKEN);
+  const channel = telegram({ url: bot.url, token: TOKEN });
+  const send = (text: string) => channel.send({ ...message('-100', text), kind: 'chat' }, NEVER);
+  await send(`${bold('a*b_c')} completed by ${escaped('w_1 [x](y)')}.`);
+  await send('*never closed by \\_ anybody');
+  assert.deepEqual(
+    bot.taken.map(({ body }) => [body['parse_mode'], body['text']]),
+    [
+      ['Markdown', '*a*\\**b_c* completed by w\\_1 \\[x](y).'],
+      [undefined, 'never closed by \\_ anybody'],
+    ],
+  );
+  assert.equal(bot.came.length, 3);
+  assert.equal(textOfMarkdown(String(bot.taken[0]?.body['text'])), 'a*b_c completed by w_1 [x](y).');
 });
 
 test('a place at a gateway may be at another one, by name', async () => {

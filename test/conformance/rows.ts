@@ -106,4 +106,5 @@ export const EXTREME: Omit<Job, 'no' | 'id'> = {
   checkpointAt: BIG,
   mailed: true,
   review: 'pending',
+  announce: true,
 };

@@ -51,6 +51,7 @@ const FURTHER: { readonly [K in keyof typeof NewJob.properties]: unknown } = {
   concurrencyKey: 'customer-7',
   approval: { auto: 'approve' },
   parentId: null,
+  announce: true,
 };
 
 test('every field of a new job that would reach beyond its parent is refused to a holder, by its name', () => {

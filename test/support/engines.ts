@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { Client } from 'pg';
+import type { Place } from '../../src/domain/alias.ts';
 import type { Actor, ClaimedJob } from '../../src/domain/command.ts';
 import { SpineError } from '../../src/domain/error.ts';
 import type { Job, State } from '../../src/domain/job.ts';
@@ -26,6 +27,8 @@ export interface OpenOptions {
   readonly clock?: 'fake' | 'system';
   readonly settings?: Partial<EngineSettings>;
   readonly outbox?: OutboxPolicy;
+  /** The chat of the operator. */
+  readonly chat?: Place;
   /** Transactions at once on PostgreSQL. */
   readonly lanes?: number;
   /** Where the installation's clock can be set beside the one that tells lengths. */
@@ -186,6 +189,7 @@ export function engineOn(store: Store, clock: TestClock, options: OpenOptions = 
     ids: options.ids ?? systemIds(),
     settings: { ...SETTINGS, ...options.settings },
     ...(options.outbox && { outbox: options.outbox }),
+    ...(options.chat && { chat: options.chat }),
     ...(options.time && { time: options.time }),
     ...(options.server && { site: options.server }),
   });

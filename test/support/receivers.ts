@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { textOfMarkdown } from './telegram-markdown.ts';
 
 export interface Received {
   readonly path: string;
@@ -101,6 +102,13 @@ export function telegram(token: string): Promise<Receiver> {
       return refuse(400, 'Bad Request: message text is empty');
     if (parse_mode === 'HTML' && /&(?!(?:lt|gt|amp|quot|#\d+);)|<(?!\/?(?:b|i|u|s|a|code|pre)\b)/.test(said))
       return refuse(400, "Bad Request: can't parse entities");
+    if (parse_mode === 'Markdown') {
+      try {
+        textOfMarkdown(said);
+      } catch (error) {
+        return refuse(400, `Bad Request: can't parse entities: ${(error as Error).message}`);
+      }
+    }
     if (said.length > 4_096) return refuse(400, 'Bad Request: message is too long');
     if (!/^-?\d+$|^@\w+$/.test(String(chat_id))) return refuse(400, 'Bad Request: chat not found');
     return { status: 200, body: { ok: true, result: { message_id: ++messages, chat: { id: chat_id } } } };

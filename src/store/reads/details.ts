@@ -30,6 +30,7 @@ const comments = byNumber(
   'job_no',
   `and ${SHOWN_COMMENTS} order by job_no, seq`,
 );
+const titlesOnly = byNumber('select job_no, title from job_input', 'job_no');
 const ids = byNumber('select no, id from job', 'no');
 const types = byNumber('select no, name from job_type', 'no');
 
@@ -47,6 +48,12 @@ export async function ofSmall(sql: Sql, jobs: readonly Job[]): Promise<Map<numbe
     quiet.filter(({ no }) => small.has(no)),
     rows,
   );
+}
+
+/** Those that have one. */
+export async function titles(sql: Sql, nos: readonly number[]): Promise<Map<number, string>> {
+  const rows = await sql.byKeys(titlesOnly, nos);
+  return new Map(rows.flatMap(([no, title]) => (typeof title === 'string' ? [[no as number, title]] : [])));
 }
 
 /** About how many bytes there are to show of each, without reading them. */

@@ -51,6 +51,7 @@ const TASK_FIELDS = {
   channel: optional(text(100)),
   timeoutMs: optional(whole(1, LIMITS.timeoutMsMax)),
   blockedBy: optional(Type.Array(text(LIMITS.nameChars), { maxItems: LIMITS.dependencies })),
+  announce: optional(Type.Boolean()),
   metadata: optional(object),
   note: optional(textOrNull(LIMITS.reasonChars)),
 } as const;

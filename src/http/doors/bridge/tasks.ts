@@ -134,6 +134,7 @@ const SAME_AS = {
   blockedBy: 'blockedBy',
   scope: 'instructions',
   acceptanceCriteria: 'deliverables',
+  announce: 'announce',
   ...Object.fromEntries(TASK_SPEC_FIELDS.map((name) => [name, name])),
 } as const satisfies Readonly<Record<string, string>>;
 const KNOWN = new Set<string>([...OUR_OWN, ...MOVED_BY, ...Object.keys(SAME_AS)]);
@@ -172,6 +173,7 @@ async function draftOf(call: Call, body: NewTaskBody): Promise<JobDraft> {
     meta: metadataOf(body),
     ...(description !== undefined && description !== '' && { description }),
     ...(body.priority !== undefined && { priority: priorityOf(body.priority) }),
+    ...(body.announce === true && { announce: true }),
     ...(after.length > 0 && { after: await Promise.all(after) }),
   };
 }

@@ -26,6 +26,7 @@ export function taskView(job: Job, { input, error, result }: JobDetails, blocked
     createdAt: job.createdAt,
     updatedAt: job.updatedAt,
     ...(job.timeoutMs !== null && { timeoutMs: job.timeoutMs }),
+    ...(job.announce && { announce: true }),
     ...(Object.fromEntries(asked) as TaskSpec),
     blockedBy,
     claimedBy: job.claimedBy,

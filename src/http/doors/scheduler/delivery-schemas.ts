@@ -78,7 +78,7 @@ export const SubscriptionRemoved = Type.Object({ id: text, removed: Type.Literal
 
 export const Delivery = Type.Object({
   id: text,
-  kind: Type.Enum(['result', 'failure', 'approval', 'question', 'event', 'gap']),
+  kind: Type.Enum(['result', 'failure', 'approval', 'question', 'event', 'gap', 'chat']),
   run_id: nullableText,
   job_id: nullableText,
   alias: nullableText,

@@ -45,6 +45,7 @@ export const draftSchemas = Object.fromEntries(
 function draftSchema({ is, asked }: (typeof DRAFT_FIELDS)[number]): TSchema {
   const { min = 0, max = 0 } = asked;
   if (is === 'texts') return list(textSchema(asked), max);
+  if (is === 'flag') return Type.Boolean();
   return is === 'whole' ? whole(min, max) : textSchema(asked);
 }
 

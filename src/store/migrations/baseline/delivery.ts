@@ -26,7 +26,7 @@ insert into revision (name, value) values ('subscriptions', 1);
 create table delivery (
   no ${numbered},
   id text not null,            -- the same for every try, so that receivers can drop repeats
-  kind text not null,          -- result, failure, approval, question, event or gap
+  kind text not null,          -- result, failure, approval, question, event, gap or chat
   job_no ${int},
   alias text,                  -- the name that led to the place
   channel text not null,

@@ -48,6 +48,7 @@ create table job (
   cancel_requested ${flag} not null,
   watched ${flag} not null,         -- 1: something reacts to its end
   mailed ${flag} not null,          -- 1: messages were handed out under its lease and may not have arrived
+  announce ${flag} not null,        -- 1: the operator's chat is told of its ends
   lease_until ${int},
   timeout_at ${int},                -- when its running attempt ends in any case
   finished_at ${int},
