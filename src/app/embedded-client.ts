@@ -89,15 +89,15 @@ class EmbeddedJobs implements WorkerJobs {
     end: BadEnd & { readonly result?: unknown; readonly next?: NextClaim },
   ): Promise<readonly ClaimedJob[]> {
     const { leases } = this.#engine;
-    const { result, error, requeue = true, cause = null, next } = end;
-    const ending: Ending = verb === 'complete' ? { verb, result } : { verb, error, requeue, cause };
+    const { result, error, requeue = true, cause = null, backoff = false, next } = end;
+    const ending: Ending = verb === 'complete' ? { verb, result } : { verb, error, requeue, cause, backoff };
     return answered(async () => {
       if (next !== undefined) {
         const done = await leases.endThenClaim(this.#actor, id, leaseToken, ending, this.#wanted(next));
         return this.#shown(done.next);
       }
       if (ending.verb === 'complete') await leases.complete(this.#actor, id, leaseToken, ending.result);
-      else await leases.fail(this.#actor, id, leaseToken, error, requeue, cause);
+      else await leases.fail(this.#actor, id, leaseToken, error, requeue, { cause, backoff });
       return [];
     });
   }

@@ -1,7 +1,7 @@
 /** What an operator sets up and watches: types, pools, pauses, tokens, events, files. */
 
 import { type Command, Option } from 'commander';
-import { type Act, collect, declare, LEASE_TOKEN, whole } from './command.ts';
+import { type Act, collect, declare, LEASE_TOKEN, milliseconds, whole } from './command.ts';
 
 export function declareAdmin(program: Command, act: Act): void {
   declareTypes(program, act);
@@ -35,6 +35,7 @@ function declareTypes(program: Command, act: Act): void {
     .option('--sop <file>', 'how such jobs are done: a file, or - for standard input')
     .option('--schema <json>', 'JSON Schema of the params: JSON, a file, or - for standard input')
     .option('--max-retries <number>', 'how often a failed one is tried again, each time as a new job', whole)
+    .option('--backoff <duration>', 'how long a failed one waits, then twice as long each time', milliseconds)
     .action(act(async () => (await import('./commands/types.ts')).setType));
 }
 

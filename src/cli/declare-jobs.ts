@@ -38,6 +38,12 @@ function declareAdd(jobs: Command, act: Act): void {
     .option('--meta <json>', 'notes of your own')
     .option('--tag <tag>', 'a tag; may be repeated', collect)
     .option('--run-at <time>', 'not before this: 10m, 2h, or an ISO 8601 time')
+    .option('--retries <number>', 'how often it is tried again after a failure', whole)
+    .option(
+      '--backoff <duration>',
+      'how long it waits after its first failure, then twice as long each time; 0s is not at all',
+      milliseconds,
+    )
     .option('--after <job>', 'not before that job was done; may be repeated', collect)
     .option('--idempotency-key <key>', 'the same key and job twice make one job')
     .option('--wait', 'wait until it has ended, as jobs wait does')
@@ -150,6 +156,7 @@ function declareHolding(jobs: Command, act: Act): void {
     .argument(...JOB)
     .argument('[error]', 'text or JSON; - for standard input')
     .option('--no-requeue', 'do not try again')
+    .option('--backoff', 'wait before it is tried again')
     .option(...LEASE_TOKEN)
     .action(act(async () => (await import('./commands/jobs-lease.ts')).failJob));
   declare(jobs, 'release', 'Give a running job back for somebody else.', [

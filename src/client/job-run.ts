@@ -240,7 +240,8 @@ export class JobRun {
       return [];
     }
     const { verb, ...rest } = ending;
-    const end = { ...rest, ...this.#lease.received() };
+    // Whatever failed may need time to come back, so that trying at once would only use up the attempts.
+    const end = { ...rest, ...(verb === 'fail' && { backoff: true }), ...this.#lease.received() };
     return await jobs.finish(job, verb, next ? { ...end, next } : end, options);
   }
 

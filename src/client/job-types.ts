@@ -70,7 +70,9 @@ export interface NewJob {
   readonly retry?: {
     /** Whether the same job runs again (requeue) or every retry is a new one (lineage). */
     readonly mode?: 'requeue' | 'lineage';
+    /** How often it is tried again. */
     readonly max?: number;
+    /** How long it waits after its first failure, then twice as long each time; 0 is not at all. */
     readonly backoffMs?: number;
   };
   /** Jobs that must end before. */
@@ -156,7 +158,7 @@ export interface Job {
   readonly retry?: {
     readonly mode: 'requeue' | 'lineage';
     readonly max: number;
-    readonly backoffMs: number;
+    readonly backoffMs: number | null;
     readonly count: number;
   };
   readonly retryOf?: string;

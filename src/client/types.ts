@@ -77,6 +77,8 @@ export interface BadEnd {
   readonly requeue?: boolean;
   /** What kind of failure it was, where it was not the work itself. */
   readonly cause?: FailureCause;
+  /** Wait before the next try; false unless said. The Worker class says it. */
+  readonly backoff?: boolean;
 }
 
 export interface EndedAndNext {
@@ -155,6 +157,8 @@ export interface JobType {
   readonly paramsSchema: unknown;
   /** How many jobs may follow a failed one, where each retry is a job of its own. */
   readonly maxRetries: number;
+  /** What its jobs have unless they say it themselves; null is as whoever reports the failure wants it. */
+  readonly retry: { readonly backoffMs: number | null };
   readonly active: boolean;
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -165,6 +169,8 @@ export interface NewJobType {
   readonly sop?: string | null;
   readonly paramsSchema?: unknown;
   readonly maxRetries?: number;
+  /** What its jobs have unless they say it themselves. */
+  readonly retry?: { readonly backoffMs?: number | null };
 }
 
 export interface Pool {

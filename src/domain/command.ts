@@ -69,6 +69,8 @@ export interface Fail extends Held {
   readonly requeue: boolean;
   /** Set by workers that know more than that the work went wrong. */
   readonly cause: FailureCause | null;
+  /** Wait before the next try, this far into the spread of such waits, from 0 to 1; null leaves it to the job. */
+  readonly spread: number | null;
 }
 export interface Release extends Held {
   readonly kind: 'release';

@@ -63,11 +63,13 @@ function complete(next: Job, command: Complete, now: number): End {
 
 function fail(next: Job, command: Fail, now: number): End {
   const attempt = next.attempts;
-  const state = endBadly(next, command.requeue, now, command.cause);
+  const state = endBadly(next, command.requeue, now, command.cause, command.spread);
   const by = command.actor.name;
   const requeued = !isFinal(state);
   const error: unknown = command.error === null ? null : JSON.parse(command.error);
-  const events: EventDraft[] = [{ kind: 'job.failed', by, facts: { requeued, attempt, error, state } }];
+  const nextTry = state === 'scheduled' ? { runAt: next.runAt } : {};
+  const facts = { requeued, attempt, error, state, ...nextTry };
+  const events: EventDraft[] = [{ kind: 'job.failed', by, facts }];
   if (state === 'dead')
     events.push({ kind: 'job.dead', by, facts: { reason: 'max_attempts_reached', attempts: attempt } });
   if (state === 'cancelled') events.push({ kind: 'job.cancelled', by });

@@ -88,7 +88,8 @@ const RULES = {
     asked: { within: 'retry' },
   },
   retryMax: { is: 'whole', group: 'fixed', default: 0, differs: true, asked: { within: 'retry' } },
-  backoffMs: { is: 'whole', group: 'fixed', default: 0, differs: true, asked: { within: 'retry' } },
+  /** Null is as whoever reports the failure wants it: at once, or after the usual time. */
+  backoffMs: { is: 'whole', group: 'fixed', default: null, differs: true, asked: { within: 'retry' } },
   retryCount: { is: 'whole', group: 'fixed', default: 0 },
   retryOf: { is: 'whole', group: 'fixed', default: null },
   /** The first job of a retry lineage; null for that first job itself. */

@@ -9,6 +9,7 @@ export interface NewType {
   readonly sop: string | null;
   readonly paramsSchema: string | null;
   readonly maxRetries: number;
+  readonly backoffMs: number | null;
   /** Keep what is there when the type exists already. */
   readonly onlyIfMissing: boolean;
 }
@@ -21,6 +22,7 @@ export function bareType(name: string): NewType {
     sop: null,
     paramsSchema: null,
     maxRetries: LINEAGE_RETRIES,
+    backoffMs: null,
     onlyIfMissing: true,
   };
 }
@@ -33,6 +35,10 @@ export interface JobType {
   readonly paramsSchema: string | null;
   /** How many jobs may follow a failed one, where each retry is a job of its own and nobody says otherwise. */
   readonly maxRetries: number;
+  /** How long its jobs wait after their first failure, unless they say so themselves. */
+  readonly backoffMs: number | null;
+  /** Somebody has said what it is; else a job was the first to name it. */
+  readonly declared: boolean;
   readonly active: boolean;
   readonly createdAt: number;
   readonly updatedAt: number;

@@ -15,19 +15,43 @@ export function afterFailure(job: Job, requeue: boolean): 'queued' | 'failed' | 
   return requeue ? 'queued' : 'failed';
 }
 
+/** How long a job waits after its first failure when its worker wants it to wait and nobody said how long. */
+const USUAL_BACKOFF_MS = 10_000;
+
+/**
+ * How long to wait before the next try. Many jobs fail together when what they need is away: a worker spreads them over
+ * half to one and a half of the time, by `spread` from 0 to 1, and never beyond the longest. Without it the job's own word
+ * counts to the millisecond.
+ */
+function retryDelayMs({ backoffMs, scheduleId }: Job, failures: number, spread: number | null): number {
+  // A schedule says when its retries come.
+  if (spread === null || scheduleId !== null) return backoffDelayMs(backoffMs ?? 0, failures);
+  const baseMs = backoffMs ?? USUAL_BACKOFF_MS;
+  const middleMs = backoffDelayMs(baseMs, failures);
+  const shortestMs = middleMs / 2;
+  const longestMs = Math.min(middleMs * 1.5, Math.max(baseMs, BACKOFF_CEILING_MS));
+  return Math.round(shortestMs + spread * (longestMs - shortestMs));
+}
+
 /** base, 2 x base, 4 x base … up to an hour; 0 means at once. */
 export function backoffDelayMs(baseMs: number, failures: number): number {
   return Math.min(baseMs * 2 ** Math.max(0, failures - 1), Math.max(baseMs, BACKOFF_CEILING_MS));
 }
 
 /** Moves a copied row to where a failed attempt leaves it. */
-export function endBadly(job: Job, requeue: boolean, now: number, cause: FailureCause | null = null): State {
+export function endBadly(
+  job: Job,
+  requeue: boolean,
+  now: number,
+  cause: FailureCause | null = null,
+  spread: number | null = null,
+): State {
   if (job.cancelRequested) return finish(job, 'cancelled', now);
   if (cause === 'crashed' && job.retryMode === 'lineage') return endCrashed(job, requeue, now);
   const end = afterFailure(job, requeue);
-  if (end === 'queued') return requeueAfter(job, backoffDelayMs(job.backoffMs, job.attempts), now);
+  if (end === 'queued') return requeueAfter(job, retryDelayMs(job, job.attempts, spread), now);
   const retryComes = job.retryMode === 'lineage' && end === 'failed' && requeue;
-  job.retryAt = retryComes ? now + backoffDelayMs(job.backoffMs, job.retryCount + 1) : null;
+  job.retryAt = retryComes ? now + retryDelayMs(job, job.retryCount + 1, spread) : null;
   job.cause = cause;
   return finish(job, end, now);
 }

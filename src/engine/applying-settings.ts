@@ -61,8 +61,9 @@ async function applyType(
   before: JobType | undefined,
 ): Promise<Applied> {
   const { name, label = draft.name, sop = null, paramsSchema = null, maxRetries = LINEAGE_RETRIES } = draft;
+  const backoffMs = draft.retry?.backoffMs ?? null;
   const schema = paramsSchema === null ? null : JSON.stringify(paramsSchema);
-  const after = { label, sop, paramsSchema: schema, maxRetries };
+  const after = { label, sop, paramsSchema: schema, maxRetries, backoffMs };
   const changes = before === undefined ? [] : changesOf(shown(before), shown(after));
   if (before !== undefined && changes.length === 0) return told('type', name, 'unchanged', changes);
   await audit(tx, changeSet, actor, 'type.save', name);
@@ -70,10 +71,10 @@ async function applyType(
   return told('type', name, before === undefined ? 'create' : 'change', changes);
 }
 
-function shown(type: Pick<JobType, 'label' | 'sop' | 'paramsSchema' | 'maxRetries'>) {
-  const { label, sop, paramsSchema, maxRetries } = type;
+function shown(type: Pick<JobType, 'label' | 'sop' | 'paramsSchema' | 'maxRetries' | 'backoffMs'>) {
+  const { label, sop, paramsSchema, maxRetries, backoffMs } = type;
   const schema = paramsSchema === null ? null : (JSON.parse(paramsSchema) as unknown);
-  return { label, sop, paramsSchema: schema, maxRetries };
+  return { label, sop, paramsSchema: schema, maxRetries, retry: { backoffMs } };
 }
 
 async function applyPool(

@@ -181,13 +181,18 @@ export interface ClaimNextOptions extends ClaimOptions {
 /** How a holder ends one job before it takes the next. */
 export type Ending = { readonly received?: Received } & (
   | { readonly verb: 'complete'; readonly result: unknown }
-  | {
+  | ({
       readonly verb: 'fail';
       readonly error: unknown;
       readonly requeue: boolean;
-      readonly cause?: FailureCause | null;
-    }
+    } & Failure)
 );
+
+export interface Failure {
+  readonly cause?: FailureCause | null;
+  /** Wait before the next try, also when the job does not say how long. */
+  readonly backoff?: boolean;
+}
 
 /** Ids of the messages that have arrived; unless said, all that were handed out under the lease. */
 export type Received = readonly string[];
@@ -215,8 +220,7 @@ export interface Leases {
     leaseToken: string | null,
     error: unknown,
     requeue: boolean,
-    cause?: FailureCause | null,
-    received?: Received,
+    how?: Failure & { readonly received?: Received },
   ): Promise<Accepted>;
   release(
     actor: Actor,
@@ -258,6 +262,8 @@ export interface TypeDraft {
   readonly sop?: string | null;
   readonly paramsSchema?: unknown;
   readonly maxRetries?: number;
+  /** For its jobs that do not say it themselves. */
+  readonly retry?: { readonly backoffMs?: number | null };
 }
 export interface Types {
   /** In the order of their names. */

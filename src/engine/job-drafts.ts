@@ -53,7 +53,7 @@ export class JobDrafts {
         leaseMs: draft.leaseMs ?? settings.leaseMs,
         retryMode: mode,
         retryMax: mode === 'lineage' ? retryMax : 0,
-        backoffMs: draft.retry?.backoffMs ?? 0,
+        backoffMs: draft.retry?.backoffMs ?? type?.backoffMs ?? null,
       },
       runAt: draft.runAt ?? null,
       parentId: draft.parentId ?? null,

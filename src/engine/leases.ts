@@ -47,15 +47,13 @@ export function leasesOf(core: Core): Leases {
     },
     complete: (actor, id, leaseToken, result, received) =>
       core.perform(
-        ending(actor, id, leaseToken, { verb: 'complete', result, ...(received && { received }) }),
+        ending(core, actor, id, leaseToken, { verb: 'complete', result, ...(received && { received }) }),
       ),
-    fail: (actor, id, leaseToken, error, requeue, cause = null, received) =>
-      core.perform(
-        ending(actor, id, leaseToken, { verb: 'fail', error, requeue, cause, ...(received && { received }) }),
-      ),
+    fail: (actor, id, leaseToken, error, requeue, how = {}) =>
+      core.perform(ending(core, actor, id, leaseToken, { verb: 'fail', error, requeue, ...how })),
     endThenClaim: async (actor, id, leaseToken, how, next) => {
       core.presence.hear(actor, core.now(), 'busy');
-      const end = ending(actor, id, leaseToken, how);
+      const end = ending(core, actor, id, leaseToken, how);
       const typeNos = await typeNosOf(core, next.types);
       const [ended, claimed] = await core.flusher.submitTogether([end, command(actor, next, typeNos, end)]);
       // The flusher answers in the order of the commands.
@@ -63,7 +61,7 @@ export function leasesOf(core: Core): Leases {
     },
     completeMany: async (actor, ends, next) => {
       const commands: Command[] = ends.map(({ id, leaseToken, result }) =>
-        ending(actor, id, leaseToken, { verb: 'complete', result }),
+        ending(core, actor, id, leaseToken, { verb: 'complete', result }),
       );
       if (next !== null) commands.push(command(actor, next, await typeNosOf(core, next.types), null));
       const answers = await core.flusher.submitTogether(commands);
@@ -162,11 +160,18 @@ async function giveBack(
   await core.flusher.submitTogether(releases);
 }
 
-function ending(actor: Actor, id: string, leaseToken: string | null, how: Ending): Complete | Fail {
+function ending(
+  core: Core,
+  actor: Actor,
+  id: string,
+  leaseToken: string | null,
+  how: Ending,
+): Complete | Fail {
   const held = { actor, id, leaseToken, ...(how.received && { received: how.received }) };
   if (how.verb === 'complete') return { kind: 'complete', ...held, result: json(how.result) };
-  const { requeue, cause = null } = how;
-  return { kind: 'fail', ...held, error: json(how.error), requeue, cause };
+  const { requeue, cause = null, backoff = false } = how;
+  const spread = backoff ? core.ids.fraction() : null;
+  return { kind: 'fail', ...held, error: json(how.error), requeue, cause, spread };
 }
 
 /** Which types may be taken. With some of them paused, "all" has to be spelled out. */

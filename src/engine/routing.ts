@@ -32,6 +32,7 @@ export function typesOf(core: Core): Types {
         sop: draft.sop ?? null,
         paramsSchema: schema === null ? null : JSON.stringify(schema),
         maxRetries: draft.maxRetries ?? LINEAGE_RETRIES,
+        backoffMs: draft.retry?.backoffMs ?? null,
         onlyIfMissing: false,
       };
       const saved = await flusher.transact(actor, async (tx, changeSet) => {

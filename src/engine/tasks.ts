@@ -73,7 +73,7 @@ function commandOf(
     case 'fail': {
       const message = metadata?.['errorReason'] ?? note ?? 'Blocked.';
       const error = JSON.stringify({ ...failureFacts(metadata), message });
-      return { kind: 'fail', ...on, leaseToken, error, requeue: false, cause: null };
+      return { kind: 'fail', ...on, leaseToken, error, requeue: false, cause: null, spread: null };
     }
     case 'release':
       return { kind: 'release', ...on, leaseToken, reason: note };

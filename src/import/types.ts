@@ -29,6 +29,8 @@ export async function importTypes(dir: string, store: Store): Promise<string[]> 
       // Whoever claims a job gets this text as it is, so that anything but JSON would spoil the answer.
       paramsSchema: schema !== null && isObject(schema) ? schema : null,
       maxRetries: wholeOf(fields['maxRetries']) ?? LINEAGE_RETRIES,
+      backoffMs: wholeOf(fields['backoffMs']),
+      declared: fields['declared'] === true,
       active: fields['active'] !== false,
       createdAt: timeOf(fields['createdAt']) ?? 0,
       updatedAt: timeOf(fields['updatedAt']) ?? 0,

@@ -42,7 +42,7 @@ export async function rowOf(tx: Tx, job: V0Job, seq: number, defaults: Defaults)
     createdAt: job.createdAt,
     retryMode: retry['mode'] === 'lineage' ? 'lineage' : 'requeue',
     retryMax: wholeOf(retry['max']) ?? 0,
-    backoffMs: wholeOf(retry['backoffMs']) ?? 0,
+    backoffMs: wholeOf(retry['backoffMs']),
     retryCount: wholeOf(retry['count']) ?? 0,
     retryOf: family.retryOf?.no ?? null,
     rootNo: family.retryOf === null ? null : (family.retryOf.rootNo ?? family.retryOf.no),

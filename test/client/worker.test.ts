@@ -219,6 +219,7 @@ suite('ending', () => {
     deepStrictEqual([name, message, requeue], ['RangeError', 'too far', true]);
     match(stack ?? '', /worker\.test\.ts/);
     strictEqual((reported[0] as Error).message, 'too far');
+    strictEqual(jobs.of('fail')[0]?.fields['backoff'], true, 'it waits before the next try');
   });
 
   test('a NonRetryableError fails the job for good', async () => {

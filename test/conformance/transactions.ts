@@ -244,7 +244,15 @@ async function writeEverywhere(tx: Tx, job: Job): Promise<void> {
   await tx.pools.save({ name: 'pool', capacity: 2, perKey: 1 }, 1);
   await tx.routing.setPaused('target', 'any', true, 1, 'x');
   await tx.types.save(
-    { name: 'type', label: 'x', sop: null, paramsSchema: null, maxRetries: 3, onlyIfMissing: false },
+    {
+      name: 'type',
+      label: 'x',
+      sop: null,
+      paramsSchema: null,
+      maxRetries: 3,
+      backoffMs: null,
+      onlyIfMissing: false,
+    },
     1,
   );
   await tx.servers.beat('server', 5);

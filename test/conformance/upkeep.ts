@@ -37,7 +37,15 @@ export function upkeepTopics(each: Each): void {
     const { store } = spine;
     const type = await within(spine, async (tx) =>
       tx.types.save(
-        { name: 't', label: 'T', sop: null, paramsSchema: null, maxRetries: 3, onlyIfMissing: false },
+        {
+          name: 't',
+          label: 'T',
+          sop: null,
+          paramsSchema: null,
+          maxRetries: 3,
+          backoffMs: null,
+          onlyIfMissing: false,
+        },
         1,
       ),
     );
@@ -60,7 +68,14 @@ export function upkeepTopics(each: Each): void {
     'saves a type under one number, and leaves it alone when only a missing one is wanted',
     async (spine) => {
       const paramsSchema = '{"type":"object"}';
-      const draft = { name: 'übersetzen', label: 'L', sop: 'do "it"', paramsSchema, maxRetries: 7 };
+      const draft = {
+        name: 'übersetzen',
+        label: 'L',
+        sop: 'do "it"',
+        paramsSchema,
+        maxRetries: 7,
+        backoffMs: 2 ** 40,
+      };
       const first = await within(spine, async (tx) => tx.types.save({ ...draft, onlyIfMissing: true }, 1));
       const same = await within(spine, async (tx) =>
         tx.types.save({ ...draft, label: 'other', onlyIfMissing: true }, 2),
@@ -69,8 +84,9 @@ export function upkeepTopics(each: Each): void {
       const changed = await within(spine, async (tx) =>
         tx.types.save({ ...draft, label: 'other', sop: null, maxRetries: 0, onlyIfMissing: false }, 3),
       );
-      assert.equal(first.maxRetries, 7);
-      assert.deepEqual(changed, { ...first, label: 'other', sop: null, maxRetries: 0, updatedAt: 3 });
+      assert.deepEqual([first.maxRetries, first.backoffMs, first.declared], [7, 2 ** 40, false]);
+      const said = { label: 'other', sop: null, maxRetries: 0, declared: true };
+      assert.deepEqual(changed, { ...first, ...said, updatedAt: 3 });
       assert.deepEqual(await spine.store.read.types.all(), [changed]);
     },
   );

@@ -77,8 +77,8 @@ function byHolder(leaseToken: string | null): readonly JobCommand[] {
   return [
     { kind: 'heartbeat', ...held, progress: '{"at":1}' },
     { kind: 'complete', ...held, result: '1' },
-    { kind: 'fail', ...held, error: '"no"', requeue: true, cause: null },
-    { kind: 'fail', ...held, error: '"no"', requeue: false, cause: 'stale' },
+    { kind: 'fail', ...held, error: '"no"', requeue: true, cause: null, spread: null },
+    { kind: 'fail', ...held, error: '"no"', requeue: false, cause: 'stale', spread: 0.5 },
     { kind: 'release', ...held, reason: 'tired' },
     { kind: 'snooze', ...held, untilAt: 9_000 },
   ];

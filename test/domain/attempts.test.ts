@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Fail } from '../../src/domain/command.ts';
 import { decide } from '../../src/domain/decide.ts';
 import { afterFailure, backoffDelayMs } from '../../src/domain/retry.ts';
 import type { Job, State } from '../../src/domain/job.ts';
 import { claimBy, command, HOLDER, jobIn, LEASE_MS, NOW, SYSTEM } from './fixtures.ts';
+
+const failing = command('fail', HOLDER) as Fail;
 
 const ENDS = ['fail', 'expire', 'release'] as const;
 type End = (typeof ENDS)[number];
@@ -152,6 +155,37 @@ test('the backoff doubles from its base and stops at an hour, or at a longer bas
   assert.equal(backoffDelayMs(0, 12), 0);
   assert.equal(backoffDelayMs(1_000, 0), 1_000);
   assert.equal(Number.isFinite(backoffDelayMs(30_000, 5_000)), true);
+});
+
+test('a worker that wants a wait gets 10 s, doubling up to an hour, half of that more or less', () => {
+  const delays = (spread: number) =>
+    [1, 2, 3, 9, 10, 40].map((attempts) => {
+      const job = jobIn('running', { attempts, maxAttempts: 50 });
+      const { job: after } = decide(job, { ...failing, spread }, NOW);
+      assert.equal(after.state, 'scheduled');
+      return after.runAt - NOW;
+    });
+  const HOUR = 3_600_000;
+  assert.deepEqual(delays(0), [5_000, 10_000, 20_000, 1_280_000, HOUR / 2, HOUR / 2]);
+  assert.deepEqual(delays(0.5), [10_000, 20_000, 40_000, 2_440_000, 0.75 * HOUR, 0.75 * HOUR]);
+  assert.deepEqual(delays(1), [15_000, 30_000, 60_000, HOUR, HOUR, HOUR]);
+});
+
+test('a job says itself how long it waits, also that it does not wait', () => {
+  const after = (own: Partial<Job>, spread: number | null): [State, number] => {
+    const { job } = decide(jobIn('running', { attempts: 2, ...own }), { ...failing, spread }, NOW);
+    return [job.state, job.runAt > NOW ? job.runAt - NOW : 0];
+  };
+  assert.deepEqual(after({ backoffMs: 1_000 }, 0), ['scheduled', 1_000]);
+  assert.deepEqual(after({ backoffMs: 1_000 }, 1), ['scheduled', 3_000]);
+  assert.deepEqual(after({ backoffMs: 0 }, 1), ['queued', 0]);
+  assert.deepEqual(after({ backoffMs: null }, null), ['queued', 0], 'as v0 has it');
+  assert.deepEqual(after({ backoffMs: 7_200_000 }, 1), ['scheduled', 7_200_000]);
+  assert.deepEqual(
+    after({ backoffMs: 30_000, scheduleId: 's' }, 1),
+    ['scheduled', 60_000],
+    'a schedule says when its retries come',
+  );
 });
 
 function pick(job: Job): [State, number | null] {

@@ -73,7 +73,7 @@ const BODIES: {
   claim: { kind: 'claim', offer: offer() },
   heartbeat: { kind: 'heartbeat', progress: null },
   complete: { kind: 'complete', result: '{"ok":true}' },
-  fail: { kind: 'fail', cause: null, error: '"broken"', requeue: true },
+  fail: { kind: 'fail', cause: null, error: '"broken"', requeue: true, spread: null },
   release: { kind: 'release', reason: 'lunch' },
   snooze: { kind: 'snooze', untilAt: NOW + 9_000 },
   ask: {

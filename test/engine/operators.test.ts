@@ -236,6 +236,7 @@ onEvery(DIALECTS, (each) => {
         sop: null,
         paramsSchema,
         maxRetries: 3,
+        backoffMs: null,
         onlyIfMissing: false,
       };
       await spine.engine.core.flusher.transact(HEAD, async (tx) => tx.types.save(stored, 1));

@@ -106,7 +106,7 @@ suite('what a run is told of those before it', () => {
       );
       await spine.clock.advance(1_000);
       await said(spine, made, 'meanwhile');
-      await spine.engine.leases.fail(W, held.id, held.leaseToken, 'broken', true, null);
+      await spine.engine.leases.fail(W, held.id, held.leaseToken, 'broken', true);
       await spine.clock.advance(31_000);
       await pump(spine);
       const retry = (await take(spine))?.job ?? assert.fail('no retry');

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { JobDraft } from '../../src/engine/engine.ts';
 import {
   claimed,
   claimNext,
@@ -67,6 +68,36 @@ onEvery(ENGINES, (each) => {
       await spine.clock.advance(delayMs);
       await runTimers(spine);
     }
+  });
+
+  each(
+    'waits 10 s, then twice as long each time, when a worker that wants a wait failed it; its runAt says so',
+    async (spine) => {
+      const { leases } = spine.engine;
+      const job = await create(spine);
+      for (const middleMs of [10_000, 20_000, 40_000, 80_000]) {
+        const held = await claimed(spine, job);
+        const failure = await leases.fail(worker('w'), job.id, held.leaseToken, 'x', true, { backoff: true });
+        const delayMs = failure.job.runAt - spine.engine.now();
+        assert.equal(failure.job.state, 'scheduled');
+        assert.ok(delayMs >= middleMs / 2 && delayMs <= middleMs * 1.5, `${delayMs} ms for ${middleMs} ms`);
+        await spine.clock.advance(delayMs - 1);
+        await runTimers(spine);
+        assert.equal(await stateOf(spine, job), 'scheduled');
+        await spine.clock.advance(1);
+        await runTimers(spine);
+        assert.equal(await stateOf(spine, job), 'queued');
+      }
+    },
+  );
+
+  each('has the backoff of its type, unless it says otherwise', async (spine) => {
+    await spine.engine.types.save(HEAD, { name: 'shy', retry: { backoffMs: 2_000 } });
+    const waits = async (draft: Partial<JobDraft>) => (await create(spine, draft)).backoffMs;
+    assert.equal(await waits({ type: 'shy' }), 2_000);
+    assert.equal(await waits({ type: 'shy', retry: { backoffMs: 0 } }), 0);
+    assert.equal(await waits({ type: 'shy', retry: { mode: 'lineage' } }), 2_000);
+    assert.equal(await waits({}), null);
   });
 
   each('is put off by its holder, who loses it with that, and by head', async (spine) => {

@@ -16,6 +16,7 @@ import { QUEUE } from './planted/queue.ts';
 import { RECOVERY } from './planted/recovery.ts';
 import { SCHEDULER } from './planted/scheduler.ts';
 import { SECRETS } from './planted/secrets.ts';
+import { STEERING } from './planted/steering.ts';
 import { STORAGE } from './planted/storage.ts';
 import { WORKERS } from './planted/workers.ts';
 
@@ -32,6 +33,7 @@ export const ALL: readonly Mutant[] = [
   ...PROMPT,
   ...SECRETS,
   ...FAIRNESS,
+  ...STEERING,
   ...STORAGE,
   ...RECOVERY,
   ...BACKUP,

@@ -103,7 +103,7 @@ export async function failNext(
   const claimed = await take(spine);
   if (claimed === null) return null;
   const { id, leaseToken } = claimed.job;
-  const { job } = await spine.engine.leases.fail(worker('w'), id, leaseToken, error, true, cause);
+  const { job } = await spine.engine.leases.fail(worker('w'), id, leaseToken, error, true, { cause });
   await pump(spine);
   return job;
 }

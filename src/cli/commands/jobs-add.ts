@@ -17,6 +17,8 @@ interface Options {
   readonly meta?: string;
   readonly tag?: readonly string[];
   readonly runAt?: string;
+  readonly retries?: number;
+  readonly backoff?: number;
   readonly after?: readonly string[];
   readonly idempotencyKey?: string;
   readonly wait?: boolean;
@@ -93,9 +95,15 @@ async function fieldsOf(session: Session, client: SpineClient, options: Options)
       params: await json(session, options.params, '--params'),
       meta: await json(session, options.meta, '--meta'),
       runAt: options.runAt === undefined ? undefined : moment(session, options.runAt, '--run-at'),
+      retry: retryOf(options),
       after: options.after && (await jobIds(client, options.after)),
     }),
   };
+}
+
+function retryOf({ retries, backoff }: Options): NewJob['retry'] {
+  const retry = given({ max: retries, backoffMs: backoff });
+  return Object.keys(retry).length === 0 ? undefined : retry;
 }
 
 /** A dependency is named by its id alone. */

@@ -91,13 +91,13 @@ export const completeJob: Handler<HoldOptions> = async (session, { args: [name =
   did(session, await client.jobs.complete(job, given({ result })), 'completed');
 };
 
-export const failJob: Handler<HoldOptions & { readonly requeue: boolean }> = async (
-  session,
-  { args: [name = '', text], options },
-) => {
+export const failJob: Handler<
+  HoldOptions & { readonly requeue: boolean; readonly backoff?: boolean }
+> = async (session, { args: [name = '', text], options }) => {
   const { client, job } = await held(session, name, options);
   const error = await textOrJson(session, text);
-  did(session, await client.jobs.fail(job, { ...given({ error }), requeue: options.requeue }), 'failed');
+  const { requeue, backoff } = options;
+  did(session, await client.jobs.fail(job, { ...given({ error, backoff }), requeue }), 'failed');
 };
 
 export const releaseJob: Handler<HoldOptions & { readonly reason?: string }> = async (

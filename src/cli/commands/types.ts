@@ -4,7 +4,7 @@ import type { Handler } from '../command.ts';
 import type { Session } from '../session.ts';
 import { type Line, styled } from '../text/line.ts';
 import { table } from '../text/table.ts';
-import { relative } from '../text/times.ts';
+import { duration, relative } from '../text/times.ts';
 import { block, fact } from './job-lines.ts';
 import { fileText, given, parsed } from './values.ts';
 
@@ -49,6 +49,7 @@ function typeLines(type: JobType, nowMs: number): Line[] {
     styled('bold', `Type ${type.name}`),
     fact('label', type.label),
     fact('retries', String(type.maxRetries)),
+    ...(type.retry.backoffMs === null ? [] : [fact('backoff', duration(type.retry.backoffMs))]),
     fact('changed', `${type.updatedAt} (${relative(type.updatedAt, nowMs)})`),
     ...block('schema', type.paramsSchema ?? undefined),
     ...block('how to', type.sop ?? undefined),
@@ -60,14 +61,16 @@ interface SetOptions {
   readonly sop?: string;
   readonly schema?: string;
   readonly maxRetries?: number;
+  readonly backoff?: number;
 }
 
 export const setType: Handler<SetOptions> = async (session, { args: [name = ''], options }) => {
   const sop = options.sop === undefined ? undefined : await fileText(session, options.sop);
   const paramsSchema = options.schema === undefined ? undefined : await schemaOf(session, options.schema);
   const client = await session.client();
-  const { label, maxRetries } = options;
-  const type = await client.types.save(name, given({ label, sop, paramsSchema, maxRetries }));
+  const { label, maxRetries, backoff } = options;
+  const retry = backoff === undefined ? undefined : { backoffMs: backoff };
+  const type = await client.types.save(name, given({ label, sop, paramsSchema, maxRetries, retry }));
   session.out.result({ value: type, lines: () => [`Type ${type.name} is saved.`], ids: () => [type.name] });
 };
 

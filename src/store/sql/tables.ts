@@ -205,6 +205,8 @@ export const TYPE = tableOf<JobType>('job_type', {
   sop: 'text',
   paramsSchema: 'text',
   maxRetries: 'bigint',
+  backoffMs: 'bigint',
+  declared: 'flag',
   active: 'flag',
   createdAt: 'bigint',
   updatedAt: 'bigint',

@@ -6,15 +6,19 @@ import { raiseSequence } from '../sql/sequence.ts';
 import { insertInto, type Written } from '../sql/table.ts';
 import { TYPE } from '../sql/tables.ts';
 
+/** What whoever saves a type says of it. */
+const SAID = ['label', 'sop', 'params_schema', 'max_retries', 'backoff_ms', 'declared', 'updated_at'];
+
 export async function save(sql: Sql, type: NewType, at: number): Promise<JobType> {
-  const update = type.onlyIfMissing
+  const { name, label, sop, paramsSchema, maxRetries, backoffMs, onlyIfMissing } = type;
+  const update = onlyIfMissing
     ? 'name = excluded.name'
-    : 'label = excluded.label, sop = excluded.sop, params_schema = excluded.params_schema, max_retries = excluded.max_retries, active = 1, updated_at = excluded.updated_at';
+    : `active = 1, ${SAID.map((column) => `${column} = excluded.${column}`).join(', ')}`;
   const [row] = await sql.all(
-    `insert into job_type (name, label, sop, params_schema, max_retries, active, created_at, updated_at)
-     values ($1, $2, $3, $4, $5, 1, $6, $6)
+    `insert into job_type (name, active, created_at, ${SAID.join(', ')})
+     values ($1, 1, $2, $3, $4, $5, $6, $7, $8, $9)
      on conflict (name) do update set ${update} returning ${TYPE.selected}`,
-    [type.name, type.label, type.sop, type.paramsSchema, type.maxRetries, at],
+    [name, at, label, sop, paramsSchema, maxRetries, backoffMs, onlyIfMissing ? 0 : 1, at],
   );
   // A pause may have been waiting for a type of this name, and other servers keep lists of types.
   await sql.run("update revision set value = value + 1 where name = 'routing'", []);

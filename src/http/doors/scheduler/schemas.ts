@@ -1,7 +1,7 @@
 /** What requests about schedules, runs, approvals and messages must look like. */
 
 import type { TObject, TSchema } from 'typebox';
-import { fields, optional, textOrNull, whole } from '../../fields.ts';
+import { fields, optional, textOrNull, TypeRetry, whole } from '../../fields.ts';
 import { Type } from '../../typebox.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { SCHEDULE_FIELDS, type ScheduleField } from '../../../domain/schedule-draft.ts';
@@ -85,6 +85,7 @@ export const ApplyBody = fields({
         label: optional(Type.String({ minLength: 1, maxLength: LIMITS.titleChars })),
         sop: optional(textOrNull(LIMITS.sopChars)),
         paramsSchema: optional(Type.Unknown()),
+        retry: optional(TypeRetry),
         maxRetries: optional(Type.Integer({ minimum: 0, maximum: LIMITS.maxAttempts })),
       }),
       { maxItems: LIMITS.appliedSettings },

@@ -145,13 +145,14 @@ function pausing(kind: PauseKind, verb: 'pause' | 'resume'): Route {
 }
 
 function typeView(type: JobType): object {
-  const { name, label, sop, paramsSchema, maxRetries, active, createdAt, updatedAt } = type;
+  const { name, label, sop, paramsSchema, maxRetries, backoffMs, active, createdAt, updatedAt } = type;
   return {
     name,
     label,
     sop,
     paramsSchema: paramsSchema === null ? null : (JSON.parse(paramsSchema) as unknown),
     maxRetries,
+    retry: { backoffMs },
     active,
     createdAt: iso(createdAt),
     updatedAt: iso(updatedAt),

@@ -40,7 +40,12 @@ const jobFields = {
   params: optional(json),
   budget: optional(json),
   retry: optional(
-    Type.Object({ mode: Type.Enum(['requeue', 'lineage']), max: whole, backoffMs: whole, count: whole }),
+    Type.Object({
+      mode: Type.Enum(['requeue', 'lineage']),
+      max: whole,
+      backoffMs: orNull('integer'),
+      count: whole,
+    }),
   ),
   retryOf: optional(text),
   parentId: optional(text),
@@ -168,6 +173,7 @@ export const JobType = Type.Object({
   sop: orNull('string'),
   paramsSchema: json,
   maxRetries: whole,
+  retry: Type.Object({ backoffMs: orNull('integer') }),
   active: flag,
   createdAt: time,
   updatedAt: time,

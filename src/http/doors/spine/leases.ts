@@ -103,7 +103,8 @@ export const leaseRoutes: readonly Route[] = [
     path: '/jobs/:id/fail',
     name: 'failJob',
     load: 'lease',
-    about: 'End an attempt badly; the job is queued again while attempts are left, unless requeue is false.',
+    about:
+      'End an attempt badly; the job is tried again while attempts are left, unless requeue is false: at once, or with backoff after a while.',
     who: HOLDERS,
     admits: mayClaimNext,
     headers: EndHeaders,
@@ -111,16 +112,13 @@ export const leaseRoutes: readonly Route[] = [
     answer: EndedMaybeNext,
     errors: HELD,
     handle: async (call) => {
-      const { requeue = true, cause = null, next, received } = call.body;
+      const { requeue = true, cause = null, backoff = false, next, received } = call.body;
       const error = atMost(call.body.error, 'error', LIMITS.errorChars);
       const id = await jobId(call);
-      const ending = { verb: 'fail', error, requeue, cause, ...(received && { received }) } as const;
-      if (next !== undefined) return endThenClaim(call, id, ending, next);
+      const how = { cause, backoff, ...(received && { received }) };
+      if (next !== undefined) return endThenClaim(call, id, { verb: 'fail', error, requeue, ...how }, next);
       const { leases } = call.engine;
-      return endAnswer(
-        call,
-        await leases.fail(call.actor, id, tokenOf(call), error, requeue, cause, received),
-      );
+      return endAnswer(call, await leases.fail(call.actor, id, tokenOf(call), error, requeue, how));
     },
   }),
   route({

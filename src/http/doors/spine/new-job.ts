@@ -36,8 +36,13 @@ export const NewJob = fields({
           'whether the same job runs again (requeue) or every retry is a new one (lineage)',
         ),
       ),
-      max: optional(whole(0, LIMITS.maxAttempts)),
-      backoffMs: optional(whole(0, LIMITS.backoffMsMax)),
+      max: optional(described(whole(0, LIMITS.maxAttempts), 'how often it is tried again')),
+      backoffMs: optional(
+        described(
+          whole(0, LIMITS.backoffMsMax),
+          'how long it waits after its first failure, then twice as long each time; 0 is not at all',
+        ),
+      ),
     }),
   ),
   after: optional(described(list(Dependency, LIMITS.dependencies), 'jobs that must end before')),

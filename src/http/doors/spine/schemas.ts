@@ -1,7 +1,7 @@
 /** The shapes that requests must have. Limits are the domain's; unknown fields are refused everywhere. */
 
 import type { Static } from 'typebox';
-import { fields, optional, textOrNull, whole } from '../../fields.ts';
+import { fields, optional, textOrNull, TypeRetry, whole } from '../../fields.ts';
 import { Type } from '../../typebox.ts';
 import { EVENT_KINDS } from '../../../domain/event.ts';
 import { LIMITS } from '../../../domain/limits.ts';
@@ -84,6 +84,12 @@ export const FailBody = fields({
   error: optional(json),
   requeue: optional(Type.Boolean()),
   cause: optional(Type.Enum(['timeout', 'stale', 'crashed'])),
+  backoff: optional(
+    Type.Boolean({
+      description:
+        'wait before the next try: 10 s, then twice as long each time, unless the job says how long',
+    }),
+  ),
   leaseToken,
   received,
   next: optional(Next),
@@ -138,6 +144,7 @@ export const TypeBody = fields({
   sop: optional(textOrNull(LIMITS.sopChars)),
   paramsSchema: optional(json),
   maxRetries: optional(whole(0, LIMITS.maxAttempts)),
+  retry: optional(TypeRetry),
 });
 export const PoolBody = fields({
   capacity: whole(1, LIMITS.poolCapacity),

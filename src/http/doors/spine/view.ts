@@ -51,7 +51,7 @@ function commentsField(comments: JobDetails['comments']): string {
 }
 
 function retryField(job: Job): string {
-  if (job.retryMode === 'requeue' && job.backoffMs === 0) return '';
+  if (job.retryMode === 'requeue' && job.backoffMs === null) return '';
   return `,"retry":{"mode":"${job.retryMode}","max":${job.retryMax},"backoffMs":${job.backoffMs},"count":${job.retryCount}}`;
 }
 

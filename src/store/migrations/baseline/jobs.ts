@@ -17,6 +17,8 @@ create table job_type (
   sop text,                    -- how the work is done, for whoever does it
   params_schema text,          -- JSON Schema of params
   max_retries ${int} not null, -- how many jobs may follow a failed one, unless it says so itself (lineage)
+  backoff_ms ${int},           -- how long its jobs wait after their first failure, unless they say so themselves
+  declared ${flag} not null,   -- 1: somebody has said what it is; 0: a job was the first to name it
   active ${flag} not null,
   created_at ${int} not null,
   updated_at ${int} not null
@@ -31,7 +33,6 @@ create table job (
   created_at ${int} not null,
   lease_ms ${int} not null,         -- how long a claim or a heartbeat holds the job
   retry_max ${int} not null,        -- how many jobs may follow a failed one (lineage)
-  backoff_ms ${int} not null,
   retry_count ${int} not null,      -- how many jobs of its lineage came before it
   updated_at ${int} not null,
   attempts ${int} not null,
@@ -70,6 +71,7 @@ create table job (
   timeout_ms ${int},                -- how long one attempt may run
   retry_at ${int},                  -- when the next of its lineage is due
   lease_span_ms ${int},             -- what its claim asked for instead of lease_ms
+  backoff_ms ${int},                -- how long it waits after its first failure, if it says so itself
   checkpoint_at ${int},             -- when its holder last said how far it is
   pool text,
   concurrency_key text,
