@@ -113,6 +113,11 @@ async function openApp(config: Config): Promise<App> {
       },
       outbox: config.webhookUrl === null ? () => null : noticeOf,
       chat: operatorChat(config),
+      logins: {
+        secret: config.jwtSecret,
+        accessMs: config.jwtAccessMs,
+        refreshMs: config.jwtRefreshMs,
+      },
       webhookProblem: (url) => guard.problem(url),
     });
     await engine.core.continueTime();

@@ -11,6 +11,7 @@ import { declareQuestions } from './declare-questions.ts';
 import { declareMail } from './declare-mail.ts';
 import { declareScheduler } from './declare-scheduler.ts';
 import { declareCare, declareRunning, declareWatching } from './declare-server.ts';
+import { declareUsers } from './declare-users.ts';
 import { declareWorkers } from './declare-workers.ts';
 import { EXIT_MEANINGS } from './failure.ts';
 
@@ -30,6 +31,7 @@ export function buildProgram(act: Act, version: string): Command {
   declareDelivery(program, act);
   declareKeeping(program, act);
   declareAdmin(program, act);
+  declareUsers(program, act);
   declareWatching(program, act);
   declareCare(program, act);
   declareBackup(program, act);

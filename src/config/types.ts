@@ -118,6 +118,32 @@ export const secretText: Type<string> = {
   parse: (text) => (text.trim() === '' ? bad('is set but empty') : good(text)),
 };
 
+const LONG_SECRET_CHARS = 32;
+
+/** What is signed with less could be guessed. */
+export const longSecret: Type<string> = {
+  allowed: 'text of 32 characters or more',
+  parse: (text) =>
+    text.trim().length < LONG_SECRET_CHARS
+      ? bad(`must have at least ${LONG_SECRET_CHARS} characters (openssl rand -base64 48)`)
+      : good(text.trim()),
+};
+
+const UNIT_MS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1_000 };
+
+/** As other programs write it: `168h`, `30m`, `90s`. Milliseconds inside. */
+export function duration(minMs: number, maxMs: number): Type<number> {
+  return {
+    allowed: 'duration like 30m or 168h',
+    parse: (text) => {
+      const [, count, unit = ''] = /^(\d{1,9})([hms])$/.exec(text.trim()) ?? [];
+      if (count === undefined) return bad('is not a duration like 30m or 168h');
+      const ms = Number(count) * (UNIT_MS[unit] ?? 0);
+      return ms < minMs || ms > maxMs ? bad(`must be from ${minMs / 1_000}s to ${maxMs / 1_000}s`) : good(ms);
+    },
+  };
+}
+
 /** A name that other programs may have set for themselves: empty is as good as not there. */
 export const sharedSecret: Type<string | null> = {
   allowed: 'text',

@@ -114,6 +114,17 @@ export const LIMITS = {
   /** Slots of workers, each with a heartbeat, and what a worker says of itself in one. */
   workerSlots: 1_000,
   slotMetadataBytes: 4_096,
+  /** Those who log in, what each may stay logged in by, and what a password may have. */
+  users: 1_000,
+  refreshTokensPerUser: 100,
+  passwordChars: 1_000,
+  emailChars: 254,
+  /** Wrong passwords in so much time: of one account, and from one address, behind which there may be many bots. */
+  loginWindowMs: 300_000,
+  loginFailures: 20,
+  loginFailuresPerAddress: 1_000,
+  /** Logins that wait until their password is looked at. */
+  waitingLogins: 100,
   /** Of a session's label. */
   sessionIdChars: 200,
 } as const;

@@ -12,6 +12,7 @@ import { Schemas } from '../domain/schema/schemas.ts';
 import type { Store } from '../store/store.ts';
 import { Flusher } from './flusher.ts';
 import type { Audience, Effects, OutboxPolicy } from './change-set.ts';
+import type { LoginSettings } from './engine.ts';
 import { FeedWatch } from './feed-watch.ts';
 import { MailHint } from './mail-hint.ts';
 import { Presence } from './presence.ts';
@@ -59,6 +60,7 @@ export interface EngineOptions {
   readonly outbox?: OutboxPolicy;
   /** The chat in which the operator is told of announced jobs. */
   readonly chat?: Place | null;
+  readonly logins?: LoginSettings;
   /** Why a webhook may not be called; null when it may. Unless given, only the text of the URL is judged. */
   readonly webhookProblem?: (url: string) => Promise<string | null>;
   /** Where this server runs: no other can run there at the same time. */

@@ -48,6 +48,7 @@ import type { FieldChange } from '../domain/schedule-replace.ts';
 import type { Tick } from '../domain/tick.ts';
 import type { TaskStatus } from '../domain/statuses.ts';
 import type { Token } from '../domain/token.ts';
+import type { User, UserChange, UserDraft } from '../domain/user.ts';
 import type { SlotBeat, SlotStart, WorkerSlot } from '../domain/worker-slot.ts';
 
 /** Every verb answers after its commit, and throws a SpineError when it is refused. */
@@ -72,6 +73,8 @@ export interface Engine {
   readonly tasks: Tasks;
   readonly workers: Workers;
   readonly sessions: Sessions;
+  readonly users: Users;
+  readonly logins: Logins;
   /** Jobs by target and state, from counters: costs the same with ten jobs and ten million. */
   counts(): Promise<{ target: string; state: State; n: number }[]>;
   now(): number;
@@ -305,6 +308,42 @@ export interface Tokens {
   ofTurn(jobId: string, dispatchedAt: number): Promise<string>;
   /** Calls back when tokens may have been revoked, so that open streams can be judged again. */
   onChange(listener: () => void): () => void;
+}
+
+/** Who logs in with an email address and a password. `which` is an id or an address. */
+export interface Users {
+  /** Newest first, without those that were removed. */
+  list(): Promise<User[]>;
+  /** Those that were removed, too: work names them. */
+  everybody(): Promise<User[]>;
+  get(which: string): Promise<User>;
+  /** Whoever was removed may be added again. */
+  add(actor: Actor, draft: UserDraft): Promise<User>;
+  change(actor: Actor, which: string, change: UserChange): Promise<User>;
+  /** It can no longer log in or call; its work stays. */
+  remove(actor: Actor, which: string): Promise<void>;
+}
+
+export interface LoginSettings {
+  /** What tokens are signed with; null is a secret that the installation makes for itself. */
+  readonly secret: string | null;
+  readonly accessMs: number;
+  readonly refreshMs: number;
+}
+export interface LoggedIn {
+  readonly user: User;
+  readonly accessToken: string;
+  readonly refreshToken: string;
+  readonly expiresInMs: number;
+}
+export interface Logins {
+  /** `address` is where the call came from; wrong passwords count against it and against the account. */
+  logIn(address: string, email: string, password: string): Promise<LoggedIn>;
+  refresh(refreshToken: string): Promise<LoggedIn>;
+  /** Ends a refresh token; one that is none is as good as ended. */
+  logOut(refreshToken: string): Promise<void>;
+  /** Whose access token it is, as the user is by now; null when it is nobody's. */
+  userBehind(accessToken: string): Promise<User | null>;
 }
 
 /** The record of administrative acts, newest first. */

@@ -8,10 +8,12 @@ import { auditOf } from './audit.ts';
 import { blobsOf } from './blobs.ts';
 import { Core, type EngineOptions } from './core.ts';
 import { deliveriesOf } from './deliveries.ts';
-import type { Engine } from './engine.ts';
+import type { Engine, LoginSettings } from './engine.ts';
 import { jobsOf } from './jobs.ts';
+import { loginsOf } from './logins.ts';
 import { leasesOf } from './leases.ts';
 import { messagesOf } from './messages.ts';
+import { Passwords } from './passwords.ts';
 import { questionsOf } from './questions.ts';
 import { poolsOf, routingOf, typesOf } from './routing.ts';
 import { runsOf } from './runs.ts';
@@ -20,7 +22,10 @@ import { sessionsOf } from './sessions.ts';
 import { subscriptionsOf } from './subscriptions.ts';
 import { tasksOf } from './tasks.ts';
 import { tokensOf } from './tokens.ts';
+import { usersOf } from './users.ts';
 import { workersOf } from './workers.ts';
+
+const LOGINS: LoginSettings = { secret: null, accessMs: 3_600_000, refreshMs: 168 * 3_600_000 };
 
 export interface OpenEngine extends Engine {
   /** For the loops, which keep the engine going. */
@@ -30,6 +35,7 @@ export interface OpenEngine extends Engine {
 export function openEngine(options: EngineOptions): OpenEngine {
   const core = new Core(options);
   const jobs = jobsOf(core);
+  const passwords = new Passwords();
   return {
     core,
     jobs,
@@ -53,6 +59,8 @@ export function openEngine(options: EngineOptions): OpenEngine {
     tasks: tasksOf(core),
     workers: workersOf(core),
     sessions: sessionsOf(core, jobs),
+    users: usersOf(core, passwords),
+    logins: loginsOf(core, passwords, options.logins ?? LOGINS),
     now: () => core.now(),
     onNewEvents: (listener) => core.feed.watch(listener),
   };

@@ -80,6 +80,10 @@ async function refuseTaken(core: Core, name: string): Promise<void> {
   if (tokens.some((token) => token.name === name && token.revokedAt === null)) {
     throw new SpineError('conflict', { name, why: 'a token of that name exists' });
   }
+  // A token would speak as that user.
+  if ((await core.store.read.users.all()).some((user) => user.name === name)) {
+    throw new SpineError('conflict', { name, why: 'a user has that name' });
+  }
 }
 
 async function runBehind(core: Core, jobId: string, leaseToken: string): Promise<Actor | null> {

@@ -44,6 +44,7 @@ export class Pruner implements Duty {
         (await tx.idempotency.dropOld(now - IDEMPOTENCY_MS, WINDOW)) +
         (await tx.pools.dropFreeKeySlots(WINDOW)) +
         (await tx.audit.dropOld(now - AUDIT_MS, WINDOW)) +
+        (await tx.users.dropEndedRefreshTokens(now, WINDOW)) +
         (this.#options.retentionMs === 0
           ? 0
           : (await tx.feed.dropEmpty(now - this.#options.retentionMs, WINDOW)) +

@@ -49,6 +49,27 @@ const scenarios: Readonly<Record<string, readonly (string | Step)[]>> = {
     'types set digest --sop /no/such/file',
     'types set digest --schema {',
   ],
+  users: [
+    'users list',
+    {
+      line: 'users add Anna@example.org --name "Anna Muster" --worker --password-stdin',
+      stdin: 'correct horse\n',
+    },
+    { line: 'users add anna@EXAMPLE.org --name Anna --password-stdin', stdin: 'battery staple\n' },
+    { line: 'users add bob@example.org --name "Anna Muster" --admin --password-stdin', stdin: 'short\n' },
+    {
+      line: 'users add bob@example.org --name "Anna Muster" --admin --password-stdin',
+      stdin: 'long enough\n',
+    },
+    'users list',
+    'users set bob@example.org --worker --no-admin',
+    'users set bob@example.org',
+    { line: 'users passwd bob@example.org --password-stdin', stdin: 'another one\n' },
+    'users passwd bob@example.org',
+    'users remove anna@example.org --yes',
+    'users remove anna@example.org --yes',
+    'users list --quiet',
+  ],
   pools: [
     'pools',
     'pools set gpu --capacity 4',

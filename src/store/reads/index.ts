@@ -32,4 +32,5 @@ export * as summaries from './summaries.ts';
 export * as ticks from './ticks.ts';
 export * as tokens from './tokens.ts';
 export * as types from './types.ts';
+export * as users from './users.ts';
 export * as workers from './workers.ts';

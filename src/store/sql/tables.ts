@@ -13,6 +13,7 @@ import type { Run } from '../../domain/run.ts';
 import type { Schedule } from '../../domain/schedule.ts';
 import type { Subscription } from '../../domain/subscription.ts';
 import type { Token } from '../../domain/token.ts';
+import type { User } from '../../domain/user.ts';
 import type { WorkerSlot } from '../../domain/worker-slot.ts';
 import { tableOf } from './table.ts';
 
@@ -210,6 +211,22 @@ export const TYPE = tableOf<JobType>('job_type', {
   active: 'flag',
   createdAt: 'bigint',
   updatedAt: 'bigint',
+});
+
+export const USER = tableOf<User>('user_account', {
+  id: 'text',
+  email: 'text',
+  emailKey: 'text',
+  fullName: 'text',
+  timezone: 'text',
+  name: 'text',
+  passwordHash: 'text',
+  passwordAt: 'bigint',
+  admin: 'flag',
+  worker: 'flag',
+  active: 'flag',
+  createdAt: 'bigint',
+  lastLoginAt: 'bigint',
 });
 
 export const WORKER_SLOT = tableOf<WorkerSlot>('worker_slot', {

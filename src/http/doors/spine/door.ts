@@ -17,6 +17,7 @@ import { publicRoutes } from './public.ts';
 import { questionRoutes } from './questions.ts';
 import { NewJob } from './new-job.ts';
 import { tokenRoutes } from './tokens.ts';
+import { userRoutes } from './users.ts';
 
 export const spine: Door = {
   name: 'spine',
@@ -33,6 +34,7 @@ export const spine: Door = {
     ...metricRoutes,
     ...adminRoutes,
     ...tokenRoutes,
+    ...userRoutes,
   ],
   auth: bearerTokens,
   errors: nativeErrors,

@@ -3,7 +3,7 @@
 import type { Dialect } from './dialect.ts';
 
 export function installation(dialect: Dialect): string {
-  const { int, numbered, byNumber, byKey } = dialect;
+  const { int, flag, numbered, byNumber, byKey } = dialect;
   return `
 -- Single facts: who this installation is, what was imported.
 create table meta (
@@ -39,6 +39,33 @@ create table token (
   revoked_by text
 )${byKey};
 create unique index token_by_name on token (name) where revoked_at is null;
+
+-- Who logs in with an email address and a password. Rows stay when somebody is removed: work names them.
+create table user_account (
+  id text primary key,
+  email text not null,
+  email_key text not null unique,  -- the address as it is compared
+  full_name text not null,
+  timezone text not null,
+  name text not null unique,       -- who it is as a worker, an agent and an author
+  password_hash text not null,
+  password_at ${int} not null,     -- what was handed out before counts no more
+  admin ${flag} not null,
+  worker ${flag} not null,
+  active ${flag} not null,
+  created_at ${int} not null,
+  last_login_at ${int}
+)${byKey};
+
+-- What a user may stay logged in by, until it logs out.
+create table refresh_token (
+  id text primary key,
+  user_id text not null,
+  created_at ${int} not null,
+  expires_at ${int} not null
+)${byKey};
+create index refresh_token_by_user on refresh_token (user_id, created_at);
+create index refresh_token_by_end on refresh_token (expires_at);
 
 -- An administrative act.
 create table audit (
