@@ -44,6 +44,7 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'test/http/loop-hold.test.ts': 15,
   'test/crash/power-cut.test.ts': 15,
   'test/cli/main.test.ts': 15,
+  'test/loops/chat.test.ts': 15,
 };
 
 /** All test files, in the order in which they should start. */

@@ -5,7 +5,7 @@ import type { AddressGuard } from '../channels/guard.ts';
 import { log as logChannel } from '../channels/log.ts';
 import { webhook } from '../channels/webhook.ts';
 import type { Config } from '../config.ts';
-import type { Place } from '../domain/alias.ts';
+import type { OperatorChat } from '../domain/delivery.ts';
 import type { Log } from './log.ts';
 
 export function openChannels(config: Config, guard: AddressGuard, log: Log, now: () => number): ChannelOf {
@@ -20,10 +20,8 @@ export function openChannels(config: Config, guard: AddressGuard, log: Log, now:
 }
 
 /** Where the operator is told of announced jobs: only where there is a bot, and nobody has switched it off. */
-export function operatorChat(
-  config: Pick<Config, 'telegramEnabled' | 'telegramToken' | 'telegramChatId'>,
-): Place | null {
-  const { telegramEnabled, telegramToken, telegramChatId } = config;
+export function operatorChat(config: Config): OperatorChat | null {
+  const { telegramEnabled, telegramToken, telegramChatId, telegramBatchMs } = config;
   if (!telegramEnabled || telegramToken === null || telegramChatId === null) return null;
-  return { channel: 'telegram', target: telegramChatId };
+  return { channel: 'telegram', target: telegramChatId, batchMs: telegramBatchMs };
 }

@@ -135,6 +135,8 @@ export function startDuties(options: DutyOptions): Duties {
     stop: async () => {
       await Promise.all(loops.map((each) => each.stop()));
       const patience = clock.after(SENDING_MS, () => deliverer.callOff());
+      // What cannot be begun now waits for the next start, or another server.
+      await deliverer.flush().catch(() => undefined);
       await deliverer.rest();
       patience();
     },

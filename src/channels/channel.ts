@@ -3,6 +3,8 @@
 export interface Channel {
   /** The text in pieces that the other side takes, in order. */
   parts(text: string, target: string): readonly string[];
+  /** One place takes no more than a message in this time. */
+  readonly paceMs?: number;
   /** Resolves with what the other side answered when it has taken it; throws a SendError when it has not. */
   send(message: OutgoingMessage, signal: AbortSignal): Promise<Proof>;
 }

@@ -9,6 +9,8 @@ import { fieldsOf, post, type PostAnswer, refused } from './post.ts';
 import { split } from './split.ts';
 
 const TEXT_CHARS = 4_096;
+/** Telegram's own limit for one chat. */
+const PACE_MS = 1_000;
 /** A chat's number or public name, and the number of a topic in it. */
 const TARGET = /^(-?\d+|@\w+)(?::(\d+))?$/;
 
@@ -28,6 +30,7 @@ export function telegram({ url, token }: TelegramOptions): Channel {
   return {
     // Telegram counts UTF-16 units.
     parts: (text) => split(text, TEXT_CHARS),
+    paceMs: PACE_MS,
     send: async ({ kind, target, text }, signal) => {
       const to = placeOf(target);
       let answer = await call({ ...to, ...marked(kind, text) }, signal);

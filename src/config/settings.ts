@@ -416,6 +416,15 @@ export const SETTINGS = {
     default: 'true',
     help: 'false switches the bot off: nothing is sent to Telegram by it, and no command is read.',
   },
+  telegramBatchMs: {
+    ...plain,
+    name: 'TELEGRAM_BATCH_MS',
+    aliases: ['SPINE_TELEGRAM_BATCH_MS'],
+    group: 'Notifications',
+    type: whole(0, 600_000, 'milliseconds'),
+    default: '5000',
+    help: 'How long a line for the chat of the operator waits for others, to go in one message.',
+  },
   telegramUrl: {
     ...plain,
     name: 'TELEGRAM_API_URL',

@@ -19,6 +19,8 @@ export interface DeliveryDraft extends Place {
   readonly alias: string | null;
   readonly text: string;
   readonly at: number;
+  /** Not before: lines for a chat wait a little for others to go with. */
+  readonly dueAt: number;
   /** Why it can go nowhere: it is kept as failed, for people to see. */
   readonly problem: string | null;
 }
@@ -39,6 +41,7 @@ export interface Delivery extends Place {
   readonly proof: string | null;
   readonly error: string | null;
   readonly createdAt: number;
+  readonly dueAt: number;
   readonly deliveredAt: number | null;
 }
 
@@ -46,11 +49,15 @@ export interface Delivery extends Place {
 export interface TakenDelivery extends Delivery {
   /** How often in a row its address has failed. */
   readonly failures: number;
+  /** The lines behind it that go in the same message. */
+  readonly alongside: readonly Delivery[];
 }
 
 /** A try that has come to its end. */
 export interface TriedDelivery {
   readonly no: number;
+  /** The last of those that went in the same message; its own number when it went alone. */
+  readonly lastNo: number;
   readonly address: string;
   /** The try that ended: if another server has begun one since, this one counts for nothing. */
   readonly attempts: number;
@@ -67,6 +74,32 @@ export interface DeliveryFilter {
 /** What goes to one address goes in order. */
 export function addressOf({ channel, target }: Place): string {
   return `${channel}:${target}`;
+}
+
+/** The chat of the operator, and how long the first line waits there for others to go with. */
+export interface OperatorChat extends Place {
+  readonly batchMs: number;
+}
+
+/** What one message of a chat takes, in UTF-16 units, and how many lines are looked at to fill it. */
+const CHAT_MESSAGE_CHARS = 4_096;
+export const CHAT_LINES = 200;
+
+/** Of a line of deliveries, those that go in one message: the first, and of a chat the lines behind it that fit. */
+export function batchOf<D extends Pick<Delivery, 'kind' | 'text'>>(line: readonly D[]): D[] {
+  const [first] = line;
+  if (first?.kind !== 'chat') return line.slice(0, 1);
+  let chars = -1;
+  const end = line.findIndex(({ kind, text }) => {
+    chars += 1 + (text?.length ?? 0);
+    return kind !== 'chat' || chars > CHAT_MESSAGE_CHARS;
+  });
+  return line.slice(0, end === -1 ? line.length : Math.max(1, end));
+}
+
+/** The text of that message. */
+export function messageOf({ text, alongside }: Pick<TakenDelivery, 'text' | 'alongside'>): string {
+  return [text, ...alongside.map((each) => each.text)].map((each) => each ?? '').join('\n');
 }
 
 /** With the waits in between this is about ten hours. */

@@ -1,8 +1,8 @@
 /** Makes deliveries of what a commit brings about: the end of a run, a question, an event that somebody wants to hear of. */
 
-import { destinationOf, type Destination, type Place } from '../domain/alias.ts';
+import { destinationOf, type Destination } from '../domain/alias.ts';
 import { endText } from '../domain/chat-text.ts';
-import { addressOf, type DeliveryDraft, type DeliveryKind } from '../domain/delivery.ts';
+import { addressOf, type DeliveryDraft, type DeliveryKind, type OperatorChat } from '../domain/delivery.ts';
 import {
   toldOfApproval,
   toldOfEvent,
@@ -20,7 +20,7 @@ import type { Tx } from '../store/store.ts';
 export interface Subscribers {
   readonly list: readonly Subscription[];
   /** The chat of the operator; null where there is none. */
-  readonly chat: Place | null;
+  readonly chat: OperatorChat | null;
   /** An id for a delivery. */
   readonly newId: (now: number) => string;
 }
@@ -82,7 +82,7 @@ export class Announcer {
 
   /** A line for the operator's chat, of this job or of none. Another one of the same job in this commit is left out. */
   async chat(tx: Tx, job: Job | null, text: string, { chat, newId }: Subscribers): Promise<void> {
-    if (chat !== null) await this.#add(tx, job, chat, 'chat', text, newId);
+    if (chat !== null) await this.#add(tx, job, chat, 'chat', text, newId, chat.batchMs);
   }
 
   /** Tells the operator's chat how these jobs have ended. Outcomes that this commit does not bring are looked up. */
@@ -113,6 +113,7 @@ export class Announcer {
     kind: DeliveryKind,
     text: string,
     newId: Subscribers['newId'],
+    waitMs = 0,
   ): Promise<void> {
     const name = 'alias' in destination ? destination.alias : null;
     const place = 'alias' in destination ? await tx.aliases.byName(destination.alias) : destination;
@@ -122,8 +123,9 @@ export class Announcer {
     if (jobNo !== null && this.#told.has(key)) return;
     this.#told.add(key);
     const problem = place === null ? `there is no alias @${name}` : null;
-    const id = newId(this.#now);
-    this.drafts.push({ id, kind, jobNo, alias: name, channel, target, text, at: this.#now, problem });
+    const [id, at] = [newId(this.#now), this.#now];
+    const dueAt = at + waitMs;
+    this.drafts.push({ id, kind, jobNo, alias: name, channel, target, text, at, dueAt, problem });
   }
 }
 

@@ -1,7 +1,7 @@
 /** What all verbs of the engine share: the way in, the clock, the caches and the wake-ups. */
 
-import type { Place } from '../domain/alias.ts';
 import type { Accepted, JobCommand } from '../domain/command.ts';
+import type { OperatorChat } from '../domain/delivery.ts';
 import { type Refusal, SpineError } from '../domain/error.ts';
 import type { JobType } from '../domain/job-type.ts';
 import { LIMITS } from '../domain/limits.ts';
@@ -59,7 +59,7 @@ export interface EngineOptions {
   readonly workers?: WorkerSettings;
   readonly outbox?: OutboxPolicy;
   /** The chat in which the operator is told of announced jobs. */
-  readonly chat?: Place | null;
+  readonly chat?: OperatorChat | null;
   readonly logins?: LoginSettings;
   /** Why a webhook may not be called; null when it may. Unless given, only the text of the URL is judged. */
   readonly webhookProblem?: (url: string) => Promise<string | null>;
@@ -146,7 +146,7 @@ export class Core {
   #routing: Promise<Routing> | null = null;
   #types: Promise<KnownTypes> | null = null;
   readonly #outbox: OutboxPolicy;
-  readonly #chat: Place | null;
+  readonly #chat: OperatorChat | null;
   #audience: Promise<Audience> | null = null;
   #unfinished = 0;
   stopping = false;

@@ -5,10 +5,11 @@
 
 import { loopActor } from '../domain/actor.ts';
 import type { ChannelOf } from '../channels/channels.ts';
-import { type Proof, SendError } from '../channels/channel.ts';
+import { type Channel, type Proof, SendError } from '../channels/channel.ts';
 import {
   addressOf,
   isGivenUp,
+  messageOf,
   STALE_MS,
   type TakenDelivery,
   type TriedDelivery,
@@ -57,9 +58,21 @@ export class Deliverer implements Duty {
     const taken = await this.#core.flusher.transact(DELIVERER, async (tx, changeSet) =>
       tx.deliveries.take(changeSet.now, room, LEASE_MS),
     );
+    await this.#beginAll(taken);
+    return { done: taken.length, more: taken.length > 0 && this.sending < AT_ONCE };
+  }
+
+  /** Begins what only waits for more to go with: after this server nobody may be there to send it. */
+  async flush(): Promise<void> {
+    const taken = await this.#core.flusher.transact(DELIVERER, async (tx, { now }) =>
+      tx.deliveries.takeEarly(now, AT_ONCE, LEASE_MS),
+    );
+    await this.#beginAll(taken);
+  }
+
+  async #beginAll(taken: readonly TakenDelivery[]): Promise<void> {
     const jobs = await this.#core.store.read.jobs.byNo(taken.flatMap(({ jobNo }) => jobNo ?? []));
     for (const each of taken) this.#begin(each, jobs.find(({ no }) => no === each.jobNo) ?? null);
-    return { done: taken.length, more: taken.length > 0 && this.sending < AT_ONCE };
   }
 
   /** Calls off what is under way: the server stops. */
@@ -85,10 +98,11 @@ export class Deliverer implements Duty {
 
   async #deliver(taken: TakenDelivery, job: Job | null): Promise<void> {
     try {
-      const proof = await this.#sendParts(taken, job);
+      const channel = this.#channelOf(taken.channel);
+      const proof = await this.#sendParts(channel, taken, job);
       if (proof !== null)
         await this.#core.flusher.transact(DELIVERER, async (tx, { now }) =>
-          tx.deliveries.end(tried(taken, now), proof),
+          tx.deliveries.end(tried(taken, now), proof, channel.paceMs ?? 0),
         );
     } catch (error) {
       if (error instanceof SendError) await this.#failed(taken, error);
@@ -97,10 +111,9 @@ export class Deliverer implements Duty {
   }
 
   /** The proof of all of them; null when another server has taken over meanwhile. */
-  async #sendParts(taken: TakenDelivery, job: Job | null): Promise<string | null> {
-    const { id, kind, target, text, createdAt, partsSent } = taken;
-    const channel = this.#channelOf(taken.channel);
-    const parts = channel.parts(text ?? '', target);
+  async #sendParts(channel: Channel, taken: TakenDelivery, job: Job | null): Promise<string | null> {
+    const { id, kind, target, createdAt, partsSent } = taken;
+    const parts = channel.parts(messageOf(taken), target);
     const message = {
       id,
       kind,
@@ -141,7 +154,8 @@ export class Deliverer implements Duty {
 }
 
 function tried(taken: TakenDelivery, now: number): TriedDelivery {
-  return { no: taken.no, address: addressOf(taken), attempts: taken.attempts, now };
+  const lastNo = taken.alongside.at(-1)?.no ?? taken.no;
+  return { no: taken.no, lastNo, address: addressOf(taken), attempts: taken.attempts, now };
 }
 
 function partsIn(proof: string | null): Proof[] {

@@ -8,6 +8,7 @@ import { telegram } from '../../src/channels/telegram.ts';
 import { bold, escaped } from '../../src/domain/chat-markup.ts';
 import { startStandIn } from '../support/gateway/stand-in.ts';
 import * as receivers from '../support/receivers.ts';
+import { telegram as telegramBot } from '../support/telegram.ts';
 import { textOfMarkdown } from '../support/telegram-markdown.ts';
 
 const TOKEN = '123456:secret-of-the-bot';
@@ -35,7 +36,7 @@ async function trouble(sending: Promise<unknown>): Promise<SendError> {
 }
 
 test('Telegram gets any text as it is, in messages that fit, in order, and their numbers are the proof [SC-50]', async () => {
-  await using bot = await receivers.telegram(TOKEN);
+  await using bot = await telegramBot(TOKEN);
   const channel = telegram({ url: bot.url, token: TOKEN });
   assert.deepEqual(await sendAll(channel, '-100:7', '<b>5 & 6</b> *x* _y_ ['), [{ messageId: '1' }]);
   assert.deepEqual(bot.taken[0]?.body, {
@@ -51,7 +52,7 @@ test('Telegram gets any text as it is, in messages that fit, in order, and their
 });
 
 test('Telegram is left alone as long as it asks for, and its token is in no error', async () => {
-  await using bot = await receivers.telegram(TOKEN);
+  await using bot = await telegramBot(TOKEN);
   const channel = telegram({ url: bot.url, token: TOKEN });
   const body = {
     ok: false,
@@ -150,7 +151,7 @@ test("without a token of its own, Telegram and Slack go by the gateway's message
 });
 
 test('with a token of its own, Telegram goes by the bot and not by the gateway', async () => {
-  await using bot = await receivers.telegram(TOKEN);
+  await using bot = await telegramBot(TOKEN);
   await using house = await openWith({ telegram: { url: bot.url, token: TOKEN, enabled: true } });
   await sendAll(house.channelOf('telegram'), '42', 'hello');
   assert.equal(bot.taken.length, 1);
@@ -158,7 +159,7 @@ test('with a token of its own, Telegram goes by the bot and not by the gateway',
 });
 
 test('switched off, nothing goes to Telegram, neither by the bot nor by the gateway [TQ-33]', async () => {
-  await using bot = await receivers.telegram(TOKEN);
+  await using bot = await telegramBot(TOKEN);
   for (const token of [TOKEN, null]) {
     await using house = await openWith({ telegram: { url: bot.url, token, enabled: false } });
     const off = await trouble(house.channelOf('telegram').send(message('42', 'hello'), NEVER));
@@ -169,7 +170,7 @@ test('switched off, nothing goes to Telegram, neither by the bot nor by the gate
 });
 
 test('lines of the chat go with their markup, and without it when Telegram cannot read it [TQ-30]', async () => {
-  await using bot = await receivers.telegram(TOKEN);
+  await using bot = await telegramBot(TOKEN);
   const channel = telegram({ url: bot.url, token: TOKEN });
   const send = (text: string) => channel.send({ ...message('-100', text), kind: 'chat' }, NEVER);
   await send(`${bold('a*b_c')} completed by ${escaped('w_1 [x](y)')}.`);

@@ -13,7 +13,7 @@ import {
   worker,
 } from '../support/engines.ts';
 
-const CHAT = { channel: 'telegram', target: '-100' };
+const CHAT = { channel: 'telegram', target: '-100', batchMs: 5_000 };
 
 async function told(spine: Opened): Promise<(string | null)[]> {
   return (await deliveries(spine)).map(({ text }) => text);

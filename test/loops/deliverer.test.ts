@@ -247,6 +247,7 @@ onEvery(DIALECTS, (each) => {
       target: '1',
       text: String(i),
       at: spine.engine.now(),
+      dueAt: spine.engine.now(),
       problem: null,
     }));
     await spine.engine.core.flusher.transact(HEAD, async (tx) => tx.deliveries.add(drafts));

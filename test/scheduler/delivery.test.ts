@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import * as receivers from '../support/receivers.ts';
+import { telegram } from '../support/telegram.ts';
 import { eventually, openScene, type Scene } from './support.ts';
 
 const BOT = '4242:secret-of-the-bot';
@@ -93,7 +93,7 @@ void suite('what a run says', { concurrency: 3 }, () => {
   });
 
   test('a server that is killed between sending and writing it down sends again, and loses nothing', async () => {
-    await using bot = await receivers.telegram(BOT);
+    await using bot = await telegram(BOT);
     await using scene = await openScene({
       env: { SPINE_TELEGRAM_TOKEN: BOT, SPINE_TELEGRAM_URL: bot.url },
     });

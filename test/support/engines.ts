@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { Client } from 'pg';
-import type { Place } from '../../src/domain/alias.ts';
 import type { Actor, ClaimedJob } from '../../src/domain/command.ts';
+import type { OperatorChat } from '../../src/domain/delivery.ts';
 import { SpineError } from '../../src/domain/error.ts';
 import type { Job, State } from '../../src/domain/job.ts';
 import type { Ids, TimeSource } from '../../src/domain/ports.ts';
@@ -28,7 +28,7 @@ export interface OpenOptions {
   readonly settings?: Partial<EngineSettings>;
   readonly outbox?: OutboxPolicy;
   /** The chat of the operator. */
-  readonly chat?: Place;
+  readonly chat?: OperatorChat;
   /** Transactions at once on PostgreSQL. */
   readonly lanes?: number;
   /** Where the installation's clock can be set beside the one that tells lengths. */

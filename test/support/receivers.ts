@@ -1,10 +1,9 @@
-/** Stand-ins on loopback for Telegram, Slack and somebody's own webhook: as strict as the originals, and recording. */
+/** Stand-ins on loopback for Slack and somebody's own webhook: as strict as the originals, and recording. */
 
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { textOfMarkdown } from './telegram-markdown.ts';
 
 export interface Received {
   readonly path: string;
@@ -32,9 +31,9 @@ export interface Receiver extends AsyncDisposable {
   hang(): () => void;
 }
 
-type Judge = (received: Received) => Reply;
+type Judge = (received: Received) => Reply | Promise<Reply>;
 
-async function listen(judge: Judge): Promise<Receiver> {
+export async function listen(judge: Judge): Promise<Receiver> {
   const taken: Received[] = [];
   const came: Received[] = [];
   const replies: Reply[] = [];
@@ -43,7 +42,7 @@ async function listen(judge: Judge): Promise<Receiver> {
     const received = await receive(request);
     came.push(received);
     if (hanging) return;
-    const { status, headers, body = {} } = replies.shift() ?? judge(received);
+    const { status, headers, body = {} } = replies.shift() ?? (await judge(received));
     if (status === 200) taken.push(received);
     const type = typeof body === 'string' ? 'text/plain' : 'application/json';
     response.writeHead(status, { 'content-type': type, ...headers });
@@ -80,39 +79,6 @@ async function receive(request: IncomingMessage): Promise<Received> {
     // Judged by whoever expects JSON.
   }
   return { path: request.url ?? '', headers: request.headers, body, raw };
-}
-
-const TELEGRAM_FIELDS = new Set(['chat_id', 'text', 'message_thread_id', 'parse_mode']);
-
-/** The part of the Bot API that sends text. */
-export function telegram(token: string): Promise<Receiver> {
-  const refuse = (status: number, description: string): Reply => ({
-    status,
-    body: { ok: false, error_code: status, description },
-  });
-  let messages = 0;
-  return listen(({ path, headers, body }) => {
-    if (path !== `/bot${token}/sendMessage`) return refuse(404, 'Not Found');
-    if (!String(headers['content-type']).startsWith('application/json'))
-      return refuse(400, 'Bad Request: no JSON');
-    const { chat_id, text: said, parse_mode } = body;
-    if (Object.keys(body).some((name) => !TELEGRAM_FIELDS.has(name)))
-      return refuse(400, 'Bad Request: unknown field');
-    if (typeof said !== 'string' || said.trim() === '')
-      return refuse(400, 'Bad Request: message text is empty');
-    if (parse_mode === 'HTML' && /&(?!(?:lt|gt|amp|quot|#\d+);)|<(?!\/?(?:b|i|u|s|a|code|pre)\b)/.test(said))
-      return refuse(400, "Bad Request: can't parse entities");
-    if (parse_mode === 'Markdown') {
-      try {
-        textOfMarkdown(said);
-      } catch (error) {
-        return refuse(400, `Bad Request: can't parse entities: ${(error as Error).message}`);
-      }
-    }
-    if (said.length > 4_096) return refuse(400, 'Bad Request: message is too long');
-    if (!/^-?\d+$|^@\w+$/.test(String(chat_id))) return refuse(400, 'Bad Request: chat not found');
-    return { status: 200, body: { ok: true, result: { message_id: ++messages, chat: { id: chat_id } } } };
-  });
 }
 
 /** chat.postMessage, and an incoming webhook at /services/x. */

@@ -85,6 +85,7 @@ export const DELIVERY = tableOf<Delivery>('delivery', {
   proof: 'text',
   error: 'text',
   createdAt: 'bigint',
+  dueAt: 'bigint',
   deliveredAt: 'bigint',
 });
 

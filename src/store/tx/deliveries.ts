@@ -3,13 +3,16 @@
 import type { Place } from '../../domain/alias.ts';
 import {
   addressOf,
+  batchOf,
+  CHAT_LINES,
+  type Delivery,
   type DeliveryDraft,
   type DeliveryStatus,
   type TakenDelivery,
   type TriedDelivery,
 } from '../../domain/delivery.ts';
 import { LIMITS } from '../../domain/limits.ts';
-import { locking, perDialect, type Row, type Shape, type Sql } from '../sql/driver.ts';
+import { locking, perDialect, type Row, type Shape, type Sql, type Value } from '../sql/driver.ts';
 import { DELIVERY } from '../sql/tables.ts';
 
 const NEW: Shape = {
@@ -28,6 +31,7 @@ const NEW: Shape = {
     ['parts_sent', 'bigint'],
     ['error', 'text'],
     ['created_at', 'bigint'],
+    ['due_at', 'bigint'],
   ],
 };
 
@@ -46,22 +50,22 @@ export async function add(sql: Sql, drafts: readonly DeliveryDraft[]): Promise<v
   const kept: DeliveryDraft[] = lines.get('') ?? [];
   lines.delete('');
   for (const [address, line] of [...lines].toSorted(([a], [b]) => (a < b ? -1 : 1)))
-    kept.push(...line.slice(0, await makeRoom(sql, address, line.length, line[0]?.at ?? 0)));
+    kept.push(...line.slice(0, await makeRoom(sql, address, line.length, line[0]?.dueAt ?? 0)));
   if (kept.length > 0) await sql.insert(NEW, kept.map(newRow));
 }
 
 function newRow(draft: DeliveryDraft): Row {
-  const { id, kind, jobNo, alias, channel, target, text, problem, at } = draft;
+  const { id, kind, jobNo, alias, channel, target, text, problem, at, dueAt } = draft;
   const status: DeliveryStatus = problem === null ? 'pending' : 'failed';
-  return [id, kind, jobNo, alias, channel, target, addressOf(draft), text, status, 0, 0, problem, at];
+  return [id, kind, jobNo, alias, channel, target, addressOf(draft), text, status, 0, 0, problem, at, dueAt];
 }
 
 /** How many find room. The update of nothing locks the row: whoever ends the last one there waits for this commit. */
-async function makeRoom(sql: Sql, address: string, wanted: number, at: number): Promise<number> {
+async function makeRoom(sql: Sql, address: string, wanted: number, dueAt: number): Promise<number> {
   const [row] = await sql.all(
     `insert into delivery_address (address, run_at, failures, waiting, left_out) values ($1, $2, 0, 0, 0)
      on conflict (address) do update set waiting = delivery_address.waiting returning waiting`,
-    [address, at],
+    [address, dueAt],
   );
   const room = Math.min(wanted, Math.max(0, LIMITS.deliveriesPerAddress - (row?.[0] as number)));
   await sql.run(
@@ -77,25 +81,63 @@ const dueAddresses = perDialect(
     `select address, failures from delivery_address where run_at <= $1
      order by run_at limit $2 + 0${locking({ dialect }, 'for update skip locked')}`,
 );
+// An address that waits for nothing but company: nobody sends there, and the last try did not fail.
+const gatheringAddresses = perDialect(
+  (dialect) =>
+    `select address, failures from delivery_address where run_at > $1 and failures = 0 and run_at = (
+       select due_at from delivery where delivery.address = delivery_address.address and status = 'pending'
+       order by no limit 1)
+     limit $2 + 0${locking({ dialect }, 'for update skip locked')}`,
+);
 // Served by delivery_waiting.
-const FIRST = `select ${DELIVERY.selected} from delivery where address = $1 and status = 'pending' order by no limit 1`;
+const FIRST = `select ${DELIVERY.selected} from delivery where address = $1 and status = 'pending' order by no limit $2 + 0`;
 
 /** The first of each address whose moment has come; nobody else takes those addresses for a while. */
 export async function take(sql: Sql, now: number, limit: number, leaseMs: number): Promise<TakenDelivery[]> {
+  return takeAt(sql, await sql.all(dueAddresses(sql), [now, limit]), now, leaseMs);
+}
+
+/** The same of addresses where lines still wait for others to go with: the server stops. */
+export async function takeEarly(
+  sql: Sql,
+  now: number,
+  limit: number,
+  leaseMs: number,
+): Promise<TakenDelivery[]> {
+  return takeAt(sql, await sql.all(gatheringAddresses(sql), [now, limit]), now, leaseMs);
+}
+
+async function takeAt(
+  sql: Sql,
+  addresses: readonly Row[],
+  now: number,
+  leaseMs: number,
+): Promise<TakenDelivery[]> {
   const taken: TakenDelivery[] = [];
-  for (const [address = null, failures] of await sql.all(dueAddresses(sql), [now, limit])) {
-    const [row] = await sql.all(FIRST, [address]);
-    if (row === undefined) {
+  for (const [address = null, failures] of addresses) {
+    const [first, ...alongside] = await batchAt(sql, address);
+    if (first === undefined) {
       await sql.run('delete from delivery_address where address = $1', [address]);
       continue;
     }
-    const first = DELIVERY.from(row);
-    const attempts = first.attempts + 1;
+    const lastNo = alongside.at(-1)?.no ?? first.no;
     await sql.run('update delivery_address set run_at = $2 where address = $1', [address, now + leaseMs]);
-    await sql.run('update delivery set attempts = $2 where no = $1', [first.no, attempts]);
-    taken.push({ ...first, attempts, failures: failures as number });
+    await sql.run(
+      "update delivery set attempts = attempts + 1 where address = $1 and status = 'pending' and no between $2 and $3",
+      [address, first.no, lastNo],
+    );
+    taken.push({ ...first, attempts: first.attempts + 1, failures: failures as number, alongside });
   }
   return taken;
+}
+
+/** Those behind the first are read only where they may go with it. */
+async function batchAt(sql: Sql, address: Value): Promise<Delivery[]> {
+  const line = async (limit: number): Promise<Delivery[]> =>
+    (await sql.all(FIRST, [address, limit])).map((row) => DELIVERY.from(row));
+  const [first] = await line(1);
+  if (first === undefined) return [];
+  return batchOf(first.kind === 'chat' ? await line(CHAT_LINES) : [first]);
 }
 
 /** Only the try that began last may end it. Locks the address, so that nothing is added to the line meanwhile. */
@@ -130,15 +172,21 @@ export async function noteParts(
   return true;
 }
 
-export async function end(sql: Sql, tried: TriedDelivery, proof: string): Promise<void> {
+const FIRST_DUE = "select due_at from delivery where address = $1 and status = 'pending' order by no limit 1";
+
+/** The other side has it. The next there goes no sooner than `paceMs` later, nor before it is due itself. */
+export async function end(sql: Sql, tried: TriedDelivery, proof: string, paceMs: number): Promise<void> {
   if (!(await mayEnd(sql, tried))) return;
-  await sql.run(
-    "update delivery set status = 'delivered', body = null, proof = $2, error = null, delivered_at = $3 where no = $1",
-    [tried.no, proof, tried.now],
+  const ended = await sql.run(
+    `update delivery set status = 'delivered', body = null, proof = $4, error = null, delivered_at = $5
+     where address = $1 and status = 'pending' and no between $2 and $3`,
+    [tried.address, tried.no, tried.lastNo, proof, tried.now],
   );
+  const [next] = await sql.all(FIRST_DUE, [tried.address]);
+  const runAt = Math.max(tried.now + paceMs, (next?.[0] as number | undefined) ?? 0);
   await sql.run(
-    'update delivery_address set run_at = $2, failures = 0, waiting = waiting - 1 where address = $1',
-    [tried.address, tried.now],
+    'update delivery_address set run_at = $2, failures = 0, waiting = waiting - $3 where address = $1',
+    [tried.address, runAt, ended],
   );
   await tellOfGap(sql, tried);
   await dropIfEmpty(sql, tried.address);
@@ -151,8 +199,8 @@ async function tellOfGap(sql: Sql, { no, address, now }: TriedDelivery): Promise
   if (leftOut === 0) return;
   const text = `${leftOut} more could not be kept for you: ${LIMITS.deliveriesPerAddress} were waiting already.`;
   await sql.run(
-    `insert into delivery (id, kind, alias, channel, target, address, body, status, attempts, parts_sent, created_at)
-     select id || $4, 'gap', alias, channel, target, address, $2, 'pending', 0, 0, cast($3 as bigint) from delivery where no = $1`,
+    `insert into delivery (id, kind, alias, channel, target, address, body, status, attempts, parts_sent, created_at, due_at)
+     select id || $4, 'gap', alias, channel, target, address, $2, 'pending', 0, 0, cast($3 as bigint), cast($3 as bigint) from delivery where no = $1`,
     // The same delivery may come to its end again, after somebody had it tried again.
     [no, text, now, `.gap-${now}`],
   );
@@ -190,8 +238,8 @@ export async function giveUp(
   if (!(await mayEnd(sql, tried))) return;
   const given = await sql.run(
     `update delivery set status = 'failed', error = $2
-     where address = $1 and status = 'pending' and (no = $3 or created_at < $4)`,
-    [tried.address, error, tried.no, olderThan ?? 0],
+     where address = $1 and status = 'pending' and (no between $3 and $5 or created_at < $4)`,
+    [tried.address, error, tried.no, olderThan ?? 0, tried.lastNo],
   );
   await sql.run(
     'update delivery_address set run_at = $2, failures = failures + $4, waiting = waiting - $3 where address = $1',
@@ -206,7 +254,7 @@ export async function giveUp(
 export async function reopen(sql: Sql, id: string, place: Place, now: number): Promise<boolean> {
   const address = addressOf(place);
   const reopened = await sql.run(
-    `update delivery set status = 'pending', attempts = 0, error = null, created_at = $2,
+    `update delivery set status = 'pending', attempts = 0, error = null, created_at = $2, due_at = $2,
        channel = $3, target = $4, address = $5 where id = $1 and status = 'failed'`,
     [id, now, place.channel, place.target, address],
   );

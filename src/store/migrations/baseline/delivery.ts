@@ -39,6 +39,7 @@ create table delivery (
   proof text,                  -- JSON: what the other side answered
   error text,
   created_at ${int} not null,
+  due_at ${int} not null,      -- not before; later than its making where lines wait for others to go with
   delivered_at ${int}
 )${byNumber};
 create unique index delivery_by_id on delivery (id);
