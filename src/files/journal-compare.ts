@@ -69,6 +69,7 @@ class Compared {
     const jobs = new Map((await this.#read.jobs.byNo(nos)).map((job) => [job.no, job]));
     const details = await this.#read.details.of([...jobs.values()]);
     const entries = await this.#entriesOf(lines);
+    const isNamed = await this.#namedBy(lines);
     // A table whose own description is damaged is noticed by whoever asks for the events of a job, too.
     await this.#read.feed.ofJob(nos[0] ?? 0, 0, 1);
     for (const line of lines) {
@@ -79,7 +80,9 @@ class Compared {
       this.#jobs.add(jobNo);
       this.#events++;
       this.#followMeta(line, details.get(jobNo)?.input.meta ?? null);
-      const what = difference(line, job, details.get(jobNo), entries.get(keyOf(line)));
+      const what =
+        difference(line, job, details.get(jobNo), entries.get(keyOf(line))) ??
+        (isNamed(line) ? null : `its own list of events lacks number ${line.event.seq}`);
       if (what !== null && !this.#different.has(jobNo)) this.#different.set(jobNo, what);
     }
   }
@@ -92,6 +95,13 @@ class Compared {
     const metadata = kind === 'job.edited' ? facts?.['metadata'] : undefined;
     if (known !== undefined && metadata !== undefined)
       known.expected = joinedMeta(known.expected, JSON.stringify(metadata));
+  }
+
+  /** Whether its job names the commit that tells of an event: else the feed shows it, and the job does not. */
+  async #namedBy(lines: readonly EventLine[]): Promise<(line: EventLine) => boolean> {
+    const keys = await this.#read.feed.keysBetween(lines[0]?.pos ?? 0, lines.at(-1)?.pos ?? 0);
+    const named = await this.#read.feed.keysNamedBy([...new Set(lines.map(({ event }) => event.jobNo))]);
+    return ({ pos, event }) => named.get(event.jobNo)?.has(keys.get(pos) ?? -1) ?? false;
   }
 
   async #entriesOf(lines: readonly EventLine[]): Promise<ReadonlyMap<string, FeedEntry>> {

@@ -112,6 +112,28 @@ export async function ofJob(sql: Sql, jobNo: number, afterSeq: number, limit: nu
   return [...events.values()].toSorted((a, b) => a.seq - b.seq).slice(0, limit);
 }
 
+/** The keys of the commits at these places of the feed. */
+export async function keysBetween(sql: Sql, from: number, to: number): Promise<ReadonlyMap<number, number>> {
+  const rows = await sql.all('select pos, key from feed_commit where pos between $1 and $2', [from, to]);
+  return new Map(rows as [pos: number, key: number][]);
+}
+
+const namedInRow = byNumber('select no, commits from job', 'no');
+const namedBeside = byNumber('select job_no, commits from history', 'job_no');
+
+/** The keys of all commits that these jobs name: what a job does not name is not found among its events. */
+export async function keysNamedBy(
+  sql: Sql,
+  jobNos: readonly number[],
+): Promise<ReadonlyMap<number, ReadonlySet<number>>> {
+  const named = new Map<number, Set<number>>(jobNos.map((no) => [no, new Set()]));
+  if (jobNos.length === 0) return named;
+  const rows = [...(await sql.byKeys(namedInRow, jobNos)), ...(await sql.byKeys(namedBeside, jobNos))];
+  for (const [no, commits] of rows as [no: number, commits: string][])
+    for (const key of keysIn(commits)) named.get(no)?.add(key);
+  return named;
+}
+
 function keysIn(commits: string): number[] {
   return commits.split(',').slice(0, -1).map(Number);
 }

@@ -54,6 +54,14 @@ export const RECOVERY: readonly Mutant[] = [
     seenBy: ['test/app/deep-check.test.ts'],
   },
   {
+    name: 'history-not-compared',
+    means: 'doctor --deep passes a job that has lost events because its row names their commit wrongly',
+    file: 'src/files/journal-compare.ts',
+    find: `return ({ pos, event }) => named.get(event.jobNo)?.has(keys.get(pos) ?? -1) ?? false;`,
+    replace: `return ({ pos, event }) => named.has(event.jobNo) || keys.has(pos);`,
+    seenBy: ['test/app/deep-check.test.ts'],
+  },
+  {
     name: 'input-not-compared',
     means: 'doctor --deep passes a flipped bit in the input of a job',
     file: 'src/files/journal-compare.ts',
