@@ -16,7 +16,7 @@ export {
   SpineConnectionError,
 } from './errors.ts';
 export type { CallOptions } from './caller.ts';
-export type { CreateOptions, LogAccepted } from './jobs.ts';
+export type { CreateOptions, LogAccepted, WaitOptions } from './jobs.ts';
 export type { BlobContent, Download, UploadOptions } from './blobs.ts';
 export type { EventsOptions } from './events.ts';
 export { fetchTransport } from './transport-fetch.ts';

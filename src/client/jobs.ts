@@ -1,10 +1,13 @@
 /** Everything about jobs. Calls that the server does once however often they come are repeated after trouble. */
 
 import type { Call, Caller, CallOptions } from './caller.ts';
+import { sleep } from './platform.ts';
 import type { NewQuestion } from './question-types.ts';
+import { backoffMs } from './retry.ts';
 import type {
   Artifact,
   AskedJob,
+  AwaitedJob,
   BadEnd,
   BatchItem,
   BatchOutcome,
@@ -32,6 +35,11 @@ export interface CreateOptions extends CallOptions {
   readonly idempotencyKey?: string;
 }
 
+export interface WaitOptions extends Omit<CallOptions, 'timeoutMs'> {
+  /** How long to wait in all; for as long as it takes unless said. */
+  readonly waitMs?: number;
+}
+
 export interface PageFrom {
   /** Only what comes after this number. */
   readonly after?: number;
@@ -43,6 +51,11 @@ export interface LogAccepted {
 }
 
 const PAGE = 1_000;
+
+/** How long one call waits for the end of a job. */
+const ONE_WAIT_MS = 30_000;
+/** A server that restarts meanwhile is waited for. */
+const PATIENT_RETRIES = 8;
 
 export class Jobs {
   readonly #caller: Caller;
@@ -64,6 +77,42 @@ export class Jobs {
 
   get(id: string, options?: CallOptions): Promise<Job> {
     return this.#caller.json({ method: 'GET', path: pathOf(id), repeatable: true, options });
+  }
+
+  /**
+   * Waits until the job has ended for good. One that is retried by new jobs is answered as the last of them. When
+   * `waitMs` is over first, it is answered as it is, with `ended` false.
+   */
+  async wait(id: string, { waitMs = Infinity, ...options }: WaitOptions = {}): Promise<AwaitedJob> {
+    const { platform } = this.#caller;
+    const until = platform.nowMs() + waitMs;
+    for (let failures = 0; ; ) {
+      const askedAt = platform.nowMs();
+      const leftMs = Math.max(0, Math.min(ONE_WAIT_MS, until - askedAt));
+      const job = await this.#caller.json<AwaitedJob>({
+        method: 'GET',
+        path: pathOf(id),
+        query: { wait: `${Math.ceil(leftMs)}ms` },
+        waitMs: leftMs,
+        repeatable: true,
+        options: { retries: PATIENT_RETRIES, ...options },
+      });
+      if (job.ended && job.lastOfLineage !== undefined)
+        return { ...(await this.get(job.lastOfLineage, options)), ended: true };
+      if (job.ended || platform.nowMs() >= until) return job;
+      // A server that stops lets those who wait go early.
+      failures = platform.nowMs() - askedAt < leftMs ? failures + 1 : 0;
+      if (failures > 0) await sleep(platform, backoffMs(platform, failures), options.signal);
+    }
+  }
+
+  /** Creates a job and waits until it has ended. */
+  async run(
+    job: NewJob,
+    options: WaitOptions & Pick<CreateOptions, 'idempotencyKey'> = {},
+  ): Promise<AwaitedJob> {
+    const { id } = await this.create(job, options);
+    return await this.wait(id, options);
   }
 
   /** All jobs that fit, page after page. */

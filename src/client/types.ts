@@ -37,6 +37,14 @@ export interface EndedJob extends Job {
   readonly outcome?: { readonly verb: string; readonly status: Status };
 }
 
+/** The job after a wait. */
+export interface AwaitedJob extends Job {
+  /** It has ended, and no retry will come. */
+  readonly ended: boolean;
+  /** The id of the job that does it again, where its retries are jobs of their own. */
+  readonly lastOfLineage?: string;
+}
+
 /** The job after it has asked: it waits, with the question. */
 export interface AskedJob extends EndedJob {
   /** Missing when somebody had cancelled the job: then it has ended. */

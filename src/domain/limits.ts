@@ -74,6 +74,9 @@ export const LIMITS = {
   /** Commands waiting for a flush; beyond it callers are told to come back. */
   pendingCommands: 50_000,
   waitingClaims: 10_000,
+  /** How long a read may wait for the end of its job, and how many do at a time. */
+  readWaitMs: 60_000,
+  waitingReaders: 10_000,
   /** Ticks of one schedule that are looked at in one transaction. */
   ticksPerPass: 1_000,
   chainDepth: 10,

@@ -3,7 +3,7 @@
 import { SYSTEM } from '../domain/actor.ts';
 import type { Actor, Decision, LogLine, WriteKind } from '../domain/command.ts';
 import type { EventDraft, JobEvent } from '../domain/event.ts';
-import { isFinal, type Job, type JobInput, SETTLED, type State, UNSETTLED } from '../domain/job.ts';
+import { isFinal, type Job, type JobInput, rootOf, SETTLED, type State, UNSETTLED } from '../domain/job.ts';
 import type { OutboxDraft } from '../domain/outbox.ts';
 import { mayHoldGatewaySlot, needsSlots, targetOfGatewayPool } from '../domain/pool.ts';
 import type { Question } from '../domain/question.ts';
@@ -20,6 +20,8 @@ interface Entry extends Change {
 export interface Effects {
   /** How many jobs became ready, by target. */
   readonly queued: Map<string, number>;
+  /** Lineages, by their first jobs, of which a member has ended and is settled, or is gone. */
+  readonly ended: number[];
   unsettled: boolean;
   /** Something now waits for a moment in time. */
   timed: boolean;
@@ -38,7 +40,13 @@ export interface Audience {
 
 export class ChangeSet {
   readonly now: number;
-  readonly effects: Effects = { queued: new Map(), unsettled: false, timed: false, delivering: false };
+  readonly effects: Effects = {
+    queued: new Map(),
+    ended: [],
+    unsettled: false,
+    timed: false,
+    delivering: false,
+  };
   readonly announcer: Announcer;
   readonly #entries = new Map<number, Entry>();
   readonly #byId = new Map<string, Entry>();
@@ -145,6 +153,7 @@ export class ChangeSet {
   /** A row that is about to be deleted leaves the statistics. */
   forget(job: Job): void {
     this.#count(job.target, job.state, -1);
+    this.effects.ended.push(rootOf(job));
   }
 
   /** Writes everything. The events come last but one: on PostgreSQL their place is drawn after the last row lock. */
@@ -153,7 +162,11 @@ export class ChangeSet {
     await this.#requestApprovals(tx, audience);
     for (const asked of this.#questions) await this.#ask(tx, asked, audience.subscribers);
     const changes = [...this.#entries.values()].filter((entry) => entry.before !== entry.after);
-    for (const entry of changes) this.#announce(entry, audience.outbox);
+    for (const entry of changes) {
+      this.#announce(entry, audience.outbox);
+      if (entry.after.settled === SETTLED && entry.before.settled !== SETTLED)
+        this.effects.ended.push(rootOf(entry.after));
+    }
     if (audience.subscribers.list.length > 0) await this.#tellSubscribers(tx, changes, audience.subscribers);
     if (audience.subscribers.chat !== null) await this.#tellChat(tx, changes, audience.subscribers);
     const counts = this.#sortedCounts();

@@ -9,9 +9,11 @@ import type { Clock, Ids, TimeSource } from '../domain/ports.ts';
 import type { Routing } from '../domain/routing.ts';
 import { webhookUrlProblem } from '../domain/webhook-url.ts';
 import { Schemas } from '../domain/schema/schemas.ts';
+import { loopActor } from '../domain/actor.ts';
 import type { Store } from '../store/store.ts';
 import { Flusher } from './flusher.ts';
 import type { Audience, Effects, OutboxPolicy } from './change-set.ts';
+import { EndWatch } from './end-watch.ts';
 import type { LoginSettings } from './engine.ts';
 import { FeedWatch } from './feed-watch.ts';
 import { MailHint } from './mail-hint.ts';
@@ -104,6 +106,8 @@ const WORKERS: WorkerSettings = {
 /** Enough names that two servers rarely share one, few enough that the counters stay small. */
 const LANE_NAMES = 64;
 
+const HERALD = loopActor('herald');
+
 /** The name under which all servers say that they are alive, and how often they do. */
 export const ALIVE = 'server';
 export const BEAT_MS = 1_000;
@@ -120,6 +124,7 @@ export class Core {
   readonly webhookProblem: (url: string) => Promise<string | null>;
   readonly flusher: Flusher;
   readonly waiters: Waiters;
+  readonly ends: EndWatch;
   /** For checks that a caller's data may make long. */
   readonly longWork: LongWork;
   readonly tokens: TokenCache;
@@ -148,6 +153,8 @@ export class Core {
   readonly #outbox: OutboxPolicy;
   readonly #chat: OperatorChat | null;
   #audience: Promise<Audience> | null = null;
+  readonly #toAnnounce: string[] = [];
+  #announcement: Promise<void> | null = null;
   #unfinished = 0;
   stopping = false;
 
@@ -164,6 +171,7 @@ export class Core {
     this.#clock = options.clock;
     this.#time = options.time ?? null;
     this.waiters = new Waiters(options.clock);
+    this.ends = new EndWatch(options.clock);
     this.longWork = new LongWork(1, options.clock);
     this.tokens = new TokenCache(options.store);
     const laneNames = Array.from({ length: options.store.lanes + 1 }, () =>
@@ -286,23 +294,45 @@ export class Core {
       this.waiters.wakeAll();
       this.hints.mailed();
     }
-    for (const wakeUp of wakeUps) if (!this.mail.hear(wakeUp)) this.waiters.wake(wakeUp, 1);
+    for (const wakeUp of wakeUps)
+      if (!this.mail.hear(wakeUp) && !this.ends.hear(wakeUp)) this.waiters.wake(wakeUp, 1);
   }
 
-  /** Ends all waits for work, now and from here on: the server is stopping. */
+  /** Tells other servers. All that is said in one round of the event loop goes together. */
+  announce(wakeUps: readonly string[]): Promise<void> {
+    this.#announcement ??= new Promise((resolve, reject) => {
+      setImmediate(() => {
+        const said = this.#toAnnounce.splice(0);
+        this.#announcement = null;
+        this.flusher.transact(HERALD, async (tx) => tx.notify(said)).then(resolve, reject);
+      });
+    });
+    this.#toAnnounce.push(...wakeUps);
+    return this.#announcement;
+  }
+
+  /** Ends all waits, now and from here on: the server is stopping. */
   stopWaiting(): void {
     this.stopping = true;
     this.waiters.wakeAll();
+    this.ends.wakeAll();
   }
 
   #react(effects: Effects): void {
     for (const [target, count] of effects.queued) this.waiters.wake(target, count);
+    if (effects.ended.length > 0) this.#tellOfEnds(effects.ended);
     if (effects.unsettled) this.hints.unsettled();
     if (effects.timed) this.hints.timed();
     if (effects.delivering) this.hints.delivering();
     // On PostgreSQL events come into the feed when the sequencer has numbered them.
     if (this.store.dialect === 'sqlite') this.feed.announce();
     else if (this.feed.watched) this.hints.committed();
+  }
+
+  #tellOfEnds(roots: readonly number[]): void {
+    const elsewhere = this.ends.ended(roots);
+    // Whoever waits there looks again by itself when this gets lost.
+    if (elsewhere.length > 0) this.announce(elsewhere).catch(() => undefined);
   }
 }
 

@@ -113,6 +113,8 @@ export interface Jobs {
   ): Promise<{ jobs: readonly Job[]; replayed: boolean }>;
   /** By id, or by number when `id` is digits. */
   get(actor: Actor, id: string): Promise<Job>;
+  /** Answers when the job has ended for good, or as it is when the time is over or the caller has gone. */
+  wait(actor: Actor, id: string, waitMs: number, signal?: AbortSignal): Promise<Awaited>;
   details(jobs: readonly Job[]): Promise<Map<number, JobDetails>>;
   /** Of those that are small enough to be read without a thought. */
   smallDetails(jobs: readonly Job[]): Promise<Map<number, JobDetails>>;
@@ -143,6 +145,14 @@ export interface Jobs {
     leaseToken: string | null,
     received?: Received,
   ): Promise<Accepted>;
+}
+
+export interface Awaited {
+  readonly job: Job;
+  /** It has ended, and no retry will come. */
+  readonly ended: boolean;
+  /** The job that is the last of its lineage so far; most are that themselves. */
+  readonly lastId: string;
 }
 
 /** Both are JSON as text. */

@@ -10,6 +10,7 @@ import { decide } from '../domain/decide.ts';
 import { withinParents } from './children.ts';
 import { accepted, type Core } from './core.ts';
 import { handedOn } from './handed-on.ts';
+import { waitingFor } from './job-end.ts';
 import { JobDrafts } from './job-drafts.ts';
 import type { JobFilter, Jobs } from './engine.ts';
 
@@ -36,6 +37,7 @@ export function jobsOf(core: Core): Jobs {
 
   return {
     get,
+    wait: waitingFor(core, get),
     create: async (actor, drafts, idempotency) => {
       if (core.unfinished + drafts.length > core.settings.maxUnfinishedJobs) {
         throw new SpineError('queue_full', { limit: core.settings.maxUnfinishedJobs, retryAfterS: 5 });

@@ -1,5 +1,6 @@
 /** Times at the edge: ISO 8601 outside, epoch milliseconds inside. */
 
+import { durationMs } from '../domain/duration.ts';
 import { SpineError } from '../domain/error.ts';
 import { isTimeFact } from '../domain/iso-time.ts';
 import { iso } from './iso.ts';
@@ -16,6 +17,14 @@ export function timeOf(value: string | number, field: string): number {
     { field },
     { message: `${field} must be an ISO 8601 time with its zone, or epoch milliseconds.` },
   );
+}
+
+/** Reads what the `Duration` schema let through. */
+export function durationOf(text: string, field: string, mostMs: number): number {
+  const ms = durationMs(text);
+  if (ms !== null && ms <= mostMs) return ms;
+  const message = `${field} must be a duration like 30s, at most ${mostMs / 1_000}s.`;
+  throw new SpineError('bad_request', { field }, { message });
 }
 
 export function withIsoTimes(facts: Readonly<Record<string, unknown>>): Record<string, unknown> {

@@ -38,14 +38,20 @@ export function sequencer(core: Core): Duty {
   };
 }
 
-/** Waiting claimers look again now and then, in case a hint was lost between servers. */
+/** Ends that one pass looks for. */
+const ENDS_A_PASS = 1_000;
+
+/** Waiting claimers look again now and then, in case a hint was lost between servers; so do those who wait for an end. */
 export function waiterPoll(core: Core): Duty {
   return {
     name: 'waiters',
     everyMs: 1_000,
     runOnce: async () => {
       core.waiters.wakeOneOfEach();
-      return { done: 0, more: false };
+      const awaited = core.ends.some(ENDS_A_PASS);
+      const over = awaited.length === 0 ? [] : await core.store.read.jobs.overAmong(awaited);
+      for (const root of over) core.ends.wake(root);
+      return { done: over.length, more: false };
     },
   };
 }

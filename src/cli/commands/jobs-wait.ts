@@ -2,16 +2,9 @@ import type { Job, SpineClient } from '../../client/index.ts';
 import type { Handler } from '../command.ts';
 import { CliError, EXIT } from '../failure.ts';
 import type { Session } from '../session.ts';
-import { hasEnded } from '../text/states.ts';
 import { duration } from '../text/times.ts';
 import { block, jobLine } from './job-lines.ts';
 import { jobRefs } from './job-ref.ts';
-
-/** Short jobs are noticed at once, long ones cost little. */
-const FIRST_LOOK_MS = 50;
-const LONGEST_LOOK_MS = 1_000;
-/** A server that restarts meanwhile is waited for; one that is down at the start is told at once. */
-const PATIENT = { retries: 8 };
 
 export const waitForJobs: Handler<{ readonly timeout?: number }> = async (session, { args, options }) => {
   const client = await session.client();
@@ -45,19 +38,15 @@ async function theEnd(
   until: number,
   limitMs: number,
 ): Promise<Job> {
-  let job = await client.jobs.get(id);
-  for (let waitMs = FIRST_LOOK_MS; ; waitMs = Math.min(waitMs * 1.5, LONGEST_LOOK_MS)) {
-    if (hasEnded(job.state)) return job;
-    const leftMs = until - session.now();
-    if (leftMs <= 0)
-      throw new CliError(
-        EXIT.timeout,
-        'timeout',
-        `Job #${job.no} is still ${job.state} after ${duration(limitMs)}.`,
-      );
-    await session.sleep(Math.min(waitMs, leftMs));
-    job = await client.jobs.get(id, { ...PATIENT, signal: session.signal });
-  }
+  const waitMs = until - session.now();
+  const wait = Number.isFinite(waitMs) ? { waitMs: Math.max(0, waitMs) } : {};
+  const job = await client.jobs.wait(id, { ...wait, signal: session.signal });
+  if (job.ended) return job;
+  throw new CliError(
+    EXIT.timeout,
+    'timeout',
+    `Job #${job.no} is still ${job.state} after ${duration(limitMs)}.`,
+  );
 }
 
 function endLines(job: Job): ReturnType<typeof block> {

@@ -66,6 +66,21 @@ export async function lineageSize(sql: Sql, rootNo: number): Promise<number> {
   return 1 + (await only<number>(sql, 'select count(*) from job where root_no = $1', [rootNo]));
 }
 
+/** The newest job of a lineage that was retried. One look at job_root. */
+export async function newestOfLineage(sql: Sql, rootNo: number): Promise<Job | null> {
+  const text = `select ${JOB_COLUMNS} from job where root_no = $1 order by retry_count desc, no desc limit 1`;
+  const row = await first(sql, text, [rootNo]);
+  return row && jobFrom(row);
+}
+
+const settledOf = byNumber('select no from job', 'no', 'and settled <> 2');
+
+/** Which of these have ended and are settled, or are gone. */
+export async function overAmong(sql: Sql, nos: readonly number[]): Promise<number[]> {
+  const open = new Set((await sql.byKeys(settledOf, nos)).map(([no]) => no as number));
+  return nos.filter((no) => !open.has(no));
+}
+
 /** Whether the target has ready rows that anybody can do, those that another server is looking at included. */
 export async function hasReady(sql: Sql, target: string): Promise<boolean> {
   return (

@@ -183,7 +183,7 @@ export const DOORS: readonly Mutant[] = [
   {
     name: 'revoked-wait-goes-on',
     means: 'a wait for work that began before a revocation is still handed a job',
-    file: 'src/http/doors/spine/claims.ts',
+    file: 'src/http/gone.ts',
     find: `(may) => may || gone.abort(),`,
     replace: `() => undefined,`,
     seenBy: ['test/contracts/spine-sqlite.test.ts'],

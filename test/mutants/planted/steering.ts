@@ -19,4 +19,33 @@ export const STEERING: readonly Mutant[] = [
     replace: `return backoffDelayMs(backoffMs ?? USUAL_BACKOFF_MS, failures);`,
     seenBy: ['test/domain/attempts.test.ts'],
   },
+  {
+    name: 'end-told-to-nobody',
+    means: 'whoever waits for the end of a job hears of it a second late',
+    file: 'src/engine/core.ts',
+    find: `if (effects.ended.length > 0) this.#tellOfEnds(effects.ended);`,
+    replace: ``,
+    seenBy: ['test/engine/job-end.test.ts'],
+  },
+  {
+    name: 'wait-ends-before-the-retry',
+    means: 'whoever waits is told that a job has failed which is about to be tried again',
+    file: 'src/engine/job-end.ts',
+    find: `const last = await lastOf(core.store.read, job);`,
+    replace: `const last = await lastOf(core.store.read, { ...job, rootNo: null, retryAt: null });`,
+    seenBy: ['test/engine/job-end.test.ts'],
+  },
+  {
+    name: 'wait-keeps-its-place',
+    means: 'callers that hang up fill the places of those who wait, until nobody can',
+    file: 'src/http/gone.ts',
+    find: `    forget();
+    gone.abort();
+  });
+  return`,
+    replace: `    forget();
+  });
+  return`,
+    seenBy: ['test/http/waiting.test.ts'],
+  },
 ];

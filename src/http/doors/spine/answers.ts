@@ -77,6 +77,8 @@ const outcome = optional(
 );
 
 export const Job = Type.Object(jobFields);
+/** To whoever waited: whether it has ended and no retry will come, and which job is the last of its lineage. */
+export const AwaitedJob = Type.Object({ ...jobFields, ended: optional(flag), lastOfLineage: optional(text) });
 export const ClaimedJob = Type.Object({
   ...jobFields,
   ...holderFields,

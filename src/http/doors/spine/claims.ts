@@ -6,8 +6,8 @@ import type { Job, JobDetails } from '../../../domain/job.ts';
 import { serves } from '../../../domain/lease.ts';
 import type { Message } from '../../../domain/message.ts';
 import type { Engine, HandedOn } from '../../../engine/engine.ts';
-import { isStill } from '../../auth.ts';
 import { Claimed, ClaimedJob as ClaimedJobAnswer } from './answers.ts';
+import { goneSignal } from '../../gone.ts';
 import { jobId } from '../../job-id.ts';
 import { type Call, route, type Route } from '../../routes.ts';
 import { ClaimBody, ClaimNextBody, type NextClaim } from './schemas.ts';
@@ -82,27 +82,6 @@ async function claimNext(call: Call<ClaimNext>): Promise<string> {
     body.claimId,
     async (jobs) => `{"jobs":[${(await claimedJson(engine, jobs)).join(',')}],"messages":${mailOfAll(jobs)}}`,
   );
-}
-
-/**
- * Ends a wait whose caller has gone, or may not claim any more. The request's own "close" comes as soon as its body was
- * read; the reply's comes with the connection's end.
- */
-function goneSignal({ actor, engine, callers, request, reply }: Call): AbortSignal {
-  const gone = new AbortController();
-  const judge = (): Promise<boolean> => isStill(actor, callers, request.raw);
-  const forget = engine.tokens.onChange(() => {
-    // Whoever cannot be judged gets nothing.
-    void judge().then(
-      (may) => may || gone.abort(),
-      () => gone.abort(),
-    );
-  });
-  reply.raw.once('close', () => {
-    forget();
-    gone.abort();
-  });
-  return gone.signal;
 }
 
 interface ClaimNext extends NextClaim {

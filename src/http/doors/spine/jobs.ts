@@ -6,11 +6,13 @@ import { inputOf } from '../../../domain/job-input.ts';
 import type { Job } from '../../../domain/job.ts';
 import type { IdempotencyKey, JobDraft } from '../../../engine/engine.ts';
 import { type Call, route, type Route } from '../../routes.ts';
-import { Job as JobAnswer, JobBatch, JobList } from './answers.ts';
+import { AwaitedJob, Job as JobAnswer, JobBatch, JobList } from './answers.ts';
 import { NewJob, type NewJobBody, NewJobs } from './new-job.ts';
-import { CancelBody, CommentBody, CreateHeaders } from './schemas.ts';
+import { CancelBody, CommentBody, CreateHeaders, GetQuery } from './schemas.ts';
+import { goneSignal } from '../../gone.ts';
+import { LIMITS } from '../../../domain/limits.ts';
 import { NoFields } from '../../fields.ts';
-import { timeOf } from '../../times.ts';
+import { durationOf, timeOf } from '../../times.ts';
 import { jobId } from '../../job-id.ts';
 import { ListQuery, listJobs } from './list.ts';
 import { briefJson, jobJson, onlyInput, outcomeOf } from './view.ts';
@@ -75,12 +77,12 @@ export const jobRoutes: readonly Route[] = [
     method: 'GET',
     path: '/jobs/:id',
     name: 'getJob',
-    about: 'Read a job, by its id or its short number.',
+    about: 'Read a job, by its id or its short number; with wait, when it has ended or the wait is over.',
     who: [...EVERYONE, 'run'],
-    answer: JobAnswer,
-    errors: ABOUT_ONE,
-    handle: async (call) =>
-      fullJson(call, await call.engine.jobs.get(call.actor, await jobId(call)), { done: false }),
+    query: GetQuery,
+    answer: AwaitedJob,
+    errors: [...ABOUT_ONE, 'overloaded'],
+    handle: get,
   }),
   route({
     method: 'POST',
@@ -129,6 +131,16 @@ export const jobRoutes: readonly Route[] = [
     handle: async (call) => answer(call, await call.engine.jobs.redrive(call.actor, await jobId(call))),
   }),
 ];
+
+async function get(call: Call<unknown, { readonly wait?: string }>): Promise<string> {
+  const { engine, actor, query } = call;
+  const id = await jobId(call);
+  if (query.wait === undefined) return fullJson(call, await engine.jobs.get(actor, id), { done: false });
+  const waitMs = durationOf(query.wait, 'wait', LIMITS.readWaitMs);
+  const { job, ended, lastId } = await engine.jobs.wait(actor, id, waitMs, goneSignal(call));
+  const last = lastId === job.id ? '' : `,"lastOfLineage":${JSON.stringify(lastId)}`;
+  return fullJson(call, job, { done: false, extra: `,"ended":${ended}${last}` });
+}
 
 /** Whoever knows the job already may say so (RFC 7240), and is spared reading it again. */
 export function wantsLittle({ request }: Pick<Call, 'request'>): boolean {

@@ -32,6 +32,16 @@ export const Time = Type.Unsafe<string | number>({
   maxLength: 40,
   must: 'an ISO 8601 time with its zone, or epoch milliseconds',
 });
+export const GetQuery = fields({
+  wait: optional(
+    Type.String({
+      maxLength: 20,
+      pattern: '^[0-9.dhms]+$',
+      must: `a duration like 30s, at most ${LIMITS.readWaitMs / 1_000}s`,
+      description: 'how long to wait for the end of the job: 30s, 1m',
+    }),
+  ),
+});
 /** Several names in one parameter of a URL, with commas between them. */
 const commaList = (item: string, max: number, must: string) =>
   Type.String({ maxLength: 2_000, pattern: `^(?:${item})(?:,(?:${item})){0,${max - 1}}$`, must });

@@ -1,0 +1,25 @@
+/** Whoever waits for an answer may go, or may no longer be allowed to have it. */
+
+import { isStill } from './auth.ts';
+import type { Call } from './routes.ts';
+
+/**
+ * Ends a wait whose caller has gone, or may not call any more. The request's own "close" comes as soon as its body was
+ * read; the reply's comes with the connection's end.
+ */
+export function goneSignal({ actor, engine, callers, request, reply }: Call): AbortSignal {
+  const gone = new AbortController();
+  const judge = (): Promise<boolean> => isStill(actor, callers, request.raw);
+  const forget = engine.tokens.onChange(() => {
+    // Whoever cannot be judged gets nothing.
+    void judge().then(
+      (may) => may || gone.abort(),
+      () => gone.abort(),
+    );
+  });
+  reply.raw.once('close', () => {
+    forget();
+    gone.abort();
+  });
+  return gone.signal;
+}
