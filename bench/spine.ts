@@ -44,6 +44,7 @@ export async function openSpine(place: Place): Promise<Spine> {
     tickMs: 10_000,
     messageDeliveryMs: 10_000,
     pruneMs: 60_000,
+    stuckScanMs: 60_000,
     watchdog: { everyMs: 120_000, endSession: async () => undefined, onStale: () => undefined },
     retentionMs: 24 * HOUR_MS,
     notices: [],

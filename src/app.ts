@@ -111,6 +111,11 @@ async function openApp(config: Config): Promise<App> {
         sessions: sessionRunnerOf(config) !== 'off',
         heartbeatsFile: resolve(heartbeatsFile(config.dataDir)),
       },
+      stuck: {
+        runningMs: config.stuckRunningMs,
+        offlineMs: config.stuckOfflineMs,
+        limitMs: config.stuckLimitMs,
+      },
       outbox: config.webhookUrl === null ? () => null : noticeOf,
       chat: operatorChat(config),
       logins: {
@@ -135,6 +140,7 @@ async function openApp(config: Config): Promise<App> {
       tickMs: config.tickMs,
       messageDeliveryMs: config.messageDeliveryMs,
       pruneMs: config.pruneMs,
+      stuckScanMs: config.stuckScanMs,
       watchdog: {
         everyMs: config.watchdogMs,
         endSession: (sessionId) => endSession(engine, sessionId),

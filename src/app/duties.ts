@@ -20,12 +20,14 @@ import { type Duty, Loop, type LoopStatus } from '../loops/loop.ts';
 import { mail } from '../loops/mail.ts';
 import { notifier } from '../loops/notifier.ts';
 import { approver } from '../loops/approver.ts';
+import { hearing } from '../loops/hearing.ts';
 import { poolSweeper } from '../loops/pool-sweeper.ts';
 import { Pruner } from '../loops/pruner.ts';
 import { Reaper } from '../loops/reaper.ts';
 import { scheduler } from '../loops/scheduler.ts';
 import { settler } from '../loops/settler.ts';
 import { spawner } from '../loops/spawner.ts';
+import { StuckDetector } from '../loops/stuck-detector.ts';
 import { subscriptionWatch } from '../loops/subscription-watch.ts';
 import { timers } from '../loops/timers.ts';
 import { Watchdog, type WatchdogOptions } from '../loops/watchdog.ts';
@@ -38,6 +40,7 @@ export interface DutyOptions {
   readonly tickMs: number;
   readonly messageDeliveryMs: number;
   readonly pruneMs: number;
+  readonly stuckScanMs: number;
   readonly watchdog: Omit<WatchdogOptions, 'core' | 'absenceMs'>;
   /** Where notices of every job go. */
   readonly notices: readonly NoticeSender[];
@@ -72,6 +75,8 @@ export function startDuties(options: DutyOptions): Duties {
   const files = options.files.map(loop);
   const absenceMs = (now: number): number => reaper.absenceMs(now);
   const watchdog = loop(new Watchdog({ ...options.watchdog, core, absenceMs }));
+  const heard = loop(hearing(core));
+  const stuck = loop(new StuckDetector({ core, everyMs: options.stuckScanMs, absenceMs }));
   const sequencing = loop(sequencer(core));
   const postgres =
     core.store.dialect === 'postgres'
@@ -109,6 +114,8 @@ export function startDuties(options: DutyOptions): Duties {
     ...(notices.length > 0 ? [loop(notifier(core, notices))] : []),
     delivering,
     watchdog,
+    heard,
+    stuck,
     ...files,
     ...postgres,
   ];
@@ -125,6 +132,7 @@ export function startDuties(options: DutyOptions): Duties {
   core.hints.delivering = () => delivering.wake();
   const heartbeats = files.find((each) => each.name === 'heartbeats');
   core.hints.beaten = () => heartbeats?.wake();
+  core.hints.heard = () => heard.wake();
   core.hints.committed = () => sequencing.wake();
   // What waited for the database waits no longer than it was away.
   core.store.onBack(() => {

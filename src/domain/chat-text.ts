@@ -6,13 +6,17 @@
 import { bold, escaped } from './chat-markup.ts';
 import { isFinal, type Job, type Outcome } from './job.ts';
 import { rawOutput, summaryOf } from './output.ts';
+import { hasLineage } from './retry.ts';
 
 /** Of one value in a line. All of a line is far below what one message takes. */
 const VALUE_CHARS = 300;
 /** Of a result that is an object, so many fields are told. */
 const FIELDS_TOLD = 6;
 
-type Ended = Pick<Job, 'state' | 'cause' | 'reason' | 'retryAt' | 'retryMode' | 'retryCount' | 'attempts'> & {
+type Ended = Pick<
+  Job,
+  'state' | 'cause' | 'reason' | 'retryAt' | 'retryMode' | 'leasePolicy' | 'retryCount' | 'attempts'
+> & {
   readonly claimedBy: string | null;
 };
 
@@ -61,8 +65,8 @@ export function breakerText(type: string, failures: number, reason: string): str
 }
 
 /** The number of tries that people are told of: retries of a lineage, or runs of the same job. */
-function attemptsOf({ retryMode, retryCount, attempts }: Ended): number {
-  return retryMode === 'lineage' ? retryCount : attempts;
+function attemptsOf(job: Ended): number {
+  return hasLineage(job) ? job.retryCount : job.attempts;
 }
 
 /** What came of the work, in a few words. */

@@ -31,6 +31,8 @@ export interface Actor {
 export interface LeaseTerms {
   readonly leaseMs: number | null;
   readonly policy: LeasePolicy;
+  /** Under `presence`: how long the holder may say nothing of the job, however often it is heard otherwise. */
+  readonly limitMs?: number;
   readonly claimId: string | null;
   /** What the claimer says it can do. */
   readonly capabilities: readonly string[];
@@ -132,6 +134,8 @@ export interface Expire extends OnJob {
   readonly kind: 'expire';
   /** Its holder is known to be gone, however long its lease would have lasted. */
   readonly orphaned?: true;
+  /** Its holder, called so by people, was not heard from for so long that a lease under `presence` ends. */
+  readonly absent?: { readonly worker: string };
   /** The lease that was judged: one that was given out since is left alone. */
   readonly leaseToken?: string;
 }

@@ -18,8 +18,12 @@ import { admit, ADMITTED } from './admit.ts';
 import { refuse } from './error.ts';
 import type { EventDraft } from './event.ts';
 import { isFinal, type Job } from './job.ts';
-import { holds, isLastLease, mayTouch, startLease } from './lease.ts';
+import { holds, isLastLease, mayTouch, renewLease, startLease } from './lease.ts';
+import { remark } from './remark.ts';
 import { endBadly, finish, requeueAfter } from './retry.ts';
+
+/** Why an attempt failed whose holder was not heard from. */
+const OFFLINE = 'Worker went offline during execution.';
 
 export function decide(job: Job, command: JobCommand, now: number): Decision {
   if (!mayTouch(command.actor, job)) return unchanged(job, refuse('forbidden', { target: job.target }));
@@ -106,8 +110,7 @@ function heartbeat(job: Job, command: Heartbeat, now: number): Decision {
   const hold = holds(job, command.actor, command.leaseToken);
   if (!hold.held) return unchanged(job, hold.refusal);
   const next = { ...job, updatedAt: now, tokenUsed: job.tokenUsed || hold.withToken };
-  // A heartbeat never shortens a lease that was asked to be long.
-  next.leaseUntil = Math.max(job.leaseUntil ?? 0, now + (job.leaseSpanMs ?? job.leaseMs));
+  renewLease(next, now);
   if (command.progress !== null) next.progress = command.progress;
   const event: EventDraft = {
     kind: 'job.heartbeat',
@@ -157,6 +160,7 @@ function expire(job: Job, command: Expire, now: number): Decision {
   if (command.leaseToken !== undefined && command.leaseToken !== job.leaseToken) return unchanged(job);
   if (job.leaseUntil > now && !command.orphaned) return unchanged(job);
   if (job.leasePolicy === 'adopt') return handOver(job, command, now);
+  if (job.leasePolicy === 'presence' && !command.orphaned) return goneOffline(job, command, now);
   const next = { ...job };
   // A run whose holder was lost has crashed: its schedule's guarantee says whether it is done again, not its retries.
   const state = endBadly(next, true, now, job.scheduleId === null ? null : 'crashed');
@@ -182,16 +186,39 @@ function handOver(job: Job, command: Expire, now: number): Decision {
   return { job: next, events, answer: { ok: true, job: next } };
 }
 
+/** Only whoever has looked for its holder may say that it is gone. What happened is written down where people look. */
+function goneOffline(job: Job, { actor, absent }: Expire, now: number): Decision {
+  if (absent === undefined) return unchanged(job);
+  const next = { ...job };
+  const state = endBadly(next, true, now, 'stale');
+  const by = actor.name;
+  const facts = { claimedBy: job.claimedBy, leaseUntil: job.leaseUntil, attempts: job.attempts, state };
+  const events: EventDraft[] = [{ kind: 'job.expired', by, facts }];
+  if (state === 'dead')
+    events.push({ kind: 'job.dead', by, facts: { reason: 'worker_offline', attempts: job.attempts } });
+  if (state === 'cancelled') events.push({ kind: 'job.cancelled', by });
+  const error = JSON.stringify(OFFLINE);
+  const text = `Worker ${absent.worker} went offline. Task marked as failed for retry.`;
+  const told = remark(next, by, text);
+  return {
+    job: next,
+    events: [...events, ...told.events],
+    answer: { ok: true, job: next },
+    writes: { outcome: { result: null, error }, ...told.writes },
+  };
+}
+
 function timeOut(job: Job, command: TimeOut, now: number): Decision {
   if (job.state !== 'running' || job.timeoutAt === null || job.timeoutAt > now) return unchanged(job);
   const next = { ...job };
   const state = endBadly(next, true, now, 'timeout');
-  const facts = { claimedBy: job.claimedBy, timeoutMs: job.timeoutMs, attempts: job.attempts, state };
+  const timeoutMs = job.timeoutMs ?? job.leaseSpanMs;
+  const facts = { claimedBy: job.claimedBy, timeoutMs, attempts: job.attempts, state };
   const events: EventDraft[] = [{ kind: 'job.timeout', by: command.actor.name, facts }];
   if (state === 'dead')
     events.push({ kind: 'job.dead', by: command.actor.name, facts: { reason: 'timeout' } });
   if (state === 'cancelled') events.push({ kind: 'job.cancelled', by: command.actor.name });
-  const error = JSON.stringify(`Timed out after ${job.timeoutMs} ms.`);
+  const error = JSON.stringify(`Timed out after ${timeoutMs} ms.`);
   return { job: next, events, answer: { ok: true, job: next }, writes: { outcome: { result: null, error } } };
 }
 

@@ -146,8 +146,11 @@ const RULES = {
     shown: 'always',
     about: 'when its holder loses it without a heartbeat',
   },
-  leasePolicy: { is: ['own', 'adopt'], group: 'lease', default: 'own', shown: 'file' },
-  /** How long each heartbeat renews the lease, when its claim asked for more or less than the job's own. */
+  leasePolicy: { is: ['own', 'adopt', 'presence'], group: 'lease', default: 'own', shown: 'file' },
+  /**
+   * How long each heartbeat renews the lease, when its claim asked for more or less than the job's own. Under `presence` it
+   * renews the limit of the attempt by it.
+   */
   leaseSpanMs: { is: 'whole', group: 'lease', default: null, silent: true },
   claimedBy: {
     is: 'text',

@@ -40,7 +40,9 @@ export type Job = JobRow;
 export type RetryMode = Job['retryMode'];
 /**
  * What a lease's end means: `own` ends an attempt; under `adopt` the work may go on elsewhere, so the job returns to the
- * queue with its attempt and the next claimer looks after it.
+ * queue with its attempt and the next claimer looks after it. Under `presence` the holder only has to be heard from, about
+ * this job or anything else: after `leaseUntil` the job is lost once its holder has been silent for long. Each attempt that
+ * ends badly under it is the last of its job: a retry is a new one, whatever the job's own mode.
  */
 export type LeasePolicy = Job['leasePolicy'];
 /** Why an attempt went wrong, where it was not the work itself. */

@@ -2,7 +2,7 @@
 
 import type { Actor, LeaseOffer } from './command.ts';
 import { type Refusal, refuse } from './error.ts';
-import type { EndingVerb, Job } from './job.ts';
+import { type EndingVerb, isFinal, type Job } from './job.ts';
 import { ownPriority } from './priority.ts';
 
 /** Whether this actor may see and serve work for the target at all. */
@@ -49,6 +49,12 @@ export function isLastLease(job: Job, leaseToken: string | null): boolean {
   return leaseToken !== null && job.endedToken === leaseToken;
 }
 
+/** Whether the job was failed because this very actor, its last holder, was away or said nothing of it. */
+export function wasLostBy(job: Job, actor: Actor): boolean {
+  const wasLost = job.cause === 'stale' || job.cause === 'timeout';
+  return wasLost && job.leasePolicy === 'presence' && job.claimedBy === actor.name && isFinal(job.state);
+}
+
 function leaseLost(job: Job): Refusal {
   return refuse('lease_lost', {
     state: job.state,
@@ -72,7 +78,7 @@ export function startLease(job: Job, actor: Actor, offer: LeaseOffer, now: numbe
     leaseToken: offer.token,
     leaseUntil: now + (offer.leaseMs ?? job.leaseMs),
     leasePolicy: offer.policy,
-    leaseSpanMs: offer.leaseMs,
+    leaseSpanMs: offer.limitMs ?? offer.leaseMs,
     claimedBy: actor.name,
     claimId: offer.claimId,
     tokenUsed: false,
@@ -88,8 +94,16 @@ export function startLease(job: Job, actor: Actor, offer: LeaseOffer, now: numbe
  * Work that may go on elsewhere is judged by whoever looks after it: only the holder sees when the work itself began,
  * and after a crash the next holder has to take it over before anybody judges it.
  */
-function timeoutAtOf({ timeoutMs }: Job, { policy }: LeaseOffer, now: number): number | null {
-  return timeoutMs === null || policy === 'adopt' ? null : now + timeoutMs;
+function timeoutAtOf({ timeoutMs }: Job, { policy, limitMs }: LeaseOffer, now: number): number | null {
+  const longestMs = timeoutMs ?? limitMs ?? null;
+  return longestMs === null || policy === 'adopt' ? null : now + longestMs;
+}
+
+/** A sign of life about this very job, on a row that is already a copy. A lease that was asked to be long is never shortened. */
+export function renewLease(job: Job, now: number): void {
+  const spanMs = job.leaseSpanMs ?? job.leaseMs;
+  if (job.leasePolicy !== 'presence') job.leaseUntil = Math.max(job.leaseUntil ?? 0, now + spanMs);
+  else if (job.timeoutMs === null) job.timeoutAt = Math.max(job.timeoutAt ?? 0, now + spanMs);
 }
 
 /** Ends a lease on a row that is already a copy. Who held it last stays, as v0 shows it on ended jobs. */

@@ -30,6 +30,8 @@ export const LIMITS = {
   commentsPerJob: 1_000,
   /** The newest of them are shown with the job; all have a page of their own. */
   commentsShown: 100,
+  /** What a worker brings after its job was failed in its absence is kept so often. */
+  lateWords: 100,
   errorChars: 20_000,
   reasonChars: 2_000,
   progressBytes: 16_384,

@@ -34,7 +34,17 @@ export function nextOfLineage(
   failed: Job,
   own: Pick<NewJobRow, 'id' | 'createdAt' | 'updatedAt' | 'uniqueKey' | 'retryCount' | 'state' | 'runAt'>,
 ): NewJobRow {
-  return newJob({ ...handedOn(failed), retryOf: failed.no, rootNo: rootOf(failed), ...own });
+  const from = { ...handedOn(failed), ...(failed.leasePolicy === 'presence' && asRetry(failed)) };
+  return newJob({ ...from, retryOf: failed.no, rootNo: rootOf(failed), ...own });
+}
+
+/**
+ * After a failure under `presence` the job goes on as a lineage, even if it was not made as one. What was addressed to the
+ * very worker that failed is anybody's now.
+ */
+function asRetry({ target, claimedBy, ...failed }: Job): Pick<Job, 'retryMode' | 'maxAttempts' | 'target'> {
+  const maxAttempts = failed.retryMode === 'lineage' ? failed.maxAttempts : 1;
+  return { retryMode: 'lineage', maxAttempts, target: target === claimedBy ? 'any' : target };
 }
 
 /** What a caller said, as the row has it. What depends on more than the caller's word has no default here. */

@@ -8,9 +8,14 @@ import { ownPriority } from './priority.ts';
 /** Waiting times stop doubling here. */
 const BACKOFF_CEILING_MS = 3_600_000;
 
+/** Whether each retry of it is a job of its own. Under `presence` that is so for every job, wherever it was made. */
+export function hasLineage({ retryMode, leasePolicy }: Pick<Job, 'retryMode' | 'leasePolicy'>): boolean {
+  return retryMode === 'lineage' || leasePolicy === 'presence';
+}
+
 /** `failed` when nobody wants it again, `dead` when the attempts are used up. */
 export function afterFailure(job: Job, requeue: boolean): 'queued' | 'failed' | 'dead' {
-  if (job.retryMode === 'lineage') return requeue && job.retryCount >= job.retryMax ? 'dead' : 'failed';
+  if (hasLineage(job)) return requeue && job.retryCount >= job.retryMax ? 'dead' : 'failed';
   if (job.attempts >= job.maxAttempts) return 'dead';
   return requeue ? 'queued' : 'failed';
 }
@@ -50,7 +55,7 @@ export function endBadly(
   if (cause === 'crashed' && job.retryMode === 'lineage') return endCrashed(job, requeue, now);
   const end = afterFailure(job, requeue);
   if (end === 'queued') return requeueAfter(job, retryDelayMs(job, job.attempts, spread), now);
-  const retryComes = job.retryMode === 'lineage' && end === 'failed' && requeue;
+  const retryComes = hasLineage(job) && end === 'failed' && requeue;
   job.retryAt = retryComes ? now + retryDelayMs(job, job.retryCount + 1, spread) : null;
   job.cause = cause;
   return finish(job, end, now);

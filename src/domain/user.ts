@@ -19,6 +19,8 @@ export interface User {
   readonly active: boolean;
   readonly createdAt: number;
   readonly lastLoginAt: number | null;
+  /** Its last call as a worker, whatever it was about. */
+  readonly lastActivityAt: number | null;
 }
 
 export interface UserDraft {

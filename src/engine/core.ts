@@ -39,6 +39,16 @@ export interface SchedulingSettings {
   readonly chainDepth: number;
 }
 
+/** When work is lost under the `presence` rule of leases. */
+export interface StuckSettings {
+  /** It runs for longer than this … */
+  readonly runningMs: number;
+  /** … and its worker was not heard from for longer than this. */
+  readonly offlineMs: number;
+  /** So long may a worker that is heard otherwise say nothing of a job. */
+  readonly limitMs: number;
+}
+
 /** How long workers may be silent, and sessions may take. */
 export interface WorkerSettings {
   readonly staleMs: number;
@@ -59,6 +69,7 @@ export interface EngineOptions {
   readonly settings: EngineSettings;
   readonly scheduling?: SchedulingSettings;
   readonly workers?: WorkerSettings;
+  readonly stuck?: StuckSettings;
   readonly outbox?: OutboxPolicy;
   /** The chat in which the operator is told of announced jobs. */
   readonly chat?: OperatorChat | null;
@@ -82,6 +93,8 @@ export interface Hints {
   mailed: () => void;
   /** A worker was heard from. */
   beaten: () => void;
+  /** Somebody was heard on whose presence leases rest. */
+  heard: () => void;
 }
 
 interface KnownTypes {
@@ -103,6 +116,11 @@ const WORKERS: WorkerSettings = {
   heartbeatsFile: null,
 };
 
+const STUCK: StuckSettings = { runningMs: 900_000, offlineMs: 600_000, limitMs: 86_400_000 };
+
+/** What one server hears, others know this much later at most; far less than workers may be silent. */
+const HEARD_MS = 5_000;
+
 /** Enough names that two servers rarely share one, few enough that the counters stay small. */
 const LANE_NAMES = 64;
 
@@ -121,6 +139,7 @@ export class Core {
   readonly settings: EngineSettings;
   readonly scheduling: SchedulingSettings;
   readonly workers: WorkerSettings;
+  readonly stuck: StuckSettings;
   readonly webhookProblem: (url: string) => Promise<string | null>;
   readonly flusher: Flusher;
   readonly waiters: Waiters;
@@ -132,7 +151,9 @@ export class Core {
   /** For whom messages may wait. */
   readonly mail = new MailHint();
   /** Who was heard lately. */
-  readonly presence = new Presence();
+  readonly presence: Presence;
+  /** So much later than this server another one may know who was heard. */
+  readonly heardMs: number;
   readonly unknownClaims = new UnknownClaims();
   /** Pools that were seen to exist, so that not every job has to look. */
   readonly knownPools = new Set<string>();
@@ -144,6 +165,7 @@ export class Core {
     delivering: () => undefined,
     mailed: () => undefined,
     beaten: () => undefined,
+    heard: () => undefined,
   };
   readonly #clock: Clock;
   readonly #time: TimeSource | null;
@@ -165,6 +187,9 @@ export class Core {
     this.settings = options.settings;
     this.scheduling = options.scheduling ?? NO_SCHEDULING;
     this.workers = options.workers ?? WORKERS;
+    this.stuck = options.stuck ?? STUCK;
+    this.heardMs = Math.min(HEARD_MS, Math.ceil(this.stuck.offlineMs / 20));
+    this.presence = new Presence(this.heardMs, () => this.hints.heard());
     this.webhookProblem = options.webhookProblem ?? (async (url) => webhookUrlProblem(url, []));
     this.#outbox = options.outbox ?? (() => null);
     this.#chat = options.chat ?? null;

@@ -176,6 +176,13 @@ export interface JobFilter extends FieldFilter {
 export interface ClaimOptions {
   readonly leaseMs?: number;
   readonly claimId?: string;
+  /**
+   * What ends the lease; `own` unless said. A door whose workers send no heartbeats about their jobs claims with `presence`,
+   * and tells `users.heard` of every call of a worker. The settings of the server say how long, `leaseMs` does not count.
+   * The stuck detector (`src/loops/stuck-detector.ts`) fails what was claimed more than 15 minutes ago by a worker that was
+   * silent for more than 10, with the cause `stale`. Every bad end under such a lease is final, and its retry is a new job:
+   * `fail(actor, id, null, error, true)`. Whoever comes too late is refused; `leases.tooLate` keeps what it brought.
+   */
   readonly policy?: LeasePolicy;
   /** What the claimer can do: it gets no job that requires more. */
   readonly capabilities?: readonly string[];
@@ -259,6 +266,12 @@ export interface Leases {
     next: Omit<ClaimNextOptions, 'waitMs' | 'signal'> | null,
   ): Promise<{ ended: readonly (Accepted | Refusal)[]; next: readonly ClaimedJob[] }>;
   log(actor: Actor, id: string, leaseToken: string | null, lines: readonly LogLine[]): Promise<Accepted>;
+  /**
+   * For whoever held a job and brings something after it was failed in its absence: what it brought is kept as a comment
+   * of the job, once, and true is answered. Nothing else changes; the caller is still to be refused with a 409. False when
+   * this is no such case.
+   */
+  tooLate(actor: Actor, id: string, brought: string): Promise<boolean>;
   /** What the next holder is to know; the last one counts. */
   checkpoint(actor: Actor, id: string, leaseToken: string | null, value: unknown): Promise<Accepted>;
 }
@@ -327,6 +340,11 @@ export interface Users {
   /** Those that were removed, too: work names them. */
   everybody(): Promise<User[]>;
   get(which: string): Promise<User>;
+  /**
+   * A worker has called, about whatever: it is there. A door whose claims have the policy `presence` says so of every call
+   * of a worker, before it does what was asked. Costs nothing: it is kept in memory, and written down within seconds.
+   */
+  heard(worker: Actor): void;
   /** Whoever was removed may be added again. */
   add(actor: Actor, draft: UserDraft): Promise<User>;
   change(actor: Actor, which: string, change: UserChange): Promise<User>;

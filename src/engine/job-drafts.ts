@@ -39,7 +39,10 @@ export class JobDrafts {
   #completed(draft: JobDraft, type: JobType | null, now: number): NewJob {
     const { settings, ids } = this.#core;
     const mode = draft.retry?.mode ?? 'requeue';
-    const retryMax = draft.retry?.max ?? type?.maxRetries ?? LINEAGE_RETRIES;
+    const typesMax = type?.maxRetries ?? LINEAGE_RETRIES;
+    // A job that may run twice may be followed once, where its door makes each retry a job of its own.
+    const ownMax = draft.maxAttempts === undefined ? typesMax : draft.maxAttempts - 1;
+    const retryMax = draft.retry?.max ?? (mode === 'lineage' ? typesMax : ownMax);
     // Each member of a lineage runs once; a job that is requeued runs as often as its limit says.
     const attempts =
       mode === 'lineage' ? 1 : draft.retry?.max === undefined ? settings.maxAttempts : draft.retry.max + 1;
@@ -52,7 +55,7 @@ export class JobDrafts {
         maxAttempts: draft.maxAttempts ?? attempts,
         leaseMs: draft.leaseMs ?? settings.leaseMs,
         retryMode: mode,
-        retryMax: mode === 'lineage' ? retryMax : 0,
+        retryMax,
         backoffMs: draft.retry?.backoffMs ?? type?.backoffMs ?? null,
       },
       runAt: draft.runAt ?? null,

@@ -15,6 +15,7 @@ import type {
 import { type Refusal, SpineError } from '../domain/error.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { accepted, type Core } from './core.ts';
+import { keepLate } from './late-words.ts';
 import type { ClaimNextOptions, ClaimOptions, Ending, Leases } from './engine.ts';
 
 export function leasesOf(core: Core): Leases {
@@ -25,7 +26,7 @@ export function leasesOf(core: Core): Leases {
         kind: 'claim',
         actor,
         id,
-        offer: { ...termsOf(options), token: core.ids.leaseToken() },
+        offer: { ...termsOf(core, options), token: core.ids.leaseToken() },
       });
     },
     claimNext: async (actor, options) => {
@@ -55,7 +56,10 @@ export function leasesOf(core: Core): Leases {
       core.presence.hear(actor, core.now(), 'busy');
       const end = ending(core, actor, id, leaseToken, how);
       const typeNos = await typeNosOf(core, next.types);
-      const [ended, claimed] = await core.flusher.submitTogether([end, command(actor, next, typeNos, end)]);
+      const [ended, claimed] = await core.flusher.submitTogether([
+        end,
+        command(core, actor, next, typeNos, end),
+      ]);
       // The flusher answers in the order of the commands.
       return { ended: accepted(ended as Accepted | Refusal), next: (claimed as ClaimNextAnswer).jobs };
     },
@@ -63,7 +67,7 @@ export function leasesOf(core: Core): Leases {
       const commands: Command[] = ends.map(({ id, leaseToken, result }) =>
         ending(core, actor, id, leaseToken, { verb: 'complete', result }),
       );
-      if (next !== null) commands.push(command(actor, next, await typeNosOf(core, next.types), null));
+      if (next !== null) commands.push(command(core, actor, next, await typeNosOf(core, next.types), null));
       const answers = await core.flusher.submitTogether(commands);
       // The flusher answers in the order of the commands.
       const ended = answers.slice(0, ends.length) as (Accepted | Refusal)[];
@@ -81,6 +85,7 @@ export function leasesOf(core: Core): Leases {
         leaseToken,
         value: bounded('checkpoint', value, LIMITS.checkpointBytes) ?? 'null',
       }),
+    tooLate: (actor, id, brought) => keepLate(core, actor, id, brought),
     log: (actor, id, leaseToken, lines) => core.perform({ kind: 'log', actor, id, leaseToken, lines }),
   };
 }
@@ -109,7 +114,7 @@ async function claimNext(
         return [];
       }
       if (found.length > 0 || leftMs <= 0 || core.stopping || options.signal?.aborted) return found;
-      const claim = command(actor, options, await typeNosOf(core, options.types), null);
+      const claim = command(core, actor, options, await typeNosOf(core, options.types), null);
       handed = await core.waiters.wait(ticket, leftMs, options.signal, claim);
     }
   } finally {
@@ -133,7 +138,7 @@ async function claimNow(
   for (let looks = 1; ; looks++) {
     // Looked up each time: a type may come into being while its claimer waits.
     const typeNos = await typeNosOf(core, options.types);
-    const answer = await core.flusher.submit(command(actor, options, typeNos, null));
+    const answer = await core.flusher.submit(command(core, actor, options, typeNos, null));
     if (answer.jobs.length > 0 || !answer.more || looks === LOOKS) return answer.jobs;
   }
 }
@@ -183,18 +188,31 @@ async function typeNosOf(core: Core, names: readonly string[] | undefined): Prom
 }
 
 function command(
+  core: Core,
   actor: Actor,
   options: Omit<ClaimNextOptions, 'waitMs' | 'signal'>,
   typeNos: readonly number[] | null,
   onlyIf: JobCommand | null,
 ): ClaimNext {
   const { targets, max, gatewaySlots = null } = options;
-  return { kind: 'claimNext', actor, targets, typeNos, max, terms: termsOf(options), gatewaySlots, onlyIf };
+  return {
+    kind: 'claimNext',
+    actor,
+    targets,
+    typeNos,
+    max,
+    terms: termsOf(core, options),
+    gatewaySlots,
+    onlyIf,
+  };
 }
 
-function termsOf(options: ClaimOptions): LeaseTerms {
+/** Under `presence` the server says how long, for all the same. */
+function termsOf({ stuck }: Core, options: ClaimOptions): LeaseTerms {
+  const isPresence = options.policy === 'presence';
   return {
-    leaseMs: options.leaseMs ?? null,
+    leaseMs: isPresence ? stuck.runningMs : (options.leaseMs ?? null),
+    ...(isPresence && { limitMs: stuck.limitMs }),
     policy: options.policy ?? 'own',
     claimId: options.claimId ?? null,
     capabilities: options.capabilities ?? [],

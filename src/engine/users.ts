@@ -30,10 +30,13 @@ export function usersOf(core: Core, passwords: Passwords): Users {
     if (user === null || !user.active) throw new SpineError('not_found', { user: which });
     return user;
   };
+  const everybody = async (): Promise<User[]> =>
+    (await core.store.read.users.all()).map((user) => core.presence.userUpToDate(user));
   return {
-    list: async () => (await core.store.read.users.all()).filter(({ active }) => active),
-    everybody: async () => core.store.read.users.all(),
-    get,
+    list: async () => (await everybody()).filter(({ active }) => active),
+    everybody,
+    get: async (which) => core.presence.userUpToDate(await get(which)),
+    heard: (actor) => core.presence.hearHolder(actor, core.now()),
     add: async (actor, draft) => {
       if (!isEmail(draft.email)) throw noEmail();
       const passwordHash = await kept(draft.password);
@@ -91,7 +94,16 @@ async function newUser(
   }
   if ((await tx.users.count()) >= LIMITS.users) throw tooMany();
   const name = freshName(fullName, email, new Set(await tx.users.takenNames()));
-  const user = { id, email, emailKey, name, createdAt: now, lastLoginAt: null, ...rights };
+  const user = {
+    id,
+    email,
+    emailKey,
+    name,
+    createdAt: now,
+    lastLoginAt: null,
+    lastActivityAt: null,
+    ...rights,
+  };
   await tx.users.add(user);
   return user;
 }

@@ -3,7 +3,7 @@
 import type { EventKind, JobEvent } from '../domain/event.ts';
 import { type FieldRule, JOB_FIELDS } from '../domain/job-fields.ts';
 import { INPUT_FIELDS } from '../domain/job-input.ts';
-import { bareType } from '../domain/job-type.ts';
+import { bareType, LINEAGE_RETRIES } from '../domain/job-type.ts';
 import { isFinal, type Job, type JobInput, OPEN, SETTLED } from '../domain/job.ts';
 import { newJob, type NewJobRow } from '../domain/new-job.ts';
 import type { NewRow, Tx } from '../store/store.ts';
@@ -41,7 +41,7 @@ export async function rowOf(tx: Tx, job: V0Job, seq: number, defaults: Defaults)
     typeNo,
     createdAt: job.createdAt,
     retryMode: retry['mode'] === 'lineage' ? 'lineage' : 'requeue',
-    retryMax: wholeOf(retry['max']) ?? 0,
+    retryMax: wholeOf(retry['max']) ?? LINEAGE_RETRIES,
     backoffMs: wholeOf(retry['backoffMs']),
     retryCount: wholeOf(retry['count']) ?? 0,
     retryOf: family.retryOf?.no ?? null,

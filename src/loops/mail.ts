@@ -2,8 +2,8 @@
 
 import { loopActor } from '../domain/actor.ts';
 import { LIMITS } from '../domain/limits.ts';
-import { keepAgents } from '../engine/agents.ts';
 import type { Core } from '../engine/core.ts';
+import { keepHeard } from '../engine/keep-heard.ts';
 import type { Duty } from './loop.ts';
 
 const MAIL = loopActor('mail');
@@ -16,14 +16,10 @@ export function mail(core: Core, everyMs: number): Duty {
     name: 'mail',
     everyMs,
     runOnce: async () => {
-      const heard = core.presence.take(BATCH);
-      const closed = await core.flusher.transact(MAIL, async (tx, changeSet) => {
-        await keepAgents(tx, heard, changeSet.now);
-        return tx.receipts.closeExpired(changeSet.now, BATCH);
-      });
+      const kept = await keepHeard(core, MAIL, async (tx, { now }) => tx.receipts.closeExpired(now, BATCH));
       const { told } = core.mail;
       core.mail.replace(await core.store.read.receipts.agentsWaiting(AGENTS), told);
-      return { done: heard.length + closed, more: heard.length === BATCH || closed === BATCH };
+      return { done: kept.heard + kept.done, more: kept.full || kept.done === BATCH };
     },
   };
 }

@@ -49,6 +49,7 @@ async function open() {
     tickMs: 10_000,
     messageDeliveryMs: 10_000,
     pruneMs: 60_000,
+    stuckScanMs: 60_000,
     watchdog: { everyMs: 120_000, endSession: async () => undefined, onStale: () => undefined },
     notices: [],
     channelOf: () => log(() => undefined),

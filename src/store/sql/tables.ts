@@ -228,6 +228,7 @@ export const USER = tableOf<User>('user_account', {
   active: 'flag',
   createdAt: 'bigint',
   lastLoginAt: 'bigint',
+  lastActivityAt: 'bigint',
 });
 
 export const WORKER_SLOT = tableOf<WorkerSlot>('worker_slot', {

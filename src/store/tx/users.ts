@@ -14,13 +14,21 @@ export async function add(sql: Sql, user: User): Promise<void> {
   await insertInto(sql, USER, [user]);
 }
 
-/** Everything but its id, its address, its name and when it logged in. */
+/** Everything but its id, its address, its name and when it was there. */
 export async function change(sql: Sql, user: User): Promise<void> {
   const { id, fullName, timezone, passwordHash, passwordAt, admin, worker, active } = user;
   await sql.run(
     `update user_account set full_name = $2, timezone = $3, password_hash = $4, password_at = $5, admin = $6,
        worker = $7, active = $8 where id = $1`,
     [id, fullName, timezone, passwordHash, passwordAt, admin ? 1 : 0, worker ? 1 : 0, active ? 1 : 0],
+  );
+}
+
+/** They were there. Servers may write in any order what they heard; whoever is no user is left out. */
+export async function heard(sql: Sql, name: string, at: number): Promise<void> {
+  await sql.run(
+    'update user_account set last_activity_at = $2 where name = $1 and coalesce(last_activity_at, 0) < $2',
+    [name, at],
   );
 }
 

@@ -54,7 +54,8 @@ create table user_account (
   worker ${flag} not null,
   active ${flag} not null,
   created_at ${int} not null,
-  last_login_at ${int}
+  last_login_at ${int},
+  last_activity_at ${int}          -- its last call as a worker
 )${byKey};
 
 -- What a user may stay logged in by, until it logs out.

@@ -32,7 +32,7 @@ create table job (
   type_no ${int} not null,          -- 0: no type
   created_at ${int} not null,
   lease_ms ${int} not null,         -- how long a claim or a heartbeat holds the job
-  retry_max ${int} not null,        -- how many jobs may follow a failed one (lineage)
+  retry_max ${int} not null,        -- how many jobs may follow a failed one, where each retry is a job of its own
   retry_count ${int} not null,      -- how many jobs of its lineage came before it
   updated_at ${int} not null,
   attempts ${int} not null,
@@ -99,7 +99,8 @@ create index job_ready_by_requires on job (target, requires, priority desc${tail
 create index job_by_state on job (state${tail(dialect)}) where state <> 'running';
 -- Leases that have ended, attempts that ran too long, jobs whose time has come, jobs that wait for a pool, ends that
 -- nothing has reacted to yet. Most jobs have no time limit, and those are not looked at when their state changes.
-create index job_lease on job (lease_until) where state = 'running';
+create index job_lease on job (lease_until) where state = 'running' and lease_policy <> 'presence';
+create index job_presence on job (lease_until) where state = 'running' and lease_policy = 'presence';
 create index job_timeout on job (timeout_at) where timeout_at is not null;
 create index job_due on job (run_at) where state = 'scheduled';
 create index job_waiting on job (blocked_on, target, priority desc, no) where blocked_on is not null;

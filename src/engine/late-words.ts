@@ -1,0 +1,24 @@
+/** What a worker brings after its job was failed in its absence. */
+
+import type { Actor } from '../domain/command.ts';
+import { remark } from '../domain/remark.ts';
+import { wasLostBy } from '../domain/lease.ts';
+import { LIMITS } from '../domain/limits.ts';
+import type { Core } from './core.ts';
+
+/** Keeps it as a comment, so that nothing is lost. A worker that says the same again changes nothing. */
+export function keepLate(core: Core, actor: Actor, id: string, brought: string): Promise<boolean> {
+  return core.flusher.transact(actor, async (tx, changeSet) => {
+    const [found] = await tx.jobs.lock([id]);
+    if (found === undefined || !wasLostBy(found, actor)) return false;
+    const text = `Came too late: ${brought}`.slice(0, LIMITS.commentChars);
+    const said = await tx.comments.after(found.no, 0, LIMITS.commentsPerJob);
+    const own = said.filter(({ by }) => by === actor.name);
+    if (own.length >= LIMITS.lateWords || own.some((comment) => comment.text === text)) return true;
+    const next = { ...changeSet.load(found), updatedAt: changeSet.now };
+    const { events, writes } = remark(next, actor.name, text);
+    const answer = { ok: true, job: next } as const;
+    changeSet.apply({ job: next, events, answer, ...(writes && { writes }) }, actor);
+    return true;
+  });
+}
