@@ -18,7 +18,7 @@ const PAGES: readonly { readonly file: string; readonly render: () => string | P
     file: 'docs/guides/http-api.md',
     render: () => withList('docs/guides/http-api.md', 'calls', callTable(shownCalls())),
   },
-  { file: 'SKILL.md', render: () => withList('SKILL.md', 'calls', callList(shownCalls())) },
+  { file: 'SKILL.md', render: () => withList('SKILL.md', 'calls', callList(callsOfTokens())) },
   { file: 'CONTRIBUTING.md', render: () => withList('CONTRIBUTING.md', 'imports', importTable()) },
   { file: 'docs/reference/config.md', render: configPage },
   { file: 'docs/reference/errors.md', render: errorsPage },
@@ -155,6 +155,11 @@ function shownCalls(): ShownCall[] {
       about: operation.summary,
     })),
   );
+}
+
+/** Those that a token of Spine's own opens. */
+function callsOfTokens(): ShownCall[] {
+  return shownCalls().filter(({ call }) => !call.includes(' /api/v1/'));
 }
 
 function takenBy(

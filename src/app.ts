@@ -106,6 +106,7 @@ async function openApp(config: Config): Promise<App> {
       },
       workers: {
         staleMs: config.workerStaleMs,
+        onlineMs: config.onlineMs,
         sessionTimeoutMs: config.sessionTimeoutMs,
         sessionTimeoutMaxMs: config.sessionTimeoutMaxMs,
         sessions: sessionRunnerOf(config) !== 'off',

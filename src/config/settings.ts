@@ -798,6 +798,14 @@ export const SETTINGS = {
     default: '86400000',
     help: 'How long such a task may run whose worker is heard otherwise but says nothing of it; a time limit of its own comes first.',
   },
+  onlineMs: {
+    ...plain,
+    name: 'SPINE_ONLINE_MS',
+    group: 'Workers',
+    type: whole(100, DAY_S * 1000, 'milliseconds'),
+    default: '300000',
+    help: 'A worker that logs in counts as online when it was heard from within this time.',
+  },
   sessionRunner: {
     ...plain,
     name: 'SPINE_SESSION_RUNNER',

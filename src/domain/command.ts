@@ -64,6 +64,8 @@ export interface Heartbeat extends Held {
 export interface Complete extends Held {
   readonly kind: 'complete';
   readonly result: string | null;
+  /** What was reported before is what came of it. */
+  readonly keepsResult?: true;
 }
 export interface Fail extends Held {
   readonly kind: 'fail';
@@ -73,6 +75,12 @@ export interface Fail extends Held {
   readonly cause: FailureCause | null;
   /** Wait before the next try, this far into the spread of such waits, from 0 to 1; null leaves it to the job. */
   readonly spread: number | null;
+  readonly keepsResult?: true;
+}
+/** What has come of the work so far; the last one counts. */
+export interface Report extends Held {
+  readonly kind: 'report';
+  readonly result: string;
 }
 export interface Release extends Held {
   readonly kind: 'release';
@@ -151,6 +159,7 @@ export type JobCommand =
   | Heartbeat
   | Complete
   | Fail
+  | Report
   | Release
   | Snooze
   | Ask
@@ -246,7 +255,8 @@ export type Command = JobCommand | Create | ClaimNext;
 
 /** What a decision leaves behind, besides the row and its events. */
 export interface SideWrites {
-  readonly outcome?: { readonly result: string | null; readonly error: string | null };
+  /** A result that is left out stays as it is. */
+  readonly outcome?: { readonly result?: string | null; readonly error: string | null };
   readonly comment?: string;
   readonly logs?: readonly LogLine[];
   readonly note?: RunNote;

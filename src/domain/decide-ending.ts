@@ -52,13 +52,12 @@ function endAs(next: Job, command: Ending, now: number): End {
 function complete(next: Job, command: Complete, now: number): End {
   // An error can only be there from an earlier attempt; a first attempt without a result writes nothing.
   const writesOutcome = command.result !== null || next.fence > 1;
+  const result = command.keepsResult ? {} : { result: command.result };
   finish(next, 'done', now);
   // Whoever opens it again wants it done anew; after any other end it goes on from where it was.
   next.checkpointAt = null;
   const events: EventDraft[] = [{ kind: 'job.completed', by: command.actor.name, facts: DONE }];
-  return writesOutcome
-    ? { events, writes: { outcome: { result: command.result, error: null } } }
-    : { events };
+  return writesOutcome ? { events, writes: { outcome: { ...result, error: null } } } : { events };
 }
 
 function fail(next: Job, command: Fail, now: number): End {
@@ -73,7 +72,8 @@ function fail(next: Job, command: Fail, now: number): End {
   if (state === 'dead')
     events.push({ kind: 'job.dead', by, facts: { reason: 'max_attempts_reached', attempts: attempt } });
   if (state === 'cancelled') events.push({ kind: 'job.cancelled', by });
-  return { events, writes: { outcome: { result: null, error: command.error } } };
+  const result = command.keepsResult ? {} : { result: null };
+  return { events, writes: { outcome: { ...result, error: command.error } } };
 }
 
 function release(next: Job, command: Release, now: number): End {
@@ -118,6 +118,7 @@ function ask(next: Job, { actor, question, leaseToken }: Ask, now: number): End 
   next.attempts -= 1;
   dropLease(next);
   next.claimedBy = null;
+  next.startedAt = null;
   next.state = 'blocked';
   next.question = question.id;
   next.questions += 1;

@@ -9,6 +9,7 @@ import type {
   JobCommand,
   Log,
   Note,
+  Report,
   TimeOut,
 } from './command.ts';
 import { missingCapabilities } from './capabilities.ts';
@@ -32,6 +33,8 @@ export function decide(job: Job, command: JobCommand, now: number): Decision {
       return claim(job, command, now);
     case 'heartbeat':
       return heartbeat(job, command, now);
+    case 'report':
+      return report(job, command, now);
     case 'log':
       return log(job, command);
     case 'note':
@@ -121,6 +124,18 @@ function heartbeat(job: Job, command: Heartbeat, now: number): Decision {
     },
   };
   return { job: next, events: [event], answer: { ok: true, job: next } };
+}
+
+function report(job: Job, command: Report, now: number): Decision {
+  const hold = holds(job, command.actor, command.leaseToken);
+  if (!hold.held) return unchanged(job, hold.refusal);
+  const next = { ...job, updatedAt: now };
+  return {
+    job: next,
+    events: [{ kind: 'job.reported', by: command.actor.name }],
+    answer: { ok: true, job: next },
+    writes: { outcome: { result: command.result, error: null } },
+  };
 }
 
 function log(job: Job, command: Log): Decision {

@@ -28,6 +28,7 @@ export const EVENT_KINDS = [
   'job.answered',
   'job.checkpoint',
   'job.edited',
+  'job.reported',
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 

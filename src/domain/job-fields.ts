@@ -297,6 +297,8 @@ const RULES = {
     shown: 'set',
     asked: { about: 'tell the chat of the operator how it ends', option: '--announce' },
   },
+  /** When its last attempt began; a job that waits has none. */
+  startedAt: { is: 'time', group: 'lease', default: null, silent: true },
 } as const satisfies Readonly<Record<string, FieldRule>>;
 
 type Rules = typeof RULES;

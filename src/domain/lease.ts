@@ -83,6 +83,7 @@ export function startLease(job: Job, actor: Actor, offer: LeaseOffer, now: numbe
     claimId: offer.claimId,
     tokenUsed: false,
     timeoutAt: timeoutAtOf(job, offer, now),
+    startedAt: now,
     progress: null,
     blockedOn: null,
     priority: ownPriority(job.priority),

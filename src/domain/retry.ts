@@ -71,6 +71,7 @@ function endCrashed(job: Job, again: boolean, now: number): State {
 export function requeueAfter(job: Job, delayMs: number, now: number): State {
   dropLease(job);
   job.claimedBy = null;
+  job.startedAt = null;
   job.state = delayMs > 0 ? 'scheduled' : 'queued';
   if (delayMs > 0) job.runAt = now + delayMs;
   job.updatedAt = now;
@@ -97,6 +98,7 @@ function needsReaction(job: Job): boolean {
 /** Opens a copied final row again, by an operator's hand. */
 export function reopen(job: Job, now: number): void {
   job.claimedBy = null;
+  job.startedAt = null;
   job.updatedAt = now;
   job.finishedAt = null;
   job.settled = OPEN;

@@ -24,6 +24,9 @@ export type RunStatus = (typeof RUN_STATUSES)[number];
 export const TASK_STATUSES = ['todo', 'in-progress', 'review', 'done', 'blocked'] as const;
 export type TaskStatus = (typeof TASK_STATUSES)[number];
 
+export const BOT_STATUSES = ['pending', 'in_progress', 'completed', 'failed'] as const;
+export type BotStatus = (typeof BOT_STATUSES)[number];
+
 /** v0's statuses, which its files and its API share. */
 export const SPINE_STATUS_OF = {
   scheduled: 'queued',
@@ -65,6 +68,20 @@ export const TASK_STATUS_OF = {
   cancelled: 'blocked',
   skipped: 'blocked',
 } as const satisfies StatusOf<TaskStatus>;
+
+/** How bots that log in see a job. */
+export const BOT_STATUS_OF = {
+  scheduled: 'pending',
+  blocked: 'pending',
+  awaiting_approval: 'pending',
+  queued: 'pending',
+  running: 'in_progress',
+  done: 'completed',
+  failed: 'failed',
+  dead: 'failed',
+  cancelled: 'failed',
+  skipped: 'failed',
+} as const satisfies StatusOf<BotStatus>;
 
 /** How a task looks: one that is done is in review until somebody has looked at it. */
 export function taskStatusOf({ state, review }: Pick<Job, 'state' | 'review'>): TaskStatus {

@@ -1,7 +1,7 @@
 /** What one flush or transaction changes: rows as they were and as they are decided to be, and everything to be written with them. */
 
 import { SYSTEM } from '../domain/actor.ts';
-import type { Actor, Decision, LogLine, WriteKind } from '../domain/command.ts';
+import type { Actor, Decision, LogLine, SideWrites, WriteKind } from '../domain/command.ts';
 import type { EventDraft, JobEvent } from '../domain/event.ts';
 import { isFinal, type Job, type JobInput, rootOf, SETTLED, type State, UNSETTLED } from '../domain/job.ts';
 import type { OutboxDraft } from '../domain/outbox.ts';
@@ -52,6 +52,8 @@ export class ChangeSet {
   readonly #byId = new Map<string, Entry>();
   readonly #events: JobEvent[] = [];
   readonly #outcomes = new Map<number, { jobNo: number; result: string | null; error: string | null }>();
+  /** Outcomes whose result was written before, and stays. */
+  readonly #errors = new Map<number, { jobNo: number; error: string | null }>();
   readonly #comments: { jobNo: number; seq: number; at: number; by: string; text: string }[] = [];
   readonly #logs: { jobNo: number; attempt: number; line: LogLine }[] = [];
   readonly #counts = new Map<State, Map<string, number>>();
@@ -117,7 +119,7 @@ export class ChangeSet {
     if (entry.after !== job) entry.kind = entry.after === entry.before ? (decision.kind ?? 'other') : 'other';
     entry.after = job;
     for (const event of decision.events) this.#record(entry, event);
-    if (writes?.outcome) this.#outcomes.set(job.no, { jobNo: job.no, ...writes.outcome });
+    if (writes?.outcome) this.#keepOutcome(job.no, writes.outcome);
     if (writes?.comment !== undefined) {
       this.#comments.push({
         jobNo: job.no,
@@ -167,11 +169,14 @@ export class ChangeSet {
       if (entry.after.settled === SETTLED && entry.before.settled !== SETTLED)
         this.effects.ended.push(rootOf(entry.after));
     }
+    if (audience.subscribers.list.length > 0 || audience.subscribers.chat !== null)
+      await this.#wholeOutcomes(tx);
     if (audience.subscribers.list.length > 0) await this.#tellSubscribers(tx, changes, audience.subscribers);
     if (audience.subscribers.chat !== null) await this.#tellChat(tx, changes, audience.subscribers);
     const counts = this.#sortedCounts();
     if (changes.length > 0) tx.defer(tx.jobs.update(changes));
     if (this.#outcomes.size > 0) tx.defer(tx.jobs.saveOutcomes([...this.#outcomes.values()]));
+    if (this.#errors.size > 0) tx.defer(tx.jobs.saveErrors([...this.#errors.values()]));
     if (this.#comments.length > 0) tx.defer(tx.comments.add(this.#comments));
     if (this.#logs.length > 0) tx.defer(tx.logs.add(this.#logs));
     if (this.#checkpoints.size > 0)
@@ -298,6 +303,21 @@ export class ChangeSet {
       this.effects.timed = true;
     }
     if (job.settled === UNSETTLED) this.effects.unsettled = true;
+  }
+
+  #keepOutcome(jobNo: number, { result, error }: NonNullable<SideWrites['outcome']>): void {
+    const known = this.#outcomes.get(jobNo);
+    if (result === undefined && known === undefined) this.#errors.set(jobNo, { jobNo, error });
+    else this.#outcomes.set(jobNo, { jobNo, result: result ?? known?.result ?? null, error });
+  }
+
+  /** Whoever is told of an end is told of a result that was there before, too. */
+  async #wholeOutcomes(tx: Tx): Promise<void> {
+    if (this.#errors.size === 0) return;
+    const kept = await tx.details.outcomes([...this.#errors.keys()]);
+    for (const { jobNo, error } of this.#errors.values())
+      this.#outcomes.set(jobNo, { jobNo, result: kept.get(jobNo)?.result ?? null, error });
+    this.#errors.clear();
   }
 
   #keepCheckpoint(no: number, value: string): void {

@@ -52,6 +52,8 @@ export interface StuckSettings {
 /** How long workers may be silent, and sessions may take. */
 export interface WorkerSettings {
   readonly staleMs: number;
+  /** Of those who log in, who was heard within this time counts as online. */
+  readonly onlineMs: number;
   readonly sessionTimeoutMs: number;
   readonly sessionTimeoutMaxMs: number;
   /** This installation runs sessions itself. */
@@ -110,6 +112,7 @@ const NO_SCHEDULING: SchedulingSettings = {
 
 const WORKERS: WorkerSettings = {
   staleMs: 90_000,
+  onlineMs: 300_000,
   sessionTimeoutMs: 1_800_000,
   sessionTimeoutMaxMs: 7_200_000,
   sessions: false,

@@ -5,6 +5,7 @@ import type { Alias } from '../domain/alias.ts';
 import type { ApprovalAuto, ApprovalFilter, ApprovalRecord } from '../domain/approval.ts';
 import type { Audit } from '../domain/audit.ts';
 import type { Blob } from '../domain/blob.ts';
+import type { HeldFilter, RunningTask } from '../domain/bot.ts';
 import type {
   Accepted,
   Actor,
@@ -46,7 +47,7 @@ import type { Schedule, ScheduleEdge } from '../domain/schedule.ts';
 import type { SubscribedEvent, Subscription } from '../domain/subscription.ts';
 import type { FieldChange } from '../domain/schedule-replace.ts';
 import type { Tick } from '../domain/tick.ts';
-import type { TaskStatus } from '../domain/statuses.ts';
+import type { BotStatus, TaskStatus } from '../domain/statuses.ts';
 import type { Token } from '../domain/token.ts';
 import type { User, UserChange, UserDraft } from '../domain/user.ts';
 import type { SlotBeat, SlotStart, WorkerSlot } from '../domain/worker-slot.ts';
@@ -75,6 +76,7 @@ export interface Engine {
   readonly sessions: Sessions;
   readonly users: Users;
   readonly logins: Logins;
+  readonly bots: Bots;
   /** Jobs by target and state, from counters: costs the same with ten jobs and ten million. */
   counts(): Promise<{ target: string; state: State; n: number }[]>;
   now(): number;
@@ -298,6 +300,10 @@ export interface Types {
   known(): Promise<ReadonlyMap<number, JobType>>;
   get(name: string): Promise<JobType>;
   save(actor: Actor, draft: TypeDraft): Promise<JobType>;
+  /** Refused when somebody has declared one of that name before, retired or not. */
+  declare(actor: Actor, draft: TypeDraft): Promise<JobType>;
+  /** Its jobs go on as they are. */
+  retire(actor: Actor, name: string): Promise<JobType>;
 }
 
 export interface RoutingVerbs {
@@ -350,7 +356,10 @@ export interface Users {
   change(actor: Actor, which: string, change: UserChange): Promise<User>;
   /** It can no longer log in or call; its work stays. */
   remove(actor: Actor, which: string): Promise<void>;
+  /** Those who are known by these names, the removed ones too; a change of the full name may show a little later. */
+  called(names: readonly string[]): Promise<ReadonlyMap<string, CalledUser>>;
 }
+export type CalledUser = Pick<User, 'id' | 'fullName'>;
 
 export interface LoginSettings {
   /** What tokens are signed with; null is a secret that the installation makes for itself. */
@@ -630,6 +639,39 @@ export interface TaskChange {
 export interface Tasks {
   /** Moves the card and adds to it, all or nothing; refused when the job is not as it was seen. */
   change(actor: Actor, job: Job, change: TaskChange): Promise<Job>;
+}
+
+/** How a bot, or an admin for it, moves a job by its status. */
+export interface BotMove {
+  readonly status: BotStatus;
+  /** The bot counts its retries by itself, and this is one. */
+  readonly countsRetry: boolean;
+  /** Who is to do it, where the status means that somebody does. */
+  readonly bot: Actor | null;
+}
+
+export interface BotLoad {
+  /** What waits for it, what it holds and what it has ended. */
+  readonly tasks: number;
+  /** What it has completed of late. */
+  readonly completed: number;
+  readonly current: RunningTask | null;
+}
+
+/** Users that work: they hold their jobs by name, without tokens. */
+export interface Bots {
+  actor(user: User): Actor;
+  /** Whoever was heard within this time counts as online. */
+  readonly onlineMs: number;
+  /** The next job that is nobody's yet. */
+  claim(actor: Actor): Promise<ClaimedJob | null>;
+  move(actor: Actor, job: Job, move: BotMove): Promise<Job>;
+  /** What came of the work so far; the end leaves it as it is. */
+  report(actor: Actor, id: string, result: unknown): Promise<Job>;
+  /** What a bot runs, then what it has ended, the last end first. */
+  held(name: string, filter: HeldFilter): Promise<Job[]>;
+  /** What each has to do, and has done since then. */
+  loads(since: number): Promise<(name: string) => BotLoad>;
 }
 
 export interface Workers {

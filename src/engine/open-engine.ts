@@ -6,6 +6,7 @@ import { applyingOf } from './applying.ts';
 import { approvalsOf } from './approvals.ts';
 import { auditOf } from './audit.ts';
 import { blobsOf } from './blobs.ts';
+import { botsOf } from './bots.ts';
 import { Core, type EngineOptions } from './core.ts';
 import { deliveriesOf } from './deliveries.ts';
 import type { Engine, LoginSettings } from './engine.ts';
@@ -35,11 +36,12 @@ export interface OpenEngine extends Engine {
 export function openEngine(options: EngineOptions): OpenEngine {
   const core = new Core(options);
   const jobs = jobsOf(core);
+  const leases = leasesOf(core);
   const passwords = new Passwords();
   return {
     core,
     jobs,
-    leases: leasesOf(core),
+    leases,
     types: typesOf(core),
     routing: routingOf(core),
     pools: poolsOf(core),
@@ -61,6 +63,7 @@ export function openEngine(options: EngineOptions): OpenEngine {
     sessions: sessionsOf(core, jobs),
     users: usersOf(core, passwords),
     logins: loginsOf(core, passwords, options.logins ?? LOGINS),
+    bots: botsOf(core, leases),
     now: () => core.now(),
     onNewEvents: (listener) => core.feed.watch(listener),
   };

@@ -2,14 +2,32 @@
 
 import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
-import { LINEAGE_RETRIES } from '../domain/job-type.ts';
+import { type JobType, LINEAGE_RETRIES, type NewType } from '../domain/job-type.ts';
 import type { PoolUse } from '../domain/pool.ts';
 import { audit } from './audit.ts';
 import type { Core } from './core.ts';
-import type { Pools, RoutingVerbs, Types } from './engine.ts';
+import type { Pools, RoutingVerbs, TypeDraft, Types } from './engine.ts';
 
 export function typesOf(core: Core): Types {
   const { store, flusher, schemas, longWork } = core;
+  const judged = async (actor: Actor, draft: TypeDraft): Promise<NewType> => {
+    const schema = draft.paramsSchema ?? null;
+    const problem = schema === null ? null : await longWork.run(actor, () => schemas.problemWith(schema));
+    if (problem !== null)
+      throw new SpineError('bad_request', {
+        field: 'paramsSchema',
+        problem: `paramsSchema is not a usable JSON Schema: ${problem}`,
+      });
+    return {
+      name: draft.name,
+      label: draft.label ?? draft.name,
+      sop: draft.sop ?? null,
+      paramsSchema: schema === null ? null : JSON.stringify(schema),
+      maxRetries: draft.maxRetries ?? LINEAGE_RETRIES,
+      backoffMs: draft.retry?.backoffMs ?? null,
+      onlyIfMissing: false,
+    };
+  };
   return {
     list: async (afterName, limit) => store.read.types.after(afterName, limit),
     known: () => core.typesByNo(),
@@ -19,22 +37,7 @@ export function typesOf(core: Core): Types {
       return type;
     },
     save: async (actor, draft) => {
-      const schema = draft.paramsSchema ?? null;
-      const problem = schema === null ? null : await longWork.run(actor, () => schemas.problemWith(schema));
-      if (problem !== null)
-        throw new SpineError('bad_request', {
-          field: 'paramsSchema',
-          problem: `paramsSchema is not a usable JSON Schema: ${problem}`,
-        });
-      const type = {
-        name: draft.name,
-        label: draft.label ?? draft.name,
-        sop: draft.sop ?? null,
-        paramsSchema: schema === null ? null : JSON.stringify(schema),
-        maxRetries: draft.maxRetries ?? LINEAGE_RETRIES,
-        backoffMs: draft.retry?.backoffMs ?? null,
-        onlyIfMissing: false,
-      };
+      const type = await judged(actor, draft);
       const saved = await flusher.transact(actor, async (tx, changeSet) => {
         await audit(tx, changeSet, actor, 'type.save', draft.name);
         return tx.types.save(type, changeSet.now);
@@ -42,7 +45,35 @@ export function typesOf(core: Core): Types {
       core.forgetTypes();
       return saved;
     },
+    declare: async (actor, draft) => {
+      const type = await judged(actor, draft);
+      const made = await flusher.transact(actor, async (tx, changeSet) => {
+        await tx.types.lockNames();
+        const known = (await tx.types.all()).find(({ name }) => name === draft.name);
+        if (known?.declared) throw nameTaken(known);
+        await audit(tx, changeSet, actor, 'type.save', draft.name);
+        return tx.types.save(type, changeSet.now);
+      });
+      core.forgetTypes();
+      return made;
+    },
+    retire: async (actor, name) => {
+      const retired = await flusher.transact(actor, async (tx, changeSet) => {
+        await audit(tx, changeSet, actor, 'type.retire', name);
+        return tx.types.retire(name, changeSet.now);
+      });
+      core.forgetTypes();
+      if (retired === null) throw new SpineError('not_found', { type: name });
+      return retired;
+    },
   };
+}
+
+function nameTaken({ name, active }: JobType): SpineError {
+  const problem = active
+    ? `There is a type ${name} already.`
+    : `There was a type ${name}; its name stays with the tasks that have it. Use another.`;
+  return new SpineError('conflict', { field: 'name', type: name, problem });
 }
 
 export function routingOf(core: Core): RoutingVerbs {

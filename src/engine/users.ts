@@ -18,8 +18,10 @@ import type { ChangeSet } from './change-set.ts';
 import type { Core } from './core.ts';
 import type { Users } from './engine.ts';
 import type { Passwords } from './passwords.ts';
+import { UserNames } from './user-names.ts';
 
 export function usersOf(core: Core, passwords: Passwords): Users {
+  const userNames = new UserNames(core);
   const kept = (password: string): Promise<string> => passwords.kept(password, core.ids.leaseToken());
   const find = async (which: string): Promise<User | null> => {
     const { users } = core.store.read;
@@ -37,6 +39,7 @@ export function usersOf(core: Core, passwords: Passwords): Users {
     everybody,
     get: async (which) => core.presence.userUpToDate(await get(which)),
     heard: (actor) => core.presence.hearHolder(actor, core.now()),
+    called: (names) => userNames.of(names),
     add: async (actor, draft) => {
       if (!isEmail(draft.email)) throw noEmail();
       const passwordHash = await kept(draft.password);

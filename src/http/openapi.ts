@@ -35,7 +35,7 @@ export function describeApi(doors: readonly Door[], version: string): Json {
   const responses: Record<string, Json> = {};
   const names = namesIn(doors);
   for (const door of doors) {
-    for (const route of door.routes) {
+    for (const route of door.routes.filter(({ unlisted }) => unlisted !== true)) {
       const path = route.path.replace(/:(\w+)/g, '{$1}');
       const described = operation(route, { door, names, responses });
       paths[path] = { ...paths[path], [route.method.toLowerCase()]: described };

@@ -37,6 +37,8 @@ export interface Described {
   readonly name: string;
   readonly about: string;
   readonly who: readonly Role[] | 'anyone';
+  /** Another path of a route that is described: nothing is said of it. */
+  readonly unlisted?: true;
   /** How a call counts against what its caller may do; unless said, a GET is a `read` and everything else a `write`. */
   readonly load?: Load;
   readonly status?: number;

@@ -107,4 +107,5 @@ export const EXTREME: Omit<Job, 'no' | 'id'> = {
   mailed: true,
   review: 'pending',
   announce: true,
+  startedAt: BIG - 9,
 };

@@ -31,6 +31,7 @@ const TABLE: { readonly [K in JobCommand['kind']]: Row } = {
   checkpoint: { ...same('lease_lost!'), running: 'running: job.checkpoint' },
   log: { ...same('lease_lost!'), running: 'running:' },
   note: { ...same('lease_lost!'), running: 'running:' },
+  report: { ...same('lease_lost!'), running: 'running: job.reported' },
   comment: Object.fromEntries(STATES.map((state) => [state, `${state}: job.comment`])) as Row,
   cancel: {
     ...same('cancelled: job.cancelled'),

@@ -74,6 +74,7 @@ const BODIES: {
   heartbeat: { kind: 'heartbeat', progress: null },
   complete: { kind: 'complete', result: '{"ok":true}' },
   fail: { kind: 'fail', cause: null, error: '"broken"', requeue: true, spread: null },
+  report: { kind: 'report', result: '{"n":1}' },
   release: { kind: 'release', reason: 'lunch' },
   snooze: { kind: 'snooze', untilAt: NOW + 9_000 },
   ask: {
@@ -106,6 +107,7 @@ const BY_HOLDER: readonly JobCommand['kind'][] = [
   'heartbeat',
   'complete',
   'fail',
+  'report',
   'release',
   'snooze',
   'ask',

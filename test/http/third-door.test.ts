@@ -128,7 +128,12 @@ suite('a third door, from one folder and the list of doors', () => {
     );
     const { post } = all.paths['/desk/tickets/{id}/take'] ?? {};
     deepStrictEqual(post?.security, [{ deskKey: [] }]);
-    deepStrictEqual(Object.keys(all.components.securitySchemes), ['token', 'tokenOrLoopback', 'deskKey']);
+    deepStrictEqual(Object.keys(all.components.securitySchemes), [
+      'token',
+      'tokenOrLoopback',
+      'login',
+      'deskKey',
+    ]);
     deepStrictEqual(post?.responses['403'], { $ref: '#/components/responses/desk-bad_origin-or-forbidden' });
     const said = all.components.responses['desk-bad_origin-or-forbidden'];
     match(JSON.stringify(said), /"ticket_status"/);

@@ -5,6 +5,7 @@ export * as aliases from './aliases.ts';
 export * as approvals from './approvals.ts';
 export * as audit from './audit.ts';
 export * as blobs from './blobs.ts';
+export * as bots from './bots.ts';
 export * as chains from './chains.ts';
 export * as children from './children.ts';
 export * as checkpoints from './checkpoints.ts';

@@ -24,6 +24,19 @@ export async function byEmail(sql: Sql, emailKey: string): Promise<User | null> 
   return row && USER.from(row);
 }
 
+export async function byNames(
+  sql: Sql,
+  names: readonly string[],
+): Promise<Pick<User, 'id' | 'name' | 'fullName'>[]> {
+  const places = names.map((_, i) => `$${i + 1}`).join(', ');
+  const rows = await sql.all(`select id, name, full_name from user_account where name in (${places})`, names);
+  return rows.map(([id, name, fullName]) => ({
+    id: id as string,
+    name: name as string,
+    fullName: fullName as string,
+  }));
+}
+
 export function count(sql: Sql): Promise<number> {
   return only<number>(sql, 'select count(*) from user_account', []);
 }

@@ -37,6 +37,7 @@ const CLAIM: LeaseWrite = {
     'claimedBy',
     'claimId',
     'timeoutAt',
+    'startedAt',
     'seq',
   ],
   leaves: [

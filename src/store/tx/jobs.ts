@@ -217,6 +217,26 @@ export function saveOutcomes(sql: Sql, rows: readonly (Outcome & { readonly jobN
   );
 }
 
+const OUTCOME_ERROR: Shape = {
+  table: 'job_result',
+  columns: [
+    ['job_no', 'bigint'],
+    ['error', 'text'],
+  ],
+  onConflict: 'on conflict (job_no) do update set error = excluded.error',
+};
+
+/** A result that is there already stays. */
+export function saveErrors(
+  sql: Sql,
+  rows: readonly { readonly jobNo: number; readonly error: string | null }[],
+) {
+  return sql.insert(
+    OUTCOME_ERROR,
+    rows.map((row) => [row.jobNo, row.error]),
+  );
+}
+
 /** What is said about jobs later joins their meta, each in its turn. Whoever calls has locked the jobs. */
 export async function joinMeta(
   sql: Sql,

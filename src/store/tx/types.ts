@@ -25,6 +25,21 @@ export async function save(sql: Sql, type: NewType, at: number): Promise<JobType
   return TYPE.from(row ?? []);
 }
 
+/** The right to declare one: whoever does takes turns with all others. */
+export async function lockNames(sql: Sql): Promise<void> {
+  await sql.run("update revision set value = value + 1 where name = 'routing'", []);
+}
+
+/** Its name stays taken; null when there is no such type, or no more. */
+export async function retire(sql: Sql, name: string, at: number): Promise<JobType | null> {
+  await lockNames(sql);
+  const [row] = await sql.all(
+    `update job_type set active = 0, updated_at = $2 where name = $1 and active = 1 returning ${TYPE.selected}`,
+    [name, at],
+  );
+  return row === undefined ? null : TYPE.from(row);
+}
+
 const RAW: Written<JobType> = {
   row: TYPE.row,
   shape: { ...TYPE.shape, onConflict: 'on conflict do nothing' },

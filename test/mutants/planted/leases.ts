@@ -128,7 +128,7 @@ export const LEASES: readonly Mutant[] = [
   {
     name: 'client-gone-while-served',
     means: 'the job of a client that hung up while it was answered stays with it for a whole lease',
-    file: 'src/http/doors/spine/delivery.ts',
+    file: 'src/http/delivery.ts',
     find: `if (claimId === undefined && raw.destroyed) await undo();`,
     replace: `if (claimId === '') await undo();`,
     seenBy: ['test/http/delivery.test.ts'],
@@ -136,7 +136,7 @@ export const LEASES: readonly Mutant[] = [
   {
     name: 'answer-sent-in-part',
     means: 'jobs whose answer never arrived in full wait for a whole lease',
-    file: 'src/http/doors/spine/delivery.ts',
+    file: 'src/http/delivery.ts',
     find: `(raw.writableFinished && raw.statusCode < 400 ? null : void undo())`,
     replace: `(raw.statusCode < 400 ? null : void undo())`,
     seenBy: ['test/http/delivery.test.ts'],
@@ -144,7 +144,7 @@ export const LEASES: readonly Mutant[] = [
   {
     name: 'unprintable-claim-kept',
     means: 'jobs that were claimed but could not be printed die undelivered',
-    file: 'src/http/doors/spine/delivery.ts',
+    file: 'src/http/delivery.ts',
     find: `  } catch (error) {
     await undo();`,
     replace: `  } catch (error) {`,

@@ -12,7 +12,7 @@ import { fullId, isFullId } from '../../job-id.ts';
 import type { Call } from '../../routes.ts';
 import type { CompleteBatchBody } from './schemas.ts';
 import { claimedJson, wanted } from './claims.ts';
-import { delivered } from './delivery.ts';
+import { delivered } from '../../delivery.ts';
 import { wantsLittle } from './jobs.ts';
 import { briefJson, jobJson, outcomeOf } from './view.ts';
 

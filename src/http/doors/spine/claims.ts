@@ -11,7 +11,7 @@ import { goneSignal } from '../../gone.ts';
 import { jobId } from '../../job-id.ts';
 import { type Call, route, type Route } from '../../routes.ts';
 import { ClaimBody, ClaimNextBody, type NextClaim } from './schemas.ts';
-import { delivered } from './delivery.ts';
+import { delivered } from '../../delivery.ts';
 import { answer } from './jobs.ts';
 import { mailJson, mailList } from './mail.ts';
 import { forHolder, jobJson, leftForHolder, onlyInput } from './view.ts';

@@ -23,7 +23,7 @@ import { jobId } from '../../job-id.ts';
 import { timeOf } from '../../times.ts';
 import { completeBatch } from './batch.ts';
 import { claimedJson, wanted } from './claims.ts';
-import { delivered } from './delivery.ts';
+import { delivered } from '../../delivery.ts';
 import { answer, endAnswer } from './jobs.ts';
 import { mailJson } from './mail.ts';
 

@@ -52,6 +52,7 @@ create table job (
   announce ${flag} not null,        -- 1: the operator's chat is told of its ends
   lease_until ${int},
   timeout_at ${int},                -- when its running attempt ends in any case
+  started_at ${int},                -- when its last attempt began
   finished_at ${int},
   retry_of ${int},                  -- the failed or replayed job that it does again
   root_no ${int},                   -- the first job of its lineage, if that is another
@@ -111,6 +112,8 @@ create unique index job_retry_of on job (retry_of) where retry_of is not null;
 create index job_root on job (root_no) where root_no is not null;
 create index job_parent on job (parent_no) where parent_no is not null;
 create index job_schedule on job (schedule_id, no) where schedule_id is not null;
+-- What each bot took. Nobody else's jobs have an entry here.
+create index job_by_bot on job (claimed_by, finished_at) where lease_policy = 'presence';
 create index job_claim_id on job (claim_id) where claim_id is not null;
 
 -- What was asked for, written once. No foreign key here and on job_result: it would cost every update of a job. The

@@ -1,8 +1,8 @@
 /** Claims are answered or undone: what nobody hears of must not wait for the end of its lease, nor count as an attempt. */
 
-import type { ClaimedJob } from '../../../domain/command.ts';
-import { LIMITS } from '../../../domain/limits.ts';
-import type { Call } from '../../routes.ts';
+import type { ClaimedJob } from '../domain/command.ts';
+import { LIMITS } from '../domain/limits.ts';
+import type { Call } from './routes.ts';
 
 type Taken = Pick<ClaimedJob, 'job'> & Partial<ClaimedJob>;
 

@@ -1,0 +1,124 @@
+/** Bots at work: they take the next job, move it by its status, and say what came of it. */
+
+import type { Actor, JobCommand } from '../domain/command.ts';
+import { type BotStep, botSteps, failureOf, UNASSIGNED, withRetryCounted } from '../domain/bot.ts';
+import { type Refusal, SpineError } from '../domain/error.ts';
+import type { Job } from '../domain/job.ts';
+import { LIMITS } from '../domain/limits.ts';
+import { BOT_STATUS_OF } from '../domain/statuses.ts';
+import { accepted, type Core } from './core.ts';
+import type { BotLoad, BotMove, Bots, Leases } from './engine.ts';
+
+/** A bot only has to be heard from. */
+const LEASE = { policy: 'presence' } as const;
+
+export function botsOf(core: Core, leases: Leases): Bots {
+  const { read } = core.store;
+  return {
+    actor: ({ name }) => ({ name, role: 'worker', targets: [UNASSIGNED, name] }),
+    onlineMs: core.workers.onlineMs,
+    claim: async (actor) => {
+      const options = { targets: [UNASSIGNED], max: 1, waitMs: 0, ...LEASE };
+      return (await leases.claimNext(actor, options)).at(0) ?? null;
+    },
+    move: async (actor, job, move) => {
+      const commands = await commandsOf(core, actor, job, move);
+      if (commands.length === 0) return job;
+      const answers = await core.flusher.submitTogether(commands);
+      // Of commands on a job each answer is the job, or a refusal.
+      const refusal = (answers as readonly ({ ok: true; job: Job } | Refusal)[]).find(({ ok }) => !ok);
+      if (refusal !== undefined && !refusal.ok) throw new SpineError(refusal.code, refusal.details);
+      return (answers.at(-1) as { job: Job }).job;
+    },
+    report: async (actor, id, result) =>
+      accepted(
+        await core.flusher.submit({
+          kind: 'report',
+          actor,
+          id,
+          leaseToken: null,
+          result: JSON.stringify(result),
+        }),
+      ).job,
+    held: async (name, filter) => read.bots.held(name, filter),
+    loads: async (since) => {
+      const [held, done, running, counts] = await Promise.all([
+        read.bots.heldCounts(),
+        read.bots.doneSince(since),
+        read.bots.running(LIMITS.users),
+        read.counters.all(),
+      ]);
+      const waiting = Map.groupBy(
+        counts.filter(({ state }) => BOT_STATUS_OF[state] === 'pending'),
+        ({ target }) => target,
+      );
+      return (name): BotLoad => ({
+        tasks: (held.get(name) ?? 0) + (waiting.get(name) ?? []).reduce((sum, { n }) => sum + n, 0),
+        completed: done.get(name) ?? 0,
+        current: running.get(name) ?? null,
+      });
+    },
+  };
+}
+
+async function commandsOf(core: Core, actor: Actor, job: Job, move: BotMove): Promise<JobCommand[]> {
+  const steps = botSteps(move.status, job.state, actor.role === 'head');
+  if (steps === null) throw ended(job, move);
+  const commands: JobCommand[] = [];
+  for (const step of steps) commands.push(await commandOf(core, step, actor, job, move));
+  const last = commands.at(-1) ?? null;
+  if (move.countsRetry && last !== null) {
+    const { meta } = await core.store.read.jobs.inputOf(job.no);
+    const metadata = withRetryCounted(job, meta);
+    commands.push({ kind: 'edit', id: job.id, actor, metadata, review: null, note: null, onlyIf: last });
+  }
+  return commands;
+}
+
+async function commandOf(
+  core: Core,
+  step: BotStep,
+  actor: Actor,
+  job: Job,
+  { bot }: BotMove,
+): Promise<JobCommand> {
+  const on = { id: job.id, actor, leaseToken: null };
+  switch (step) {
+    case 'claim': {
+      if (bot === null) throw nobody();
+      const { runningMs: leaseMs, limitMs } = core.stuck;
+      const terms = { ...LEASE, leaseMs, limitMs, claimId: null, capabilities: [] };
+      return { kind: 'claim', id: job.id, actor: bot, offer: { ...terms, token: core.ids.leaseToken() } };
+    }
+    case 'complete':
+      return { kind: 'complete', ...on, result: null, keepsResult: true };
+    case 'fail': {
+      const reason = await reasonOf(core, job);
+      const error = reason === null ? null : JSON.stringify(reason);
+      return { kind: 'fail', ...on, error, requeue: true, cause: null, spread: null, keepsResult: true };
+    }
+    case 'release':
+      return { kind: 'release', ...on, reason: null };
+    case 'retry':
+      return { kind: 'retry', ...on };
+  }
+}
+
+async function reasonOf({ store: { read } }: Core, { no, comments }: Job): Promise<string | null> {
+  const [outcomes, said] = await Promise.all([
+    read.details.outcomes([no]),
+    comments === 0 ? [] : read.comments.after(no, comments - 1, 1),
+  ]);
+  const reason = failureOf(outcomes.get(no)?.result ?? null, said.at(-1)?.text ?? null);
+  return reason === null ? null : reason.slice(0, LIMITS.errorChars);
+}
+
+function ended(job: Job, { status }: BotMove): SpineError {
+  const problem = `This task is ${BOT_STATUS_OF[job.state]}; it cannot be set to ${status}.`;
+  return new SpineError('conflict', { problem });
+}
+
+function nobody(): SpineError {
+  const problem = 'assigned_to must say which worker does it.';
+  return new SpineError('bad_request', { field: 'assigned_to', problem });
+}

@@ -1,0 +1,48 @@
+/** Tasks as they are shown, and as one is found by its id. */
+
+import type { Job } from '../../../domain/job.ts';
+import { SpineError } from '../../../domain/error.ts';
+import { isFullId } from '../../job-id.ts';
+import type { Call } from '../../routes.ts';
+import { data } from './routes.ts';
+import { isAssigned } from './task-list.ts';
+import { around, taskView } from './view.ts';
+import { missing } from './words.ts';
+
+const NO_TASK = 'Task not found';
+const NOT_YOURS = 'Task not found or not assigned to you';
+/** What a task answers to somebody whom it does not belong to. */
+const FOREIGN = ['not_found', 'forbidden', 'not_owner', 'already_claimed'];
+
+export async function taskNamed({ engine, actor, params: { id = '' } }: Call): Promise<Job> {
+  if (!isFullId(id)) throw missing(NO_TASK);
+  return engine.jobs.get(actor, id).catch((error: unknown) => {
+    throw error instanceof SpineError && error.code === 'not_found' ? missing(NO_TASK) : error;
+  });
+}
+
+/** One that is the caller's: it waits for it, or was taken by it. */
+export async function ownTask({ engine, actor, params: { id = '' } }: Call): Promise<Job> {
+  if (!isFullId(id)) throw missing(NOT_YOURS);
+  const job = await orNotYours(engine.jobs.get(actor, id));
+  if (!isAssigned(job, actor.name)) throw missing(NOT_YOURS);
+  return job;
+}
+
+/** It may have been somebody's own a moment ago. */
+export async function orNotYours<T>(calling: Promise<T>): Promise<T> {
+  try {
+    return await calling;
+  } catch (error) {
+    if (error instanceof SpineError && FOREIGN.includes(error.code)) throw missing(NOT_YOURS);
+    throw error;
+  }
+}
+
+export async function shown({ engine }: Call, job: Job, withSop: boolean): Promise<object> {
+  const [details, about] = await Promise.all([engine.jobs.details([job]), around(engine, [job], withSop)]);
+  const known = details.get(job.no);
+  // Retention may remove a finished job between two reads.
+  if (known === undefined) throw missing(NO_TASK);
+  return data(taskView(job, known, about));
+}

@@ -1,0 +1,20 @@
+import { freshDatabase, skipWithoutPostgres } from '../support/postgres.ts';
+import { startServer } from '../support/server.ts';
+import { peopled } from './bot-cases.ts';
+import { botContract } from './bots.ts';
+
+botContract({
+  name: 'PostgreSQL',
+  skip: skipWithoutPostgres,
+  start: async (options) => {
+    const database = await freshDatabase(process.env['TEST_POSTGRES_URL'] ?? '');
+    const spine = await peopled(await startServer({ ...options, databaseUrl: database.url }));
+    return {
+      ...spine,
+      stop: async () => {
+        await spine.stop();
+        await database.drop();
+      },
+    };
+  },
+});
