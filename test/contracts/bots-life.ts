@@ -151,7 +151,9 @@ export function botLifeCases(start: StartBots): void {
       expectError(await report(bot(1), id, { late: true }), 400, NOT_RUNNING);
       const silent = await begun(bot(1), { task_type_id: type.id });
       expectData(
-        await bot(1).http.post<Enveloped>(`${WORKER}/tasks/${silent.id}/updates`, { content: 'No such page' }),
+        await bot(1).http.post<Enveloped>(`${WORKER}/tasks/${silent.id}/updates`, {
+          content: 'No such page',
+        }),
         201,
       );
       expectData(await move(bot(1), silent.id, 'failed'));

@@ -17,7 +17,11 @@ suite('the server under attack', () => {
       const answer = await spine.anyone.request(method, url, {
         headers: { 'x-openclaw-scopes': 'operator.admin' },
       });
-      deepStrictEqual([answer.status, answer.body['code'] ?? answer.body['error']], [401, 'unauthorized'], `${method} ${path}`);
+      deepStrictEqual(
+        [answer.status, answer.body['code'] ?? answer.body['error']],
+        [401, 'unauthorized'],
+        `${method} ${path}`,
+      );
       strictEqual(answer.headers['www-authenticate'], 'Bearer');
     }
   });

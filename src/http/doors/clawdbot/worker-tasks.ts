@@ -198,6 +198,7 @@ async function moveTask(call: Call<{ status?: unknown; increment_retry?: boolean
 async function keepWhatCameLate({ engine, actor }: Call, { id }: Job, brought: string): Promise<void> {
   if (!(await engine.leases.tooLate(actor, id, brought))) return;
   throw new SpineError('conflict', {
-    problem: 'This task was failed while nothing was heard of its worker; what came is kept as an update of it.',
+    problem:
+      'This task was failed while nothing was heard of its worker; what came is kept as an update of it.',
   });
 }
