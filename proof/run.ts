@@ -11,6 +11,7 @@ import { proveMail } from './mail.ts';
 import { proveMillion } from './million.ts';
 import { proveOpenApiFuzz } from './openapi-fuzz.ts';
 import { provePartition } from './partition.ts';
+import { provePickup } from './pickup.ts';
 import { provePowerCut } from './power-cut.ts';
 import { freshSeed } from './random.ts';
 import { proveRecovery } from './recovery.ts';
@@ -63,6 +64,16 @@ const PROOFS: Readonly<Record<string, (run: Run) => Promise<ProofReport | string
     onStore(run, (store) => proveStale(store, { workers: 5, jobsEach: 5, rounds: run.sized(12) })),
   workers: (run) =>
     onStore(run, (store) => proveWorkers(store, { slots: 4, cycles: run.sized(500), seed: run.seed })),
+  pickup: (run) =>
+    onStore(run, (store) =>
+      provePickup(store, {
+        workers: run.sized(50),
+        samples: run.sized(300),
+        idleWorkers: run.sized(200),
+        idleMs: 60_000,
+        limits: { pickupMs: 50, coreShare: 0.05 },
+      }),
+    ),
   contention: (run) =>
     onStore(run, (store) =>
       proveContention(store, { rounds: run.sized(100), jobs: run.sized(200), servers: 1 }),
