@@ -39,6 +39,8 @@ export interface JobContext {
   readonly checkpoint: (value: unknown) => Promise<void>;
   /** What the last holder kept; null when there is nothing. */
   readonly lastCheckpoint: unknown;
+  /** The results of the jobs that this one waited for, by their ids. */
+  readonly inputs: Readonly<Record<string, unknown>>;
   /** Says that the work has begun, where the job's time does not count from the claim (`keepsTime`). */
   readonly started: () => void;
   /** Says that the work itself has ended the job by a call of its own: what is logged is still sent. */
@@ -148,6 +150,7 @@ export class JobRun {
       },
       checkpoint: (value) => this.#checkpoint(value),
       lastCheckpoint: this.job.checkpoint ?? null,
+      inputs: this.job.inputs ?? {},
       endedItself: () => (this.#endedItself = true),
     };
     try {

@@ -21,6 +21,10 @@ export interface ClaimedJob extends Job {
   readonly answers?: readonly Answer[];
   /** What an earlier holder left for this one. */
   readonly checkpoint?: unknown;
+  /** The results of the jobs in its `after`, by their ids; where one was retried by new jobs, that of the last. */
+  readonly inputs?: Readonly<Record<string, unknown>>;
+  /** Those whose results are too large for the answer to a claim. */
+  readonly inputsLeftOut?: readonly string[];
   /** What others have sent to the claimer; `onMessage` gets them too. */
   readonly messages?: readonly AgentMessage[];
 }

@@ -299,6 +299,8 @@ const RULES = {
   },
   /** When its last attempt began; a job that waits has none. */
   startedAt: { is: 'time', group: 'lease', default: null, silent: true },
+  /** How many jobs the first of its lineage was made to wait for: their results are its inputs. */
+  dependencies: { is: 'whole', group: 'fixed', default: 0 },
 } as const satisfies Readonly<Record<string, FieldRule>>;
 
 type Rules = typeof RULES;

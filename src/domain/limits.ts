@@ -21,6 +21,8 @@ export const LIMITS = {
   claimWaitMs: 60_000,
   pageJobs: 1_000,
   dependencies: 256,
+  /** What a claim brings of the results of dependencies: those that fit, in the order of their jobs; the others are named. */
+  inputsBytes: 2_097_152,
   tags: 32,
   nameChars: 100,
   titleChars: 500,

@@ -123,10 +123,9 @@ export class CreationBatch {
       edges.push({ parentNo: judged.parentNo, on: dependency.on, met: judged.ended });
       skipped ||= judged.ended && !judged.met;
     }
-    const waitingFor = edges.filter((edge) => !edge.met).length;
     return {
       row: {
-        job: newRow(job, command, parent?.no ?? null, waitingFor, skipped, this.#changeSet.now),
+        job: newRow(job, command, parent?.no ?? null, edges, skipped, this.#changeSet.now),
         input: job.input,
       },
       approvalTerms: job.approvalTerms,
@@ -236,10 +235,11 @@ function newRow(
   job: NewJob,
   { actor }: Create,
   parentNo: number | null,
-  waitingFor: number,
+  edges: readonly Edge[],
   skipped: boolean,
   now: number,
 ): NewJobRow {
+  const waitingFor = edges.filter((edge) => !edge.met).length;
   const approval = job.approvalTerms === null ? 'none' : 'needed';
   const runAt = job.runAt ?? now;
   return newJob({
@@ -255,6 +255,7 @@ function newRow(
     reason: skipped ? 'a dependency ended otherwise' : null,
     runAt,
     waitingFor,
+    dependencies: edges.length,
     approval,
   });
 }

@@ -51,6 +51,7 @@ import type { BotStatus, TaskStatus } from '../domain/statuses.ts';
 import type { Token } from '../domain/token.ts';
 import type { User, UserChange, UserDraft } from '../domain/user.ts';
 import type { SlotBeat, SlotStart, WorkerSlot } from '../domain/worker-slot.ts';
+import type { Inputs } from './inputs.ts';
 
 /** Every verb answers after its commit, and throws a SpineError when it is refused. */
 export interface Engine {
@@ -122,7 +123,7 @@ export interface Jobs {
   smallDetails(jobs: readonly Job[]): Promise<Map<number, JobDetails>>;
   /** About how many bytes there are to show of each. */
   sizes(jobs: readonly Job[]): Promise<Map<number, number>>;
-  /** What earlier holders left for the next one, of those jobs that have something. */
+  /** What is there for the next holder beside the job, of those jobs that have something. */
   handedOn(jobs: readonly Job[]): Promise<Map<number, HandedOn>>;
   list(actor: Actor, filter: JobFilter): Promise<Job[]>;
   /** The ids of what each of them still waits for. */
@@ -162,6 +163,8 @@ export interface HandedOn {
   readonly checkpoint: string | null;
   /** Oldest first. */
   readonly answers: readonly Answered[];
+  /** Null for a job that waited for no other. */
+  readonly inputs: Inputs | null;
 }
 
 export interface JobFilter extends FieldFilter {

@@ -1,22 +1,36 @@
-/** What a job's earlier holders left for the next one: its last checkpoint, and the answers to its questions. */
+/**
+ * What others left for whoever holds a job next: the results of its dependencies, its last checkpoint, and the answers to its
+ * questions.
+ */
 
 import { type Job, rootOf } from '../domain/job.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { Answered } from '../domain/question.ts';
 import type { Store } from '../store/store.ts';
 import type { HandedOn } from './engine.ts';
+import { inputsOf } from './inputs.ts';
 
-/** Most jobs have neither: their rows say so, and nothing is read for them. */
+/** Whether its row says that there is something; most have nothing, and nothing is read for them. */
+export function hasLeft({ questions, checkpointAt, dependencies }: Job): boolean {
+  return questions > 0 || checkpointAt !== null || dependencies > 0;
+}
+
 export async function handedOn(read: Store['read'], jobs: readonly Job[]): Promise<Map<number, HandedOn>> {
-  const some = jobs.filter(({ questions, checkpointAt }) => questions > 0 || checkpointAt !== null);
+  const some = jobs.filter(hasLeft);
   if (some.length === 0) return NOTHING;
+  const dependents = some.filter(({ dependencies }) => dependencies > 0);
+  const inputs = dependents.length === 0 ? null : await inputsOf(read, dependents);
   const nos = some.flatMap(({ no, checkpointAt }) => (checkpointAt === null ? [] : [no]));
   const checkpoints = nos.length === 0 ? null : await read.checkpoints.byNo(nos);
   const left = new Map<number, HandedOn>();
   for (const job of some) {
     const { answersShown } = LIMITS;
     const answers = job.questions === 0 ? [] : await read.questions.answersOf(rootOf(job), answersShown);
-    left.set(job.no, { checkpoint: checkpoints?.get(job.no) ?? null, answers: newest(answers) });
+    left.set(job.no, {
+      checkpoint: checkpoints?.get(job.no) ?? null,
+      answers: newest(answers),
+      inputs: inputs?.get(job.no) ?? null,
+    });
   }
   return left;
 }

@@ -1,4 +1,4 @@
-/** What earlier turns and attempts left for this one: the answers to what they asked, and the last checkpoint. */
+/** What others left for this turn: the results of the jobs it waited for, the answers to what was asked, the last checkpoint. */
 
 import { oneLine, quoted, quoteSection } from './quote.ts';
 
@@ -6,12 +6,33 @@ import { oneLine, quoted, quoteSection } from './quote.ts';
 export interface HandedOn {
   readonly answers?: readonly { readonly question: string; readonly answer: unknown; readonly by: string }[];
   readonly checkpoint?: unknown;
+  readonly inputs?: Readonly<Record<string, unknown>>;
+  readonly inputsLeftOut?: readonly string[];
 }
 
-/** What is shown of one question, answer or checkpoint. */
+/** What is shown of one question, answer, checkpoint or result. */
 const SHOWN_CHARS = 3_000;
+/** Of the jobs that were waited for, so many results are shown. */
+const SHOWN_INPUTS = 10;
 
-export function handedOnBlock({ answers = [], checkpoint }: HandedOn, nonce: string): string | null {
+export function handedOnBlock(handedOn: HandedOn, nonce: string): string | null {
+  const blocks = [inputsBlock(handedOn, nonce), workBlock(handedOn, nonce)].filter((one) => one !== null);
+  return blocks.length === 0 ? null : blocks.join('\n\n');
+}
+
+function inputsBlock({ inputs = {}, inputsLeftOut = [] }: HandedOn, nonce: string): string | null {
+  const results = Object.entries(inputs);
+  const more = Math.max(0, results.length - SHOWN_INPUTS) + inputsLeftOut.length;
+  if (results.length + more === 0) return null;
+  const told = results
+    .slice(0, SHOWN_INPUTS)
+    .flatMap(([id, result]) => [`The result of job ${oneLine(id)}:`, quoted(shown(result), nonce)]);
+  const rest =
+    more === 0 ? [] : [`${more} more ${more === 1 ? 'job' : 'jobs'} ended that this one waited for.`];
+  return ['--- Results of the jobs before this one ---', ...told, ...rest, '---'].join('\n');
+}
+
+function workBlock({ answers = [], checkpoint }: HandedOn, nonce: string): string | null {
   if (answers.length === 0 && checkpoint === undefined) return null;
   const told = answers.flatMap(({ question, answer, by }) => [
     'You asked:',

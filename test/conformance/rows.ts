@@ -106,6 +106,7 @@ export const EXTREME: Omit<Job, 'no' | 'id'> = {
   checkpointAt: BIG,
   mailed: true,
   review: 'pending',
+  dependencies: BIG,
   announce: true,
   startedAt: BIG - 9,
 };

@@ -3,6 +3,7 @@ import { claimSizeTopics } from './claim-size.ts';
 import { dependencyTopics } from './dependencies.ts';
 import { eventTopics } from './events.ts';
 import { historyTopics } from './history.ts';
+import { inputTopics } from './inputs.ts';
 import { jobTopics } from './jobs.ts';
 import { keyTopics } from './keys.ts';
 import { leaseTopics } from './leases.ts';
@@ -30,6 +31,7 @@ export function storeConformance(kind: EngineKind): void {
     transactionTopics(each);
     poolTopics(each);
     dependencyTopics(each);
+    inputTopics(each);
     listTopics(each);
     requirementTopics(each);
     searchTopics(each);

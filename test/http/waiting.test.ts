@@ -69,3 +69,21 @@ suite('waiting for the end of a job', () => {
     deepStrictEqual([early.state, early.ended], ['queued', false]);
   });
 });
+
+suite('the results of dependencies', () => {
+  test('a claim, by target or by id, has them by the ids of the jobs before', async (t) => {
+    const { head, left } = await openServer(t);
+    type Claimed = JobBody & { readonly leaseToken: string; readonly inputs?: Record<string, unknown> };
+    const { body: before } = await head.post<JobBody>('/jobs', { target: 'any' });
+    const after = { target: 'left-claw', after: [before.id] };
+    const { body: held } = await left.post<Claimed>(`/jobs/${before.id}/claim`);
+    strictEqual('inputs' in held, false);
+    await left.post(`/jobs/${before.id}/complete`, { leaseToken: held.leaseToken, result: [1, { two: 2 }] });
+    await head.post<JobBody>('/jobs', after);
+    const { body: other } = await head.post<JobBody>('/jobs', after);
+    const byTarget = await left.post<{ jobs: Claimed[] }>('/jobs/claim', { target: 'left-claw' });
+    const byId = await left.post<Claimed>(`/jobs/${other.id}/claim`);
+    for (const claimed of [byTarget.body.jobs[0], byId.body])
+      deepStrictEqual(claimed?.inputs, { [before.id]: [1, { two: 2 }] });
+  });
+});

@@ -48,6 +48,7 @@ const QUOTED: Readonly<Record<string, (text: string) => string>> = {
   'what it asked and was answered': (text) =>
     prompt({ handedOn: { answers: [{ question: text, answer: text, by: 'head' }] } }),
   'the checkpoint of an earlier attempt': (checkpoint) => prompt({ handedOn: { checkpoint } }),
+  'the result of a job before it': (result) => prompt({ handedOn: { inputs: { earlier: result } } }),
 };
 
 /** Ways that are not quoted because they are one short line. */

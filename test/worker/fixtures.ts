@@ -131,6 +131,7 @@ export function heldLease() {
     ask: (question) => Promise.reject(new AskAndWait(question)),
     checkpoint: async () => undefined,
     lastCheckpoint: null,
+    inputs: {},
     endedItself: () => undefined,
   };
   return { context, interrupt: (why: Interruption) => controller.abort(new JobInterrupted(why)) };

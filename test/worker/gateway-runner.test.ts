@@ -164,7 +164,9 @@ suite('a fresh turn', () => {
     const { gateway, start } = setUp();
     gateway.onRun = ({ answer }) => answer('done');
     const answers = [{ question: 'Which branch?', answer: { name: 'main' }, by: 'head', at: '' }];
-    await start(runJob(ONCE, { answers, checkpoint: 'two files left' })).end;
+    const inputs = { before: { rows: 2 } };
+    await start(runJob(ONCE, { answers, checkpoint: 'two files left', inputs, inputsLeftOut: ['large'] }))
+      .end;
     const message = gateway.turns[0]?.turn.message ?? '';
     const [, nonce] = /<data (\S+)>/.exec(message) ?? [];
     const quote = (text: string) => `<data ${nonce}>\n${text}\n</data ${nonce}>`;
@@ -174,6 +176,7 @@ suite('a fresh turn', () => {
       ),
     );
     assert.ok(message.includes(`The last checkpoint:\n${quote('two files left')}`));
+    assert.ok(message.includes(`The result of job before:\n${quote('{"rows":2}')}\n1 more job ended`));
     assert.ok(message.endsWith('\n\nDo it.'));
   });
 

@@ -252,7 +252,7 @@ export async function joinMeta(
 // Locked, or a dependent that is created while the lineage settles would wait for ever.
 const lastMember = perDialect(
   (dialect) =>
-    `select ${JOB_COLUMNS} from job where root_no = $1 order by retry_count desc limit 1${locking({ dialect }, 'for update')}`,
+    `select ${JOB_COLUMNS} from job where root_no = $1 order by retry_count desc, no desc limit 1${locking({ dialect }, 'for update')}`,
 );
 
 /** The newest job of a lineage, which says how the whole ended. */

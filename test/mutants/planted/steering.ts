@@ -48,4 +48,22 @@ export const STEERING: readonly Mutant[] = [
   return`,
     seenBy: ['test/http/waiting.test.ts'],
   },
+  {
+    name: 'inputs-of-the-first-try',
+    means: 'a dependent is handed the result of a try that failed instead of that of the last',
+    file: 'src/store/sql/job-bytes.ts',
+    find: `order by member.retry_count desc, member.no desc limit 1), edge.parent_no)`,
+    replace: `and 1 = 0 limit 1), edge.parent_no)`,
+    seenBy: ['test/conformance/sqlite-memory.test.ts'],
+    only: 'hands on the result of the last try',
+  },
+  {
+    name: 'inputs-not-counted',
+    means: 'one claim of a hundred dependents reads a gigabyte of results',
+    file: 'src/store/sql/job-bytes.ts',
+    find: `case when job.dependencies = 0 then 0 else`,
+    replace: `case when job.dependencies = 0 or 1 = 1 then 0 else`,
+    seenBy: ['test/conformance/sqlite-memory.test.ts'],
+    only: 'counts inputs with what a claim may hold',
+  },
 ];

@@ -71,6 +71,10 @@ const holderFields = { leaseToken: text, attempt: whole };
 const handedOn = {
   answers: optional(listOf(Type.Object({ question: text, answer: json, by: text, at: time }))),
   checkpoint: optional(json),
+  inputs: optional(
+    Type.Object({}, { ...open, description: 'the results of the jobs that it waited for, by their ids' }),
+  ),
+  inputsLeftOut: optional(listOf(text)),
 };
 const outcome = optional(
   Type.Object({ verb: Type.Enum(['complete', 'fail', 'release', 'snooze', 'ask']), status }),

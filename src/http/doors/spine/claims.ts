@@ -6,6 +6,7 @@ import type { Job, JobDetails } from '../../../domain/job.ts';
 import { serves } from '../../../domain/lease.ts';
 import type { Message } from '../../../domain/message.ts';
 import type { Engine, HandedOn } from '../../../engine/engine.ts';
+import { hasLeft } from '../../../engine/handed-on.ts';
 import { Claimed, ClaimedJob as ClaimedJobAnswer } from './answers.ts';
 import { goneSignal } from '../../gone.ts';
 import { jobId } from '../../job-id.ts';
@@ -141,13 +142,14 @@ const NOTHING_MORE: More = { details: new Map(), types: new Map(), left: new Map
 /** Most jobs have no type, no past and a small input: all there is to know came with the claim. */
 async function moreAbout(engine: Engine, claimed: readonly ClaimedJob[]): Promise<More> {
   const unread = claimed.filter(({ job, input }) => input === null || hasHistory(job)).map(({ job }) => job);
+  // Their rows say whether there is anything to read.
+  const given = claimed.map(({ job }) => job).filter(hasLeft);
   const typed = claimed.some(({ job }) => job.typeNo !== 0);
-  if (unread.length === 0 && !typed) return NOTHING_MORE;
+  if (unread.length === 0 && given.length === 0 && !typed) return NOTHING_MORE;
   const [details, types, left] = await Promise.all([
     unread.length > 0 ? engine.jobs.details(unread) : NOTHING_MORE.details,
     typed ? engine.types.known() : NOTHING_MORE.types,
-    // Whoever has a past may have left something; their rows say whether there is anything to read.
-    unread.length > 0 ? engine.jobs.handedOn(unread) : NOTHING_MORE.left,
+    given.length > 0 ? engine.jobs.handedOn(given) : NOTHING_MORE.left,
   ]);
   return { details, types, left };
 }

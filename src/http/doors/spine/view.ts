@@ -85,7 +85,7 @@ export function forHolder(job: Job): string {
   return `,"leaseToken":${JSON.stringify(job.leaseToken)},"attempt":${job.attempts}`;
 }
 
-/** What earlier holders left for this one; most left nothing. */
+/** What others left for the holder; most left nothing. */
 export function leftForHolder(left: HandedOn | undefined): string {
   if (left === undefined) return '';
   const answers = left.answers.map(
@@ -94,7 +94,18 @@ export function leftForHolder(left: HandedOn | undefined): string {
   );
   return (
     (answers.length === 0 ? '' : `,"answers":[${answers.join(',')}]`) +
-    jsonField('checkpoint', left.checkpoint)
+    jsonField('checkpoint', left.checkpoint) +
+    inputsFields(left.inputs)
+  );
+}
+
+function inputsFields(inputs: HandedOn['inputs']): string {
+  if (inputs === null) return '';
+  const results = inputs.results.map(({ id, result }) => `${JSON.stringify(id)}:${result}`);
+  const { leftOut } = inputs;
+  return (
+    `,"inputs":{${results.join(',')}}` +
+    (leftOut.length === 0 ? '' : `,"inputsLeftOut":${JSON.stringify(leftOut)}`)
   );
 }
 

@@ -42,6 +42,7 @@ create table job (
   run_at ${int} not null,           -- not before
   max_attempts ${int} not null,
   waiting_for ${int} not null,      -- how many dependencies have not settled
+  dependencies ${int} not null,     -- how many it was made to wait for, or the first of its lineage was
   comments ${int} not null,         -- how many there are
   questions ${int} not null,        -- how many it has asked, those of its lineage before it included
   token_used ${flag} not null,      -- 1: the lease was used with its token, writes without one are refused
