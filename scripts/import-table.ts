@@ -80,7 +80,7 @@ export const IMPORT_TABLE: Readonly<Record<string, Row>> = {
     holds: 'one door in each folder of http/doors',
     parts: ['http', 'engine', 'domain', 'blobs'],
     packages: ['types of @fastify/multipart', 'types of fastify', 'types of typebox'],
-    node: ['fs'],
+    node: ['crypto', 'fs'],
   },
   'list of doors': { holds: 'http/doors.ts', parts: ['http', 'a door'] },
   client: {

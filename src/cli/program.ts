@@ -3,6 +3,7 @@
 import { Command, Option } from 'commander';
 import { type Act, withExamples } from './command.ts';
 import { declareAdmin } from './declare-admin.ts';
+import { declareForAgents } from './declare-agents.ts';
 import { declareBackup } from './declare-backup.ts';
 import { declareDelivery } from './declare-delivery.ts';
 import { declareKeeping } from './declare-keeping.ts';
@@ -30,6 +31,7 @@ export function buildProgram(act: Act, version: string): Command {
   declareMail(program, act);
   declareDelivery(program, act);
   declareKeeping(program, act);
+  declareForAgents(program, act);
   declareAdmin(program, act);
   declareUsers(program, act);
   declareWatching(program, act);

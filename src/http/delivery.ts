@@ -22,8 +22,9 @@ export async function delivered<T extends Taken>(
   const bytes = claimed.reduce((sum, one) => sum + (one.bytes ?? 0), 0);
   try {
     if (bytes > LIMITS.smallBytes) await call.parts.room.take(call, bytes, true);
-    const text = raw.destroyed ? '' : await print(claimed);
-    if (claimId === undefined && raw.destroyed) await undo();
+    const isGone = (): boolean => raw.destroyed || call.gone?.aborted === true;
+    const text = isGone() ? '' : await print(claimed);
+    if (claimId === undefined && isGone()) await undo();
     // A request that failed after all is answered too, but not with the jobs.
     else if (claimId === undefined)
       raw.once('close', () => (raw.writableFinished && raw.statusCode < 400 ? null : void undo()));

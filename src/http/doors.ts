@@ -3,7 +3,8 @@
 import type { Door } from './door.ts';
 import { bridge } from './doors/bridge/door.ts';
 import { clawdbot } from './doors/clawdbot/door.ts';
+import { mcpDoor } from './doors/mcp/door.ts';
 import { scheduler } from './doors/scheduler/door.ts';
 import { spine } from './doors/spine/door.ts';
 
-export const DOORS: readonly Door[] = [spine, scheduler, bridge, clawdbot];
+export const DOORS: readonly Door[] = [spine, scheduler, bridge, clawdbot, mcpDoor([spine, scheduler])];

@@ -7,8 +7,9 @@ import type { Call } from './routes.ts';
  * Ends a wait whose caller has gone, or may not call any more. The request's own "close" comes as soon as its body was
  * read; the reply's comes with the connection's end.
  */
-export function goneSignal({ actor, engine, callers, request, reply }: Call): AbortSignal {
+export function goneSignal({ actor, engine, callers, request, reply, gone: given }: Call): AbortSignal {
   const gone = new AbortController();
+  const leave = (): void => gone.abort();
   const judge = (): Promise<boolean> => isStill(actor, callers, request.raw);
   const forget = engine.tokens.onChange(() => {
     // Whoever cannot be judged gets nothing.
@@ -17,9 +18,11 @@ export function goneSignal({ actor, engine, callers, request, reply }: Call): Ab
       () => gone.abort(),
     );
   });
+  if (given?.aborted) leave();
+  given?.addEventListener('abort', leave, { once: true });
   reply.raw.once('close', () => {
     forget();
-    gone.abort();
+    leave();
   });
   return gone.signal;
 }

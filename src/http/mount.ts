@@ -8,7 +8,7 @@ import type { CallLimits, Load } from './call-limits.ts';
 import type { Door } from './door.ts';
 import { NoFields } from './fields.ts';
 import type { Parts } from './parts.ts';
-import type { Role, Route } from './routes.ts';
+import type { Route } from './routes.ts';
 import { takingFiles } from './uploads.ts';
 import { checker } from './validation.ts';
 
@@ -44,13 +44,12 @@ function mountRoute(app: FastifyInstance, one: Route, { callers, refuse, parts }
   const count = counts.of(one.method, one.path);
   const type = one.media ?? JSON_TYPE;
   const status = one.status ?? 200;
-  const load = one.load ?? (one.method === 'GET' ? 'read' : 'write');
   app.route({
     method: one.method,
     url: one.path,
     errorHandler: refuse,
     ...(one.who !== 'anyone' && {
-      onRequest: admit(one, one.who, callers, one.upload ? () => 0 : bodyBytes, load, limits),
+      onRequest: admit(one, callers, one.upload ? () => 0 : bodyBytes, limits),
     }),
     handler: async (request, reply) => {
       const problem = check(request);
@@ -66,6 +65,18 @@ function mountRoute(app: FastifyInstance, one: Route, { callers, refuse, parts }
       return sendable(typeof answer === 'string' ? answer : JSON.stringify(answer));
     },
   });
+}
+
+/** How a call of this route counts. */
+export function loadOf({ load, method }: Route): Load {
+  return load ?? (method === 'GET' ? 'read' : 'write');
+}
+
+/** Whether the route is for callers of this role, and for their kind of token. */
+export function isOpenTo({ who, forShownTokens }: Route, actor: Actor): boolean {
+  if (who === 'anyone') return true;
+  const roles: readonly Actor['role'][] = who;
+  return roles.includes(actor.role) && (!actor.shown || forShownTokens === true);
 }
 
 /** A text is put behind its headers in one more text, which for a long one is a copy; bytes are sent from where they lie. */
@@ -88,21 +99,18 @@ function bodyBytes({ headers, routeOptions }: FastifyRequest): number {
 }
 
 function admit(
-  { forShownTokens }: Pick<Route, 'forShownTokens'>,
-  who: readonly Role[],
+  one: Route,
   callers: Callers,
   bytesOf: (request: FastifyRequest) => number,
-  load: Load,
   limits: CallLimits,
 ): Hook {
-  const roles: readonly Actor['role'][] = who;
+  const load = loadOf(one);
   const enter = (
     request: FastifyRequest,
     reply: FastifyReply,
     actor: Actor | null,
   ): SpineError | undefined => {
-    if (actor === null || !roles.includes(actor.role)) return callers.refusal(request.raw, actor);
-    if (actor.shown && forShownTokens !== true) return callers.refusal(request.raw, actor);
+    if (actor === null || !isOpenTo(one, actor)) return callers.refusal(request.raw, actor);
     request.actor = actor;
     const leave = limits.enter(actor, load, bytesOf(request));
     if (leave instanceof SpineError) return leave;
@@ -119,7 +127,10 @@ function admit(
   };
 }
 
-function checkRequest(one: Route, callers: Callers): (request: FastifyRequest) => SpineError | null {
+/** What of a request is held against its route. */
+export type Asked = Pick<FastifyRequest, 'actor' | 'params' | 'query' | 'body' | 'url' | 'raw'>;
+
+export function checkRequest(one: Route, callers: Callers): (request: Asked) => SpineError | null {
   const params = one.params ? checker(one.params, 'params') : null;
   const query = checker(one.query ?? NoFields, 'querystring');
   const takesBody = one.method !== 'GET' && one.method !== 'DELETE' && !one.upload;
@@ -135,7 +146,7 @@ function checkRequest(one: Route, callers: Callers): (request: FastifyRequest) =
 }
 
 /** Nothing has a name with a NUL in it, and PostgreSQL would not even look for one. */
-function nobodysName({ url, params }: FastifyRequest): SpineError | null {
+function nobodysName({ url, params }: Asked): SpineError | null {
   if (!url.includes('%00')) return null;
   // A path has nothing but texts.
   const names = Object.values(params as Readonly<Record<string, string>>);

@@ -68,7 +68,7 @@ function namesIn(doors: readonly Door[]): Names {
 }
 
 function operation(route: Described, context: Context): Json {
-  const { name, about, who, status = 200, answer, media = 'application/json', cached } = route;
+  const { name, about, who, status = 200, answer, media = 'application/json', cached, silent } = route;
   const { door, names } = context;
   const body = bodyOf(route, names);
   return {
@@ -82,8 +82,11 @@ function operation(route: Described, context: Context): Json {
     responses: {
       [status]: {
         description: 'Done.',
-        content: { [media.split(';')[0] ?? media]: { schema: plain(answer, names) } },
+        ...(status !== 204 && {
+          content: { [media.split(';')[0] ?? media]: { schema: plain(answer, names) } },
+        }),
       },
+      ...(silent && { 202: { description: 'Taken; there is nothing to say.' } }),
       ...(cached && { 304: { description: 'You have it already.' } }),
       ...refusalsOf(route, context),
     },
@@ -176,6 +179,13 @@ function plain(schema: unknown, names: Names, named = false): unknown {
   const described = must === undefined ? rest : { ...rest, description: sentences(rest.description, must) };
   return Object.fromEntries(Object.entries(described).map(([key, value]) => [key, plain(value, names)]));
 }
+
+/** A schema as JSON Schema writes it, with everything in its place. */
+export function jsonSchema(schema: object): object {
+  return plain(schema, NO_NAMES) as object;
+}
+
+const NO_NAMES: Names = new Map();
 
 function sentences(...parts: readonly (string | undefined)[]): string {
   return parts.filter((part) => part !== undefined).join('; ');

@@ -34,8 +34,13 @@ export interface Parts {
   /** For what holds the event loop, or a connection to the database, for a while. */
   readonly longWork: LongWork;
   readonly loopDelay: LoopDelay;
+  readonly log: ServerLog;
   /** The description of all routes, as JSON. */
   readonly description: () => string;
+}
+
+export interface ServerLog {
+  error(message: string, facts: Readonly<Record<string, unknown>>): void;
 }
 
 export interface Unready {

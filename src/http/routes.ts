@@ -24,6 +24,8 @@ export interface Call<Body = unknown, Query = unknown> {
   readonly parts: Parts;
   /** Those of the door that was called. */
   readonly callers: Callers;
+  /** Aborts when the caller wants no answer any more, though its connection may last; only where that can be said. */
+  readonly gone?: AbortSignal;
 }
 
 /** JSON that is already text, a value to be printed, or the reply itself when the handler has seen to it. */
@@ -55,6 +57,8 @@ export interface Described {
   readonly media?: string;
   /** Whoever has it already is told so, and nothing else. */
   readonly cached?: true;
+  /** There may be nothing to say: 202, without a body. */
+  readonly silent?: true;
   /** Refusals of its own, beside those that every route may give. */
   readonly errors?: readonly ErrorCode[];
 }

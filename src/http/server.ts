@@ -17,7 +17,7 @@ import { EventStreams } from './events/streams.ts';
 import { CallLimits, type CallLimitSettings } from './call-limits.ts';
 import { LongWork } from '../engine/long-work.ts';
 import { LoopDelay } from './loop-delay.ts';
-import type { Gauges, Parts, ShownSetting, Unready } from './parts.ts';
+import type { Gauges, Parts, ServerLog, ShownSetting, Unready } from './parts.ts';
 import { NO_ROUTE, RequestCounts } from './request-counts.ts';
 import { isUnderWay, readPast } from './unread-body.ts';
 import { mount, type Refuse } from './mount.ts';
@@ -52,10 +52,6 @@ export interface ServerOptions {
   readonly settings: () => readonly ShownSetting[];
   readonly connections: ConnectionLimits;
   readonly log: ServerLog;
-}
-
-export interface ServerLog {
-  error(message: string, facts: Readonly<Record<string, unknown>>): void;
 }
 
 const MAX_PARAM_CHARS = 500;

@@ -139,6 +139,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   'head worker viewer run': [
     'downloadBlob',
+    'endMcpSession',
+    'exchangeMessages',
     'getJob',
     'getJobComments',
     'getJobEvents',
@@ -172,6 +174,7 @@ const BODIES: Readonly<Record<string, (things: Things) => object>> = {
   readAllMessages: () => ({ agent: 'left-claw' }),
   addToken: () => ({ name: 'another', role: 'viewer' }),
   createTask: () => ({ title: 'A task' }),
+  exchangeMessages: () => ({ jsonrpc: '2.0', id: 1, method: 'ping' }),
   spawnSession: () => ({ sessionLabel: 'a session', prompt: 'Hello' }),
   startWorker: () => ({ slot: 'left-claw', instance: 'a' }),
   beatWorker: () => ({ slot: 'left-claw', instance: 'a', status: 'idle' }),
@@ -218,8 +221,8 @@ suite('who may do what', () => {
       for (const operation of operations.filter(({ method }) => method !== 'GET')) {
         for (const whose of WHOSE) {
           const { status } = await call(world, operation, role, whose);
-          // A preview is sent like a schedule, and makes none.
-          const isReading = role === 'viewer' && operation.operationId === 'previewNewSchedule';
+          // A preview is sent like a schedule and makes none; a message asks, and a session is nothing that is kept.
+          const isReading = role === 'viewer' && READING.includes(operation.operationId);
           if (!isReading) deepStrictEqual(status, 401, `${role} ${operation.operationId}`);
         }
       }
@@ -240,6 +243,8 @@ suite('who may do what', () => {
     deepStrictEqual(body['status'], 'running');
   });
 });
+
+const READING = ['previewNewSchedule', 'exchangeMessages', 'endMcpSession'];
 
 function endsTheJob({ operationId }: DescribedOperation): boolean {
   return [

@@ -3,7 +3,7 @@
 import type { MultipartFile } from '@fastify/multipart';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
-import { contentDisposition, displayName } from '../../../blobs/filename.ts';
+import { contentDisposition } from '../../../blobs/filename.ts';
 import { SpineError } from '../../../domain/error.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import type { Engine } from '../../../engine/engine.ts';
@@ -11,11 +11,11 @@ import { Artifacts, Bytes, Stored } from './answers.ts';
 import { jobId } from '../../job-id.ts';
 import type { Parts } from '../../parts.ts';
 import { type Call, route, type Route } from '../../routes.ts';
+import { type BlobRecord, storeFile, UNKNOWN_TYPE } from '../../store-file.ts';
 import { DownloadQuery, LeaseHeaders, NamesQuery } from './schemas.ts';
 import { iso } from '../../iso.ts';
 import { leaseHeader } from './leases.ts';
 
-const UNKNOWN_TYPE = 'application/octet-stream';
 const UPLOADING = ['missing_file'] as const;
 
 export const blobRoutes: readonly Route[] = [
@@ -88,8 +88,6 @@ export const blobRoutes: readonly Route[] = [
   }),
 ];
 
-type BlobRecord = Parameters<Engine['blobs']['save']>[1];
-
 async function upload(
   { request, parts }: Call,
   save: (record: BlobRecord) => Promise<unknown>,
@@ -103,22 +101,13 @@ async function upload(
   }
 }
 
-/** Bytes whose record is refused are not kept. */
 async function store(
-  { blobStore, blobLimitBytes }: Parts,
+  parts: Parts,
   request: FastifyRequest,
   save: (record: BlobRecord) => Promise<unknown>,
 ): Promise<object> {
-  const part = await filePartOf(request);
-  const { id, size, sha256, path } = await blobStore.put(readPart(part.file), blobLimitBytes);
-  const filename = displayName(part.filename);
-  try {
-    await save({ id, filename, size, sha256, contentType: plainType(part.mimetype) });
-  } catch (error) {
-    await blobStore.remove(id);
-    throw error;
-  }
-  return { id, filename, size, path, sha256 };
+  const { filename, mimetype, file } = await filePartOf(request);
+  return await storeFile(parts, { filename, contentType: mimetype, content: readPart(file) }, save);
 }
 
 async function filePartOf(request: FastifyRequest): Promise<MultipartFile> {
@@ -146,10 +135,6 @@ function asCallersFault(error: unknown): unknown {
   if ((error as { code?: string }).code?.startsWith('FST_')) return error;
   const message = `The upload cannot be read: ${(error as Error).message}.`;
   return new SpineError('bad_request', {}, { cause: error, message });
-}
-
-function plainType(given: string): string {
-  return /^[\w.+-]{1,60}\/[\w.+-]{1,60}$/.test(given) ? given.toLowerCase() : UNKNOWN_TYPE;
 }
 
 async function download(call: Call<unknown, Static<typeof DownloadQuery>>): Promise<FastifyReply> {

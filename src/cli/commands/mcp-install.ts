@@ -1,0 +1,185 @@
+/** `spine mcp install` and `spine skill install`: files of other programs, in which nothing else is touched. */
+
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { Handler } from '../command.ts';
+import { CliError, EXIT, usage } from '../failure.ts';
+import { CLIENTS, type ClientName, type Place } from '../mcp/clients.ts';
+import type { Session } from '../session.ts';
+
+interface InstallOptions {
+  readonly project?: boolean;
+  readonly name: string;
+  readonly stdio?: boolean;
+  readonly withToken?: boolean;
+  readonly dryRun?: boolean;
+}
+
+interface SkillOptions {
+  readonly for: ClientName;
+  readonly project?: boolean;
+  readonly dryRun?: boolean;
+}
+
+type Json = Record<string, unknown>;
+
+const VARIABLE = 'SPINE_TOKEN';
+const PACKAGED_SKILL = new URL('../../../SKILL.md', import.meta.url);
+const SKILL = 'spine';
+
+export const installMcp: Handler<InstallOptions> = async (session, { args, options }) => {
+  // The choices of the argument are these.
+  const client = CLIENTS[args[0] as ClientName];
+  if (!/^[\w-]{1,64}$/.test(options.name)) throw usage('--name takes up to 64 letters, digits, - and _.');
+  const { home } = session.host.machine();
+  if (options.project === true && client.project === null)
+    throw usage(`${client.title} knows no servers of one folder; leave out --project.`);
+  const place = options.project === true ? client.project?.(resolve('.')) : client.everywhere(home);
+  if (place === undefined) return;
+  const entry = options.stdio === true ? startOf(session, client.stdio) : reachOf(session, client, options);
+  const { text, before } = withEntry(place, options.name, entry);
+  const holdsToken = options.withToken === true && options.stdio !== true;
+  const next = options.stdio === true || holdsToken ? [] : client.next(VARIABLE);
+  const changed = before !== text;
+  if (options.dryRun !== true && changed) replace(place.file, text, holdsToken);
+  session.out.result({
+    value: {
+      ok: true,
+      dryRun: options.dryRun === true,
+      file: place.file,
+      name: options.name,
+      entry: shown(entry, holdsToken),
+      changed,
+      next,
+    },
+    lines: () => [
+      done(options.dryRun === true, changed, place.file, options.name),
+      ...JSON.stringify({ [options.name]: shown(entry, holdsToken) }, null, 2).split('\n'),
+      ...(next.length > 0 ? ['Next:', ...next.map((line) => `  ${line}`)] : []),
+    ],
+  });
+};
+
+function done(dryRun: boolean, changed: boolean, file: string, name: string): string {
+  if (!changed) return `${file} has this entry already.`;
+  return dryRun
+    ? `${file} would get the entry ${name}:`
+    : `${file} has the entry ${name}; all else in it is as it was:`;
+}
+
+/** What is printed may be kept somewhere. */
+function shown(entry: object, holdsToken: boolean): object {
+  if (!holdsToken) return entry;
+  return { ...entry, headers: { Authorization: 'Bearer ********' } };
+}
+
+function startOf(
+  session: Session,
+  write: (start: { command: string; args: readonly string[] }) => object,
+): object {
+  const { node, entry } = session.host.machine();
+  const { url, dataDir, as } = session.flags;
+  const given = [
+    ...(url === undefined ? [] : ['--url', url]),
+    ...(dataDir === undefined ? [] : ['--data-dir', resolve(dataDir)]),
+    ...(as === undefined ? [] : ['--as', as]),
+  ];
+  return write({ command: node, args: [entry, 'mcp', ...given] });
+}
+
+function reachOf(
+  session: Session,
+  client: (typeof CLIENTS)[ClientName],
+  { withToken }: InstallOptions,
+): object {
+  const { url, token } = session.located();
+  if (withToken === true && token === null)
+    throw new CliError(
+      EXIT.auth,
+      'unauthorized',
+      'There is no token to write.',
+      'Pass --token, or set SPINE_TOKEN.',
+    );
+  const bearer = withToken === true && token !== null ? token.text : client.variable(VARIABLE);
+  return client.http({ url: `${url.text.replace(/\/+$/, '')}/mcp`, token: bearer });
+}
+
+/** The file with the entry in its place. What cannot be read as JSON is not touched. */
+function withEntry(
+  { file, path }: Place,
+  name: string,
+  entry: object,
+): { text: string; before: string | null } {
+  const before = existsSync(file) ? readFileSync(file, 'utf8') : null;
+  const root = before === null || before.trim() === '' ? {} : objectIn(before, file, name, entry);
+  let at = root;
+  for (const step of path) {
+    const inner = at[step] ?? {};
+    if (typeof inner !== 'object' || Array.isArray(inner)) throw unreadable(file, name, entry);
+    at = at[step] = inner as Json;
+  }
+  if (JSON.stringify(at[name]) === JSON.stringify(entry)) return { text: before ?? '', before };
+  at[name] = entry;
+  return { text: `${JSON.stringify(root, null, indentOf(before))}\n`, before };
+}
+
+function objectIn(text: string, file: string, name: string, entry: object): Json {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Json;
+  } catch {
+    // OpenClaw and people write comments, which would be lost.
+  }
+  throw unreadable(file, name, entry);
+}
+
+function unreadable(file: string, name: string, entry: object): CliError {
+  return new CliError(
+    EXIT.conflict,
+    'conflict',
+    `${file} is not plain JSON, and was left as it is.`,
+    `Add this by hand: "${name}": ${JSON.stringify(entry)}`,
+  );
+}
+
+function indentOf(text: string | null): string {
+  return /^\{\r?\n([ \t]+)/.exec(text ?? '')?.[1] ?? '  ';
+}
+
+/** All of it or nothing; whoever reads meanwhile sees the one or the other. */
+function replace(file: string, text: string, holdsToken: boolean): void {
+  const mode = holdsToken ? 0o600 : existsSync(file) ? statSync(file).mode & 0o777 : 0o600;
+  const draft = `${file}.spine-${process.pid}`;
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(draft, text, { mode, flag: 'wx' });
+    chmodSync(draft, mode);
+    renameSync(draft, file);
+  } catch (error) {
+    const message = `${file} cannot be written (${(error as Error).message}).`;
+    throw new CliError(EXIT.failure, 'not_written', message);
+  }
+}
+
+export const installSkill: Handler<SkillOptions> = async (session, { options }) => {
+  const client = CLIENTS[options.for];
+  const { home } = session.host.machine();
+  const folder = options.project === true ? client.projectSkills(resolve('.')) : client.skills(home);
+  const file = join(folder, SKILL, 'SKILL.md');
+  const text = readFileSync(PACKAGED_SKILL, 'utf8');
+  const before = existsSync(file) ? readFileSync(file, 'utf8') : null;
+  if (before !== null && !before.startsWith('---\nname: spine\n'))
+    throw new CliError(EXIT.conflict, 'conflict', `${file} is somebody else's skill.`, 'Move it away first.');
+  const changed = before !== text;
+  if (options.dryRun !== true && changed) replace(file, text, false);
+  session.out.result({
+    value: { ok: true, dryRun: options.dryRun === true, file, changed },
+    lines: () => [
+      !changed
+        ? `${file} is as it should be.`
+        : options.dryRun === true
+          ? `${file} would be written.`
+          : `${file} is written.`,
+    ],
+  });
+};
