@@ -89,6 +89,12 @@ function declareReading(jobs: Command, act: Act): void {
     .argument(...JOB)
     .option('--events', 'with what happened to it')
     .action(act(async () => (await import('./commands/jobs-get.ts')).getJob));
+  declare(jobs, 'attempts', 'Show what became of each claim of a job.', [
+    ['spine jobs attempts 12', 'who had it, when, and how that ended'],
+    ['spine jobs attempts 12 --json', 'as JSON'],
+  ])
+    .argument(...JOB)
+    .action(act(async () => (await import('./commands/jobs-attempts.ts')).showAttempts));
   declare(jobs, 'logs', "Print a job's log.", [
     ['spine jobs logs 12', 'the log so far'],
     ['spine jobs logs 12 -f', 'and what follows, until the job has ended'],

@@ -68,6 +68,12 @@ export const JOB_OPTIONS: readonly JobOption[] = [
     about: 'tell the chat of the operator how it ends',
     is: 'flag',
   },
+  {
+    field: 'traceparent',
+    flags: '--traceparent <value>',
+    about: 'the trace that it belongs to, as W3C Trace Context writes it',
+    is: 'text',
+  },
 ];
 
 export const JOB_FILTERS: readonly JobOption[] = [

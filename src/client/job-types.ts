@@ -51,6 +51,8 @@ export interface NewJob {
   readonly requires?: readonly string[];
   /** Tell the chat of the operator how it ends. */
   readonly announce?: boolean;
+  /** The trace that it belongs to, as W3C Trace Context writes it. */
+  readonly traceparent?: string;
   /** The type of job. */
   readonly type?: string;
   /** A title for lists. */
@@ -143,6 +145,14 @@ export interface Job {
   readonly review?: 'pending';
   /** Tell the chat of the operator how it ends. */
   readonly announce?: boolean;
+  /** When the attempt began that runs now, or ran to the end. */
+  readonly startedAt?: string;
+  /** The trace that it belongs to, as W3C Trace Context writes it. */
+  readonly traceparent?: string;
+  /** How long it stood ready before that attempt. */
+  readonly queuedMs?: number;
+  /** How long that attempt took, once it has ended. */
+  readonly runMs?: number;
   readonly status: Status;
   readonly comments: readonly Comment[];
   readonly tags: readonly string[];

@@ -20,6 +20,7 @@ import type {
   FinishedBatch,
   Held,
   Job,
+  Attempt,
   JobEvent,
   JobFilter,
   JobPage,
@@ -318,6 +319,18 @@ export class Jobs {
       if (nextAfter === null) return;
       from = nextAfter;
     }
+  }
+
+  /** What became of each claim of the job, oldest first. Of a very long history the newest part. */
+  async attempts(id: string, options?: CallOptions): Promise<readonly Attempt[]> {
+    const path = `${pathOf(id)}/attempts`;
+    const answer = await this.#caller.json<{ attempts: Attempt[] }>({
+      method: 'GET',
+      path,
+      repeatable: true,
+      options,
+    });
+    return answer.attempts;
   }
 
   /** What happened to the job so far, oldest first. */

@@ -153,6 +153,25 @@ export interface LogLine {
   readonly text: string;
 }
 
+/** What became of one claim of a job. */
+export interface Attempt {
+  readonly attempt: number;
+  readonly by: string;
+  readonly startedAt: string;
+  readonly endedAt: string | null;
+  readonly outcome:
+    | 'running'
+    | 'done'
+    | 'failed'
+    | 'released'
+    | 'expired'
+    | 'timeout'
+    | 'snoozed'
+    | 'asked'
+    | 'cancelled'
+    | 'lost';
+}
+
 export interface JobEvent {
   readonly seq: number;
   readonly t: string;

@@ -47,6 +47,7 @@ const OWN = [
   'requires',
   'runAt',
   'after',
+  'traceparent',
 ] as const;
 /** Judged one by one below. */
 const JUDGED = [

@@ -58,4 +58,5 @@ export interface FeedEntry extends JobEvent, FeedPlace {}
 export interface FeedEvent extends FeedEntry {
   readonly jobId: string;
   readonly target: string;
+  readonly traceparent: string | null;
 }

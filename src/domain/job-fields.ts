@@ -11,7 +11,7 @@ export interface Asked {
   readonly about: string;
   readonly min?: number;
   readonly max?: number;
-  readonly shape?: 'name' | 'label';
+  readonly shape?: 'name' | 'label' | 'traceparent';
   readonly maxChars?: number;
   /** The option of `spine jobs add`. */
   readonly option: string;
@@ -297,10 +297,28 @@ const RULES = {
     shown: 'set',
     asked: { about: 'tell the chat of the operator how it ends', option: '--announce' },
   },
-  /** When its last attempt began; a job that waits has none. */
-  startedAt: { is: 'time', group: 'lease', default: null, silent: true },
+  startedAt: {
+    is: 'time',
+    group: 'lease',
+    default: null,
+    shown: 'set',
+    about: 'when the attempt began that runs now, or ran to the end',
+  },
   /** How many jobs the first of its lineage was made to wait for: their results are its inputs. */
   dependencies: { is: 'whole', group: 'fixed', default: 0 },
+  /** When it became ready; null for a job that is ready since it was made. */
+  queuedAt: { is: 'time', group: 'lease', default: null, differs: true },
+  traceparent: {
+    is: 'text',
+    group: 'fixed',
+    default: null,
+    shown: 'set',
+    asked: {
+      about: 'the trace that it belongs to, as W3C Trace Context writes it',
+      shape: 'traceparent',
+      option: '--traceparent <value>',
+    },
+  },
 } as const satisfies Readonly<Record<string, FieldRule>>;
 
 type Rules = typeof RULES;

@@ -20,6 +20,9 @@ export const LIMITS = {
   requirementLooks: 256,
   claimWaitMs: 60_000,
   pageJobs: 1_000,
+  /** Claims of one job that are told of at most, and events that are read for it. */
+  attemptsShown: 1_000,
+  attemptEvents: 20_000,
   dependencies: 256,
   /** What a claim brings of the results of dependencies: those that fit, in the order of their jobs; the others are named. */
   inputsBytes: 2_097_152,

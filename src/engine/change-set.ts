@@ -286,6 +286,7 @@ export class ChangeSet {
     if (from.question !== null && to.question === null) this.#unasked.push(from.question);
     if (from.checkpointAt !== null && to.checkpointAt === null) this.#forgetCheckpoint(from.no);
     if (this.#madeReady.delete(from.no)) this.#ready(from.target, -1);
+    if (to.state === 'queued') to.queuedAt = this.now;
     this.#entered(to);
   }
 

@@ -125,7 +125,7 @@ export class CreationBatch {
     }
     return {
       row: {
-        job: newRow(job, command, parent?.no ?? null, edges, skipped, this.#changeSet.now),
+        job: newRow(job, command, parent, edges, skipped, this.#changeSet.now),
         input: job.input,
       },
       approvalTerms: job.approvalTerms,
@@ -234,7 +234,7 @@ function keyOf(job: { typeNo: number; uniqueKey: string | null }): string {
 function newRow(
   job: NewJob,
   { actor }: Create,
-  parentNo: number | null,
+  parent: Job | null,
   edges: readonly Edge[],
   skipped: boolean,
   now: number,
@@ -247,7 +247,9 @@ function newRow(
     id: job.id,
     createdAt: now,
     createdBy: actor.name,
-    parentNo,
+    parentNo: parent?.no ?? null,
+    // What a job asks for belongs to its trace.
+    traceparent: job.asked.traceparent ?? parent?.traceparent ?? null,
     state: skipped ? 'skipped' : admit({ waitingFor, runAt, approval }, now),
     updatedAt: now,
     settled: skipped ? SETTLED : OPEN,

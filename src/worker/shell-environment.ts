@@ -25,6 +25,7 @@ export function shellEnvironment(
     SPINE_RUN_ID: job.id,
     // Stands for this attempt, and ends with it.
     SPINE_TOKEN: `run.${job.id}.${job.leaseToken}`,
+    ...(job.traceparent !== undefined && { TRACEPARENT: job.traceparent }),
     ...(isReplayed(plan) && { SPINE_IDEMPOTENCY_KEY: idempotencyKey(plan, firstRunId) }),
     ...(plan.trigger && triggerEnvironment(plan.trigger)),
   };

@@ -94,6 +94,8 @@ export function normal(text: string): string {
     .replaceAll(/\b\d\d:\d\d:\d\d\b/g, '<clock>')
     .replaceAll(/spn_[\w-]{40,}/g, '<token>')
     .replaceAll(/(lease token +)\S+/g, '$1<token>')
+    .replaceAll(/^(waited|ran) +\d+(ms|[smhd])$/gm, '$1 <duration>')
+    .replaceAll(/("(?:queuedMs|runMs)": ?)\d+/g, '$1<ms>')
     .replaceAll(/("leaseToken": )"[^"]+"/g, '$1"<token>"')
     .replaceAll(/(?<![\w/])#(\d+)/g, (_, no: string) => `#${nth(numbers, no)}`)
     .replaceAll(/("no": ?)(\d+)/g, (_, name: string, no: string) => `${name}${nth(numbers, no)}`)

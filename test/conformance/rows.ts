@@ -108,5 +108,7 @@ export const EXTREME: Omit<Job, 'no' | 'id'> = {
   review: 'pending',
   dependencies: BIG,
   announce: true,
-  startedAt: BIG - 9,
+  startedAt: BIG - 2,
+  queuedAt: BIG - 3,
+  traceparent: '00-',
 };

@@ -2,6 +2,7 @@ import { suite } from 'node:test';
 import { checked } from '../http/description.ts';
 import type { ServerOptions, TestServer } from '../support/server.ts';
 import { accessCases } from './spine-access.ts';
+import { attemptCases } from './spine-attempts.ts';
 import { blobCases } from './spine-blobs.ts';
 import { eventCases } from './spine-events.ts';
 import type { Start } from './spine-cases.ts';
@@ -30,6 +31,7 @@ export const ON_EVERY_STORE: readonly Cases[] = [
   reaperCases,
   nextCases,
   eventCases,
+  attemptCases,
 ];
 
 /** Doors know no store, and every command is tested on each below them: the rest of the contract is held once. */

@@ -51,6 +51,7 @@ const FURTHER: { readonly [K in keyof typeof NewJob.properties]: unknown } = {
   concurrencyKey: 'customer-7',
   approval: { auto: 'approve' },
   parentId: null,
+  traceparent: null,
   announce: true,
 };
 

@@ -130,6 +130,7 @@ function withoutChance(text: string): string {
   return text
     .replace(/[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/g, '<id>')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
+    .replace(/"(queuedMs|runMs)":\d+/g, '"$1":<ms>')
     .replace(/"leaseToken":"[\w-]+"/g, '"leaseToken":"<token>"')
     .replace(/"token":"spn_[\w-]+"/g, '"token":"<token>"')
     .replace(/"path":"[^"]+"/g, '"path":"<path>"')

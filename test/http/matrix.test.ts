@@ -143,6 +143,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'exchangeMessages',
     'getJob',
     'getJobComments',
+    'getAttempts',
     'getJobEvents',
     'getMessage',
     'getQuestion',

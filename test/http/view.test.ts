@@ -40,6 +40,7 @@ const TIMES: Partial<Job> = {
   runAt: 5_000,
   retryAt: 6_000,
   checkpointAt: 7_000,
+  startedAt: 8_000,
 };
 
 const shown = (job: Partial<Job>, extra?: string): Record<string, unknown> =>
@@ -101,7 +102,7 @@ suite('a job as it is shown', () => {
       if (is === 'time') return [[name, new Date(Number(value)).toISOString()]];
       return [[name, is === 'json' || is === 'texts' ? (JSON.parse(String(value)) as unknown) : value]];
     });
-    const beside = new Set(['comments', 'retry', 'releaseReason']);
+    const beside = new Set(['comments', 'retry', 'releaseReason', 'queuedMs']);
     deepStrictEqual(
       Object.fromEntries(told.filter(([name]) => !beside.has(name))),
       Object.fromEntries(expected),
@@ -198,7 +199,8 @@ suite('a job as it is shown', () => {
 
   test('has events whose facts cannot hide what happened, with times as ISO', () => {
     const facts = { runAt: 0, leaseUntil: 0, type: 'build', attempts: 1 };
-    deepStrictEqual(eventView({ jobNo: 7, seq: 3, at: 0, kind: 'job.snoozed', by: 'head', facts }), {
+    const event = { jobNo: 7, seq: 3, at: 0, kind: 'job.snoozed', by: 'head', facts } as const;
+    deepStrictEqual(eventView(event, null), {
       seq: 3,
       t: '1970-01-01T00:00:00.000Z',
       type: 'job.snoozed',

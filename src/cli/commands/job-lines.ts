@@ -5,7 +5,7 @@ import { JOB_OPTIONS } from '../job-options.ts';
 import { type Line, type Piece, styled } from '../text/line.ts';
 import { stateText } from '../text/states.ts';
 import { table } from '../text/table.ts';
-import { relative } from '../text/times.ts';
+import { duration, relative } from '../text/times.ts';
 
 /** What one line can say about the work. */
 export function summary({ title, spec, type, params }: Job): string {
@@ -68,7 +68,10 @@ export function jobDetails(job: Job & Partial<ClaimedJob>, nowMs: number): Line[
     ['changed', when(job.updatedAt)],
     ['runs at', when(job.runAt)],
     ['retry at', when(job.retryAt)],
+    ['started', when(job.startedAt)],
     ['finished', when(job.finishedAt)],
+    ['waited', job.queuedMs === undefined ? undefined : duration(job.queuedMs)],
+    ['ran', job.runMs === undefined ? undefined : duration(job.runMs)],
     ['claimed by', job.claimedBy ?? undefined],
     ['lease until', when(job.leaseUntil)],
     ['lease token', job.leaseToken],

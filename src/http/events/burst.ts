@@ -77,6 +77,6 @@ export function inBursts(after: FeedPlace, page: readonly StoredEvent[]): Burst[
 
 function eventText(event: StoredEvent): string {
   const { jobId, jobNo: no, target } = event;
-  const data = { jobId, no, ...eventView(event), target };
+  const data = { jobId, no, ...eventView(event, event.traceparent), target };
   return `id: ${placeText(event)}\nevent: ${event.kind}\ndata: ${JSON.stringify(data)}\n\n`;
 }

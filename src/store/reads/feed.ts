@@ -57,8 +57,8 @@ export async function after(sql: Sql, from: FeedPlace, limit: number): Promise<F
     for (const { pos, ordinal, jobNo, seq, at, kind, by, facts } of found) {
       const job = jobs.get(jobNo);
       if (job === undefined) continue;
-      const [, jobId, target] = job;
-      events.push({ pos, ordinal, jobNo, seq, at, kind, by, facts, jobId, target });
+      const [, jobId, target, traceparent] = job;
+      events.push({ pos, ordinal, jobNo, seq, at, kind, by, facts, jobId, target, traceparent });
     }
     const last = found[wanted - 1];
     if (last === undefined) break;
@@ -67,8 +67,8 @@ export async function after(sql: Sql, from: FeedPlace, limit: number): Promise<F
   return events;
 }
 
-type JobNames = [no: number, id: string, target: string];
-const jobNames = byNumber('select no, id, target from job', 'no');
+type JobNames = [no: number, id: string, target: string, traceparent: string | null];
+const jobNames = byNumber('select no, id, target, traceparent from job', 'no');
 
 async function jobsOf(sql: Sql, found: readonly FeedEntry[]): Promise<ReadonlyMap<number, JobNames>> {
   if (found.length === 0) return new Map();

@@ -43,6 +43,7 @@ export function taskOrder(job: ClaimedJob, terms: OrderTerms): SessionOrder {
       // It opens this job and nothing else, and ends with the lease.
       SPINE_TOKEN: `run.${job.id}.${job.leaseToken}`,
       SPINE_JOB_ID: job.id,
+      ...traceOf(job),
     },
   };
 }
@@ -55,8 +56,13 @@ export function spawnedOrder(job: ClaimedJob, terms: OrderTerms): SessionOrder {
     prompt: textOf(spec, 'prompt') ?? '',
     workingDir: textOf(spec, 'workingDir'),
     ...commonTerms(spec, terms),
-    env: { SPINE_URL: terms.url },
+    env: { SPINE_URL: terms.url, ...traceOf(job) },
   };
+}
+
+/** So that what the session traces stands in the trace of its job. */
+function traceOf({ traceparent }: ClaimedJob): Record<string, string> {
+  return traceparent === undefined ? {} : { TRACEPARENT: traceparent };
 }
 
 type Spec = Readonly<Record<string, unknown>>;

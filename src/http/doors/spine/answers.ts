@@ -3,6 +3,7 @@
 import type { TProperties, TSchema } from 'typebox';
 import { Refusal } from '../../errors.ts';
 import { Type } from '../../typebox.ts';
+import { OUTCOMES } from '../../../domain/attempts.ts';
 import { EVENT_KINDS } from '../../../domain/event.ts';
 import { STATES } from '../../../domain/job.ts';
 import { QUESTION_STATUSES } from '../../../domain/question.ts';
@@ -27,6 +28,8 @@ const Comment = Type.Object({ t: time, by: text, text });
 
 const jobFields = {
   ...shownSchemas,
+  queuedMs: optional({ ...whole, description: 'how long it stood ready before that attempt' }),
+  runMs: optional({ ...whole, description: 'how long that attempt took, once it has ended' }),
   status,
   comments: listOf(Comment),
   tags: listOf(text),
@@ -144,6 +147,18 @@ const JobEvent = Type.Object(eventFields, open);
 /** The `after` of the next page; null when there is none. */
 const nextAfter = orNull('integer');
 export const JobEvents = Type.Object({ events: listOf(JobEvent), nextAfter });
+export const Attempts = Type.Object({
+  attempts: listOf(
+    Type.Object({
+      attempt: whole,
+      by: text,
+      startedAt: time,
+      endedAt: orNull('string', { format: 'date-time' }),
+      outcome: Type.Enum([...OUTCOMES]),
+    }),
+  ),
+  truncated: optional(flag),
+});
 export const JobComments = Type.Object({
   comments: listOf(Type.Object({ seq: whole, t: time, by: text, text })),
   nextAfter,

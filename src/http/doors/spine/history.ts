@@ -1,13 +1,14 @@
 /** What came to a job over time, oldest first: its events, its comments and its log. */
 
 import type { Static } from 'typebox';
+import { AttemptReader } from '../../../domain/attempts.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { eventView } from '../../events/view.ts';
 import { jobId } from '../../job-id.ts';
 import { type Page, pageOf, type PageReader } from '../../page.ts';
 import { type Call, route, type Route } from '../../routes.ts';
 import { iso } from '../../iso.ts';
-import { JobComments, JobEvents, Logs } from './answers.ts';
+import { Attempts, JobComments, JobEvents, Logs } from './answers.ts';
 import { PageQuery } from './schemas.ts';
 
 /** The work itself may read what it wrote. */
@@ -35,8 +36,19 @@ export const historyRoutes: readonly Route[] = [
         cursorOf: ({ seq }) => seq,
         bytesOf: ({ facts }) => EVENT_BYTES + (facts === null ? 0 : JSON.stringify(facts).length),
       });
-      return { events: items.map(eventView), nextAfter: next };
+      const { traceparent } = await call.engine.jobs.get(call.actor, await jobId(call));
+      return { events: items.map((event) => eventView(event, traceparent)), nextAfter: next };
     },
+  }),
+  route({
+    method: 'GET',
+    path: '/jobs/:id/attempts',
+    name: 'getAttempts',
+    about: 'Read who had a job, from when to when, and how that ended, oldest first.',
+    who: READERS,
+    answer: Attempts,
+    errors: ABOUT_ONE,
+    handle: attempts,
   }),
   route({
     method: 'GET',
@@ -85,6 +97,36 @@ export const historyRoutes: readonly Route[] = [
     },
   }),
 ];
+
+/** Events that are read in one go. */
+const EVENTS_AT_ONCE = 500;
+
+/** A job may have been heard from for months: of a very long history only the newest part is looked at. */
+async function attempts(call: Call): Promise<object> {
+  const { engine, actor, parts } = call;
+  const { id, seq } = await engine.jobs.get(actor, await jobId(call));
+  const reader = new AttemptReader();
+  const start = Math.max(0, seq - LIMITS.attemptEvents);
+  for (let from = start, more = true; more; ) {
+    const after = from;
+    const read = () => engine.jobs.events(actor, id, after, EVENTS_AT_ONCE);
+    const events = await parts.longWork.run(actor, read);
+    for (const event of events) reader.add(event);
+    from = events.at(-1)?.seq ?? from;
+    more = events.length === EVENTS_AT_ONCE;
+  }
+  const shown = reader.attempts.slice(-LIMITS.attemptsShown);
+  return {
+    attempts: shown.map(({ attempt, by, startedAt, endedAt, outcome }) => ({
+      attempt,
+      by,
+      startedAt: iso(startedAt),
+      endedAt: endedAt === null ? null : iso(endedAt),
+      outcome,
+    })),
+    ...((start > 0 || shown.length < reader.attempts.length) && { truncated: true }),
+  };
+}
 
 type HistoryReader<T> = Omit<PageReader<T, number>, 'limit' | 'start' | 'read'> & {
   readonly read: (id: string, from: number, count: number) => Promise<readonly T[]>;

@@ -17,7 +17,7 @@ import { SPINE_STATUS_OF } from '../../../domain/statuses.ts';
 import { whole } from '../../fields.ts';
 import { iso } from '../../iso.ts';
 import { Type } from '../../typebox.ts';
-import { label, list, Name } from './schemas.ts';
+import { label, list, Name, Traceparent } from './schemas.ts';
 
 /** The order in which v0 shows what it has; everything else follows in the order of the table. */
 const V0_ORDER =
@@ -50,6 +50,7 @@ function draftSchema({ is, asked }: (typeof DRAFT_FIELDS)[number]): TSchema {
 }
 
 function textSchema({ shape, maxChars = 0 }: Asked): TString {
+  if (shape === 'traceparent') return Traceparent;
   return shape === 'name' ? Name : label(maxChars);
 }
 

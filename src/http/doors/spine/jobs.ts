@@ -4,6 +4,7 @@ import type { Accepted, Actor } from '../../../domain/command.ts';
 import { SpineError } from '../../../domain/error.ts';
 import { inputOf } from '../../../domain/job-input.ts';
 import type { Job } from '../../../domain/job.ts';
+import { traceparentFrom } from '../../../domain/trace.ts';
 import type { IdempotencyKey, JobDraft } from '../../../engine/engine.ts';
 import { type Call, route, type Route } from '../../routes.ts';
 import { AwaitedJob, Job as JobAnswer, JobBatch, JobList } from './answers.ts';
@@ -196,7 +197,11 @@ function areChildren(body: unknown): boolean {
 
 async function create(call: Call, bodies: readonly NewJobBody[]): Promise<string[]> {
   const { engine, actor, reply } = call;
-  const drafts = bodies.map((body, index) => draftOf(body, bodies.length > 1 ? `jobs[${index}].` : ''));
+  const traceparent = traceparentFrom(call.request.headers.traceparent);
+  const drafts = bodies.map((body, index) => {
+    const draft = draftOf(body, bodies.length > 1 ? `jobs[${index}].` : '');
+    return traceparent === null ? draft : { traceparent, ...draft };
+  });
   const { jobs, replayed } = await engine.jobs.create(actor, drafts, idempotencyOf(call));
   if (replayed) reply.header('idempotency-replayed', 'true');
   if (replayed || drafts.some(({ parentId }) => parentId !== undefined)) {

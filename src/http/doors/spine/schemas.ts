@@ -6,6 +6,7 @@ import { Type } from '../../typebox.ts';
 import { EVENT_KINDS } from '../../../domain/event.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { GRANTED_KINDS } from '../../../domain/message.ts';
+import { TRACEPARENT, TRACEPARENT_CHARS } from '../../../domain/trace.ts';
 
 export const text = (max: number, min = 1) => Type.String({ minLength: min, maxLength: max });
 export const list = <T extends Parameters<typeof Type.Array>[0]>(items: T, max: number, min = 0) =>
@@ -27,6 +28,12 @@ export const label = (max: number) =>
     pattern: '^\\P{Cc}+$',
     must: `text of 1 to ${max} printable characters`,
   });
+/** W3C Trace Context, in the only version that there is. */
+export const Traceparent = Type.String({
+  maxLength: TRACEPARENT_CHARS,
+  pattern: TRACEPARENT,
+  must: 'a traceparent of version 00: 00-<32 hex digits>-<16 hex digits>-<2 hex digits>, neither id all zeros',
+});
 export const Time = Type.Unsafe<string | number>({
   type: ['string', 'integer'],
   maxLength: 40,
@@ -215,6 +222,7 @@ export const EndHeaders = Type.Object({ ...LeaseHeaders.properties, ...prefer })
 export const BatchHeaders = Type.Object(prefer);
 export const CreateHeaders = Type.Object({
   'Idempotency-Key': optional(Type.String({ pattern: '^[\\x21-\\x7e]{1,200}$' })),
+  traceparent: optional(Type.String()),
 });
 export const FeedHeaders = Type.Object({
   'Last-Event-ID': optional(Type.String({ pattern: `^${PLACE}$` })),

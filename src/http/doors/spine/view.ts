@@ -6,6 +6,7 @@
 
 import type { Accepted } from '../../../domain/command.ts';
 import type { Job, JobDetails, JobInput } from '../../../domain/job.ts';
+import { queuedMs, runMs } from '../../../domain/job-times.ts';
 import { SPINE_STATUS_OF } from '../../../domain/statuses.ts';
 import type { HandedOn } from '../../../engine/engine.ts';
 import { iso } from '../../iso.ts';
@@ -36,6 +37,7 @@ function besideRow(job: Job, { input, comments, typeName, retryOfId, parentId }:
     (comments.length === 0 ? ',"comments":[]' : commentsField(comments)) +
     (input.tags.length === 0 ? ',"tags":[]' : `,"tags":${JSON.stringify(input.tags)}`) +
     shownWhenSet(job) +
+    (job.startedAt === null ? '' : timeFields(job)) +
     textField('type', typeName) +
     textField('title', input.title) +
     textField('description', input.description) +
@@ -48,6 +50,12 @@ function besideRow(job: Job, { input, comments, typeName, retryOfId, parentId }:
 
 function commentsField(comments: JobDetails['comments']): string {
   return `,"comments":${JSON.stringify(comments.map(({ at, by, text }) => ({ t: iso(at), by, text })))}`;
+}
+
+/** How long that took which has come to its end. */
+function timeFields(job: Job): string {
+  const ran = runMs(job);
+  return `,"queuedMs":${queuedMs(job)}${ran === null ? '' : `,"runMs":${ran}`}`;
 }
 
 function retryField(job: Job): string {

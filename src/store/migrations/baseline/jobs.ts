@@ -53,8 +53,9 @@ create table job (
   announce ${flag} not null,        -- 1: the operator's chat is told of its ends
   lease_until ${int},
   timeout_at ${int},                -- when its running attempt ends in any case
-  started_at ${int},                -- when its last attempt began
   finished_at ${int},
+  started_at ${int},                -- when the attempt began that runs now, or ran to the end
+  queued_at ${int},                 -- when it became ready; null: when it was made
   retry_of ${int},                  -- the failed or replayed job that it does again
   root_no ${int},                   -- the first job of its lineage, if that is another
   parent_no ${int},                 -- the job that created it
@@ -87,6 +88,7 @@ create table job (
   cause text,                       -- why its last attempt went wrong, where that was not the work itself
   requires text${dialect.name === 'postgres' ? ' collate "C"' : ''}, -- a JSON list in order: its worker must have all of these capabilities
   question text,                    -- the open one whose answer it waits for
+  traceparent text,                 -- the trace that it belongs to
   commits text not null             -- keys of the commits that tell its events, with a comma behind each
 )${dialect.name === 'postgres' ? POSTGRES_JOB : byNumber};
 
