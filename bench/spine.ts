@@ -45,6 +45,8 @@ export async function openSpine(place: Place): Promise<Spine> {
     messageDeliveryMs: 10_000,
     pruneMs: 60_000,
     stuckScanMs: 60_000,
+    retryScanMs: 30_000,
+    model: null,
     watchdog: { everyMs: 120_000, endSession: async () => undefined, onStale: () => undefined },
     retentionMs: 24 * HOUR_MS,
     notices: [],

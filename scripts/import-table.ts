@@ -40,7 +40,7 @@ export const IMPORT_TABLE: Readonly<Record<string, Row>> = {
   },
   loops: {
     holds: 'background work',
-    parts: ['engine', 'domain', 'channels', 'blobs'],
+    parts: ['engine', 'domain', 'channels', 'prompt', 'blobs'],
   },
   files: {
     holds: 'the journal and the files for each job',

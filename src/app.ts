@@ -18,6 +18,7 @@ import { greeting } from './app/greeting.ts';
 import { noticeOf } from './app/notices.ts';
 import { type Log, openLog } from './app/log.ts';
 import { unreadyBecause } from './app/readiness.ts';
+import { adviceOf, modelOf } from './app/model.ts';
 import { announceServer } from './app/server-file.ts';
 import { endSession, sessionRunnerOf } from './app/session-runner.ts';
 import { EXIT, explained, Fault } from './app/start-error.ts';
@@ -117,6 +118,7 @@ async function openApp(config: Config): Promise<App> {
         offlineMs: config.stuckOfflineMs,
         limitMs: config.stuckLimitMs,
       },
+      advice: adviceOf(config),
       outbox: config.webhookUrl === null ? () => null : noticeOf,
       chat: operatorChat(config),
       logins: {
@@ -142,6 +144,8 @@ async function openApp(config: Config): Promise<App> {
       messageDeliveryMs: config.messageDeliveryMs,
       pruneMs: config.pruneMs,
       stuckScanMs: config.stuckScanMs,
+      retryScanMs: config.retryScanMs,
+      model: modelOf(config),
       watchdog: {
         everyMs: config.watchdogMs,
         endSession: (sessionId) => endSession(engine, sessionId),

@@ -1,5 +1,6 @@
 /** All background loops of a server, and the hints that wake them. */
 
+import type { Model } from '../channels/anthropic.ts';
 import type { ChannelOf } from '../channels/channels.ts';
 import type { NoticeSender } from '../channels/operator-webhook.ts';
 import type { Clock } from '../domain/ports.ts';
@@ -24,6 +25,7 @@ import { hearing } from '../loops/hearing.ts';
 import { poolSweeper } from '../loops/pool-sweeper.ts';
 import { Pruner } from '../loops/pruner.ts';
 import { Reaper } from '../loops/reaper.ts';
+import { RetryCreator } from '../loops/retry-creator.ts';
 import { scheduler } from '../loops/scheduler.ts';
 import { settler } from '../loops/settler.ts';
 import { spawner } from '../loops/spawner.ts';
@@ -41,6 +43,9 @@ export interface DutyOptions {
   readonly messageDeliveryMs: number;
   readonly pruneMs: number;
   readonly stuckScanMs: number;
+  readonly retryScanMs: number;
+  /** Who is asked about failures; null when nobody is. */
+  readonly model: Model | null;
   readonly watchdog: Omit<WatchdogOptions, 'core' | 'absenceMs'>;
   /** Where notices of every job go. */
   readonly notices: readonly NoticeSender[];
@@ -77,6 +82,8 @@ export function startDuties(options: DutyOptions): Duties {
   const watchdog = loop(new Watchdog({ ...options.watchdog, core, absenceMs }));
   const heard = loop(hearing(core));
   const stuck = loop(new StuckDetector({ core, everyMs: options.stuckScanMs, absenceMs }));
+  const retrier = new RetryCreator({ core, everyMs: options.retryScanMs, model: options.model });
+  const retrying = loop(retrier);
   const sequencing = loop(sequencer(core));
   const postgres =
     core.store.dialect === 'postgres'
@@ -116,6 +123,7 @@ export function startDuties(options: DutyOptions): Duties {
     watchdog,
     heard,
     stuck,
+    retrying,
     ...files,
     ...postgres,
   ];
@@ -132,6 +140,7 @@ export function startDuties(options: DutyOptions): Duties {
   core.hints.delivering = () => delivering.wake();
   const heartbeats = files.find((each) => each.name === 'heartbeats');
   core.hints.beaten = () => heartbeats?.wake();
+  core.hints.consulting = () => retrying.wake();
   core.hints.heard = () => heard.wake();
   core.hints.committed = () => sequencing.wake();
   // What waited for the database waits no longer than it was away.
@@ -142,6 +151,7 @@ export function startDuties(options: DutyOptions): Duties {
   return {
     stop: async () => {
       await Promise.all(loops.map((each) => each.stop()));
+      await retrier.stop();
       const patience = clock.after(SENDING_MS, () => deliverer.callOff());
       // What cannot be begun now waits for the next start, or another server.
       await deliverer.flush().catch(() => undefined);

@@ -18,6 +18,8 @@ export interface Post {
   readonly signal: AbortSignal;
   /** Finds the address of a name, and may refuse it. */
   readonly lookup?: RequestOptions['lookup'];
+  /** How long all of it may take; 10 s unless said. */
+  readonly timeoutMs?: number;
   /** What to call the other side: its URL may hold a secret. */
   readonly who: string;
 }
@@ -28,11 +30,19 @@ export interface PostAnswer {
   readonly body: string;
 }
 
-export function post({ url, headers, body, signal, lookup, who }: Post): Promise<PostAnswer> {
+export function post({
+  url,
+  headers,
+  body,
+  signal,
+  lookup,
+  who,
+  timeoutMs = TIMEOUT_MS,
+}: Post): Promise<PostAnswer> {
   return new Promise((resolve, reject) => {
-    const limit = AbortSignal.timeout(TIMEOUT_MS);
+    const limit = AbortSignal.timeout(timeoutMs);
     const send = url.protocol === 'https:' ? secureRequest : plainRequest;
-    const fail = (cause: unknown): void => reject(failure(who, cause, limit));
+    const fail = (cause: unknown): void => reject(failure(who, cause, limit.aborted ? timeoutMs : null));
     const request = send(url, {
       method: 'POST',
       // A connection of its own: a kept one would not ask again where the name leads.
@@ -64,9 +74,9 @@ async function read(response: IncomingMessage): Promise<PostAnswer> {
 }
 
 /** Of Node's errors only the code is told: their texts may hold the URL. */
-function failure(who: string, cause: unknown, limit: AbortSignal): SendError {
+function failure(who: string, cause: unknown, lateMs: number | null): SendError {
   if (cause instanceof SendError) return cause;
-  if (limit.aborted) return new SendError(`${who} did not answer within ${TIMEOUT_MS / 1_000} s`);
+  if (lateMs !== null) return new SendError(`${who} did not answer within ${lateMs / 1_000} s`);
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error';
   return new SendError(`cannot reach ${who}: ${code}`);
 }

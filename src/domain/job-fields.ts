@@ -167,7 +167,7 @@ const RULES = {
   endedToken: { is: 'text', group: 'lease', default: null },
   endedVerb: { is: ['complete', 'fail', 'release', 'snooze', 'ask'], group: 'lease', default: null },
   endedState: { is: STATES, group: 'lease', default: null },
-  settled: { is: [0, 1, 2], group: 'lease', default: 0, silent: true },
+  settled: { is: [0, 1, 2, 3], group: 'lease', default: 0, silent: true },
   finishedAt: { is: 'time', group: 'lease', default: null, shown: 'set' },
   reason: { is: 'text', group: 'lease', default: null, shown: 'set' },
   progress: { is: 'json', group: 'lease', default: null, silent: true, shown: 'set' },

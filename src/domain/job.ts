@@ -34,7 +34,9 @@ export function isFinal(state: State): boolean {
 export const OPEN = 0;
 export const UNSETTLED = 1;
 export const SETTLED = 2;
-export type Settlement = typeof OPEN | typeof UNSETTLED | typeof SETTLED;
+/** Unsettled, until somebody has said what to make of the failure. */
+export const CONSULTING = 3;
+export type Settlement = typeof OPEN | typeof UNSETTLED | typeof SETTLED | typeof CONSULTING;
 
 export type Job = JobRow;
 export type RetryMode = Job['retryMode'];

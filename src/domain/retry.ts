@@ -110,7 +110,11 @@ export function reopen(job: Job, now: number): void {
   job.review = 'none';
 }
 
-/** Whether the lineage already went on with a new job, so that this one must stay as it is. */
+/**
+ * Whether the lineage goes on with a new job, so that this one must stay as it is. Under `presence` whoever is quick enough
+ * may have it back in the queue instead.
+ */
 export function wasRetried(job: Job): boolean {
-  return isFinal(job.state) && job.retryAt !== null;
+  const mayTurnBack = job.leasePolicy === 'presence' && job.settled !== SETTLED;
+  return isFinal(job.state) && job.retryAt !== null && !mayTurnBack;
 }

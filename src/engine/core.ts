@@ -49,6 +49,16 @@ export interface StuckSettings {
   readonly limitMs: number;
 }
 
+/** Asking a model what to make of failures. */
+export interface AdviceSettings {
+  /** So long does a failed job wait for an answer. */
+  readonly waitMs: number;
+  /** So long is what was said of a failure good for others with the same fingerprint. */
+  readonly reuseMs: number;
+  /** How often it is asked in an hour, by all servers together. */
+  readonly perHour: number;
+}
+
 /** How long workers may be silent, and sessions may take. */
 export interface WorkerSettings {
   readonly staleMs: number;
@@ -72,6 +82,8 @@ export interface EngineOptions {
   readonly scheduling?: SchedulingSettings;
   readonly workers?: WorkerSettings;
   readonly stuck?: StuckSettings;
+  /** Null when there is nobody to ask. */
+  readonly advice?: AdviceSettings | null;
   readonly outbox?: OutboxPolicy;
   /** The chat in which the operator is told of announced jobs. */
   readonly chat?: OperatorChat | null;
@@ -97,6 +109,8 @@ export interface Hints {
   beaten: () => void;
   /** Somebody was heard on whose presence leases rest. */
   heard: () => void;
+  /** Somebody is to be asked about a failure, or has answered. */
+  consulting: () => void;
 }
 
 interface KnownTypes {
@@ -143,6 +157,7 @@ export class Core {
   readonly scheduling: SchedulingSettings;
   readonly workers: WorkerSettings;
   readonly stuck: StuckSettings;
+  readonly advice: AdviceSettings | null;
   readonly webhookProblem: (url: string) => Promise<string | null>;
   readonly flusher: Flusher;
   readonly waiters: Waiters;
@@ -169,6 +184,7 @@ export class Core {
     mailed: () => undefined,
     beaten: () => undefined,
     heard: () => undefined,
+    consulting: () => undefined,
   };
   readonly #clock: Clock;
   readonly #time: TimeSource | null;
@@ -191,6 +207,7 @@ export class Core {
     this.scheduling = options.scheduling ?? NO_SCHEDULING;
     this.workers = options.workers ?? WORKERS;
     this.stuck = options.stuck ?? STUCK;
+    this.advice = options.advice ?? null;
     this.heardMs = Math.min(HEARD_MS, Math.ceil(this.stuck.offlineMs / 20));
     this.presence = new Presence(this.heardMs, () => this.hints.heard());
     this.webhookProblem = options.webhookProblem ?? (async (url) => webhookUrlProblem(url, []));

@@ -15,7 +15,10 @@ export interface Heard {
 export type HeardOf = readonly [id: string, heard: Heard];
 
 export class Presence {
+  /** Kept when it was written down, too: whoever reads may have looked at the row before that. */
   readonly #heard = new Map<string, Heard>();
+  /** What is not written down yet. */
+  readonly #fresh = new Set<string>();
   /** When those were last written down on whose presence leases rest. */
   readonly #keptAt = new Map<string, number>();
   readonly #keepMs: number;
@@ -34,7 +37,14 @@ export class Presence {
   }
 
   hearAgent(id: string, at: number, status: Agent['status']): void {
-    if (this.#heard.size < REMEMBERED || this.#heard.has(id)) this.#heard.set(id, { at, status });
+    if (this.#heard.size >= REMEMBERED && !this.#heard.has(id)) this.#forget();
+    if (this.#heard.size >= REMEMBERED && !this.#heard.has(id)) return;
+    this.#heard.set(id, { at, status });
+    this.#fresh.add(id);
+  }
+
+  #forget(): void {
+    for (const id of this.#heard.keys()) if (!this.#fresh.has(id)) this.#heard.delete(id);
   }
 
   /** A call of somebody whose leases last as long as it is heard: other servers are to know of it soon. */
@@ -46,7 +56,7 @@ export class Presence {
     this.#onNews();
   }
 
-  /** As it is by what is not written down yet. */
+  /** As it is by what may not be written down yet. */
   upToDate(agent: Agent): Agent {
     const heard = this.#heard.get(agent.id);
     if (heard === undefined || heard.at < (agent.lastSeenAt ?? 0)) return agent;
@@ -61,13 +71,16 @@ export class Presence {
 
   /** The next ones to be written down, in the order of their ids: two servers never wait for each other. */
   take(limit: number): readonly HeardOf[] {
-    const taken = [...this.#heard].slice(0, limit).toSorted(([one], [other]) => (one < other ? -1 : 1));
-    for (const [id] of taken) this.#heard.delete(id);
-    return taken;
+    const ids = [...this.#fresh].slice(0, limit).toSorted();
+    for (const id of ids) this.#fresh.delete(id);
+    return ids.flatMap((id) => {
+      const heard = this.#heard.get(id);
+      return heard === undefined ? [] : [[id, heard] as const];
+    });
   }
 
   /** They could not be written down. */
   putBack(taken: readonly HeardOf[]): void {
-    for (const [id, heard] of taken) if (!this.#heard.has(id)) this.#heard.set(id, heard);
+    for (const [id] of taken) this.#fresh.add(id);
   }
 }

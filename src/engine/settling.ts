@@ -2,14 +2,15 @@
 
 import { loopActor } from '../domain/actor.ts';
 import { admit, ADMITTED, dependencyMet } from '../domain/admit.ts';
-import { type Job, rootOf, SETTLED, UNSETTLED } from '../domain/job.ts';
+import { CONSULTING, type Job, rootOf, SETTLED, UNSETTLED } from '../domain/job.ts';
 import { LIMITS } from '../domain/limits.ts';
-import { nextOfLineage } from '../domain/new-job.ts';
 import { finish } from '../domain/retry.ts';
-import { RUN_ACTIVE, RUN_ENDED } from '../domain/run.ts';
 import type { DeliveryGuarantee, RunPlan, Schedule } from '../domain/schedule.ts';
 import type { Tx } from '../store/store.ts';
 import { afterRun, sweepOneShots } from './after-run.ts';
+import type { Subscribers } from './announcing.ts';
+import { consult, NO_RETRY, outlookOf } from './consulting.ts';
+import { goOn, tellSkipped } from './retrying.ts';
 import type { Core } from './core.ts';
 import type { ChangeSet } from './change-set.ts';
 
@@ -44,30 +45,42 @@ async function settleGroup(core: Core, group: readonly Job[]): Promise<void> {
 
 async function settleTogether(core: Core, group: readonly Job[]): Promise<void> {
   const scheduleIds = [...new Set(group.flatMap(({ scheduleId }) => scheduleId ?? []))];
+  const subscribers = await core.subscribers();
   await core.flusher.transact(SETTLER, async (tx, changeSet) => {
     // Schedules are locked before their jobs, here and everywhere.
     const relatives =
       scheduleIds.length === 0 ? [] : await tx.schedules.lock(await tx.chains.relatives(scheduleIds));
     for (const found of await tx.jobs.lockByNo(group.map(({ no }) => no)))
-      if (found.settled === UNSETTLED) await settleOne(core, tx, changeSet, changeSet.load(found), relatives);
+      if (isUnsettled(found))
+        await settleOne(core, tx, changeSet, changeSet.load(found), { relatives, subscribers });
     if (relatives.length > 0) await sweepOneShots(tx, relatives);
   });
+  if (core.advice !== null) core.hints.consulting();
 }
 
-async function settleOne(
-  core: Core,
-  tx: Tx,
-  changeSet: ChangeSet,
-  job: Job,
-  relatives: readonly Schedule[],
-): Promise<void> {
-  const willRetry = job.retryAt !== null && (job.cause !== 'crashed' || (await isReplayed(tx, job)));
-  changeSet.amend(
-    { ...job, settled: SETTLED, retryAt: willRetry ? job.retryAt : null },
-    willRetry ? [{ kind: 'job.retried', by: SETTLER.name, facts: { runAt: job.retryAt } }] : [],
-  );
-  if (willRetry) await createRetry(core, tx, changeSet, job);
-  else await end(core, tx, changeSet, job, relatives);
+/** What a job's end may concern. */
+interface Around {
+  readonly relatives: readonly Schedule[];
+  readonly subscribers: Subscribers;
+}
+
+function isUnsettled({ settled }: Job): boolean {
+  return settled === UNSETTLED || settled === CONSULTING;
+}
+
+async function settleOne(core: Core, tx: Tx, changeSet: ChangeSet, job: Job, around: Around): Promise<void> {
+  const mayRetry = job.retryAt !== null && (job.cause !== 'crashed' || (await isReplayed(tx, job)));
+  const outlook = mayRetry ? await outlookOf(core, tx, job, changeSet.now) : NO_RETRY;
+  if (outlook.kind === 'wait') {
+    await consult(core, tx, job, outlook, changeSet.now);
+    changeSet.amend({ ...job, settled: CONSULTING });
+    return;
+  }
+  if (job.settled === CONSULTING) await tx.consultations.end(job.no);
+  if (outlook.kind === 'retry') return goOn(core, tx, changeSet, job, outlook, around.subscribers);
+  changeSet.amend({ ...job, settled: SETTLED, retryAt: null });
+  if (outlook.kind === 'skip') await tellSkipped(tx, changeSet, job, outlook, around.subscribers);
+  await end(core, tx, changeSet, job, around.relatives);
 }
 
 async function end(
@@ -93,59 +106,6 @@ async function guaranteeOf(tx: Tx, job: Job): Promise<DeliveryGuarantee> {
   // Only the scheduler gives a job a schedule, and with it this meta; one that a rebuild found may have lost it.
   const plan = JSON.parse(meta ?? 'null') as Partial<RunPlan> | null;
   return plan?.schedule?.deliveryGuarantee ?? 'at-most-once';
-}
-
-/** The next member of the lineage. UNIQUE (retry_of) makes a second one impossible. */
-async function createRetry(core: Core, tx: Tx, changeSet: ChangeSet, failed: Job): Promise<void> {
-  const runAt = failed.retryAt ?? changeSet.now;
-  const replay = failed.cause === 'crashed';
-  const next = nextOfLineage(failed, {
-    id: core.ids.jobId(changeSet.now),
-    createdAt: changeSet.now,
-    updatedAt: changeSet.now,
-    uniqueKey: await keyOf(tx, failed),
-    retryCount: failed.retryCount + (replay ? 0 : 1),
-    state: admit({ waitingFor: 0, runAt, approval: failed.approval }, changeSet.now),
-    runAt,
-  });
-  const input = await tx.jobs.inputOf(failed.no);
-  const [made] = await changeSet.insert(tx, [{ job: next, input }], () => ({
-    kind: 'job.created',
-    by: SETTLER.name,
-    facts: {
-      target: next.target,
-      retryOf: failed.id,
-      retryCount: next.retryCount,
-      ...(replay && { replay }),
-    },
-  }));
-  if (failed.checkpointAt !== null && made) await tx.checkpoints.copy(failed.no, made.no);
-  if (failed.scheduleId !== null && made) await handOnRun(tx, failed, made, replay ? 'replay' : 'retry');
-}
-
-/** While a retry is to come, the run still counts as under way for its schedule. */
-async function handOnRun(tx: Tx, failed: Job, next: Job, kind: 'retry' | 'replay'): Promise<void> {
-  const [run] = await tx.runs.byNo([failed.no]);
-  if (run === undefined) return;
-  await tx.runs.setActivity(failed.no, RUN_ENDED);
-  const { scheduleId, dueAt, triggeredBy } = run;
-  const fresh = {
-    sessionKey: null,
-    transport: null,
-    dispatchedAt: null,
-    lastHeartbeat: null,
-    // A worker of the queue writes nothing down: what the run was made with is all there is to say.
-    contextSummary: run.dispatchedAt === null ? run.contextSummary : null,
-    promptHash: null,
-  };
-  await tx.runs.insert([
-    { jobNo: next.no, scheduleId, kind, dueAt, triggeredBy, active: RUN_ACTIVE, ...fresh },
-  ]);
-}
-
-/** The key goes on with the lineage, unless another job took it while nobody had it. */
-async function keyOf(tx: Tx, { typeNo, uniqueKey }: Job): Promise<string | null> {
-  return uniqueKey !== null && (await tx.jobs.findUnique(typeNo, uniqueKey)) === null ? uniqueKey : null;
 }
 
 /** Dependents whose last dependency this was are admitted; those who hoped for another end are skipped. */

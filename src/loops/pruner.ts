@@ -53,6 +53,8 @@ export class Pruner implements Duty {
             (await tx.messages.dropOld(this.#keeping(now), WINDOW)) +
             (await tx.agents.dropSilent(now - this.#options.retentionMs, WINDOW)) +
             (await tx.deliveries.dropOld(now - this.#options.retentionMs, WINDOW)) +
+            (await tx.verdicts.dropOld(now - this.#options.retentionMs, WINDOW)) +
+            (await tx.modelCalls.dropOld(now - this.#options.retentionMs, WINDOW)) +
             (await tx.outbox.dropOld(now - this.#options.retentionMs, WINDOW))),
     );
     if (this.#options.retentionMs === 0) return { done: swept, more: swept >= WINDOW };

@@ -221,7 +221,7 @@ onEvery(DIALECTS, (each, { dialect }) => {
         ],
         [true, true, false],
       );
-      assert.deepEqual((await commentsOf(spine, job)).slice(1), ['Came too late: completed {"posts":847}']);
+      assert.deepEqual((await commentsOf(spine, job)).slice(2), ['Came too late: completed {"posts":847}']);
       assert.equal(await stateOf(spine, job), 'failed');
       const retry = await taken(spine, await join(spine, 'Other'));
       assert.equal(retry.retryOf, job.no);

@@ -8,7 +8,7 @@ import type { OperatorChat } from '../../src/domain/delivery.ts';
 import { SpineError } from '../../src/domain/error.ts';
 import type { Job, State } from '../../src/domain/job.ts';
 import type { Ids, TimeSource } from '../../src/domain/ports.ts';
-import type { EngineSettings } from '../../src/engine/core.ts';
+import type { AdviceSettings, EngineSettings } from '../../src/engine/core.ts';
 import type { JobDraft } from '../../src/engine/engine.ts';
 import type { OutboxPolicy } from '../../src/engine/change-set.ts';
 import { type OpenEngine, openEngine } from '../../src/engine/open-engine.ts';
@@ -27,6 +27,8 @@ export interface OpenOptions {
   readonly clock?: 'fake' | 'system';
   readonly settings?: Partial<EngineSettings>;
   readonly outbox?: OutboxPolicy;
+  /** Somebody is asked about failures. */
+  readonly advice?: AdviceSettings;
   /** The chat of the operator. */
   readonly chat?: OperatorChat;
   /** Transactions at once on PostgreSQL. */
@@ -190,6 +192,7 @@ export function engineOn(store: Store, clock: TestClock, options: OpenOptions = 
     settings: { ...SETTINGS, ...options.settings },
     ...(options.outbox && { outbox: options.outbox }),
     ...(options.chat && { chat: options.chat }),
+    ...(options.advice && { advice: options.advice }),
     ...(options.time && { time: options.time }),
     ...(options.server && { site: options.server }),
   });

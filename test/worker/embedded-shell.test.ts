@@ -50,6 +50,8 @@ async function open() {
     messageDeliveryMs: 10_000,
     pruneMs: 60_000,
     stuckScanMs: 60_000,
+    retryScanMs: 30_000,
+    model: null,
     watchdog: { everyMs: 120_000, endSession: async () => undefined, onStale: () => undefined },
     notices: [],
     channelOf: () => log(() => undefined),

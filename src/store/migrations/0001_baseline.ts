@@ -6,6 +6,7 @@
 import { type Dialect, POSTGRES, SQLITE } from './baseline/dialect.ts';
 import { delivery } from './baseline/delivery.ts';
 import { events } from './baseline/events.ts';
+import { failures } from './baseline/failures.ts';
 import { installation } from './baseline/installation.ts';
 import { jobs } from './baseline/jobs.ts';
 import { questions } from './baseline/questions.ts';
@@ -15,7 +16,7 @@ import { views } from './baseline/views.ts';
 import { workers } from './baseline/workers.ts';
 import type { Migration } from './migration.ts';
 
-const PARTS = [jobs, events, queue, scheduler, installation, delivery, questions, workers, views];
+const PARTS = [jobs, events, queue, scheduler, installation, delivery, questions, workers, failures, views];
 
 function schemaIn(dialect: Dialect): string {
   return PARTS.map((part) => part(dialect)).join('');

@@ -8,6 +8,7 @@ import type { Blob } from '../../domain/blob.ts';
 import type { Delivery } from '../../domain/delivery.ts';
 import type { JobType } from '../../domain/job-type.ts';
 import type { Message, Receipt } from '../../domain/message.ts';
+import type { ModelCall } from '../../domain/model-call.ts';
 import type { Question } from '../../domain/question.ts';
 import type { Run } from '../../domain/run.ts';
 import type { Schedule } from '../../domain/schedule.ts';
@@ -212,6 +213,18 @@ export const TYPE = tableOf<JobType>('job_type', {
   active: 'flag',
   createdAt: 'bigint',
   updatedAt: 'bigint',
+});
+
+export const MODEL_CALL = tableOf<ModelCall>('model_call', {
+  no: 'bigint',
+  at: 'bigint',
+  purpose: 'text',
+  subject: 'text',
+  model: 'text',
+  inputTokens: 'bigint',
+  outputTokens: 'bigint',
+  tookMs: 'bigint',
+  error: 'text',
 });
 
 export const USER = tableOf<User>('user_account', {

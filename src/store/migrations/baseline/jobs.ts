@@ -46,7 +46,8 @@ create table job (
   comments ${int} not null,         -- how many there are
   questions ${int} not null,        -- how many it has asked, those of its lineage before it included
   token_used ${flag} not null,      -- 1: the lease was used with its token, writes without one are refused
-  settled ${flag} not null,         -- 0 open, 1 finished, 2 finished and everything has reacted to it
+  settled ${flag} not null,         -- 0 open, 1 finished, 2 finished and everything has reacted to it,
+                                    -- 3 finished, and a model is asked before anything reacts
   cancel_requested ${flag} not null,
   watched ${flag} not null,         -- 1: something reacts to its end
   mailed ${flag} not null,          -- 1: messages were handed out under its lease and may not have arrived
@@ -109,6 +110,7 @@ create index job_timeout on job (timeout_at) where timeout_at is not null;
 create index job_due on job (run_at) where state = 'scheduled';
 create index job_waiting on job (blocked_on, target, priority desc, no) where blocked_on is not null;
 create index job_unsettled on job (no) where settled = 1;
+create index job_consulting on job (no) where settled = 3;
 -- Each of these happens once, whatever goes wrong.
 create unique index job_unique_key on job (type_no, unique_key) where unique_key is not null and finished_at is null;
 create unique index job_retry_of on job (retry_of) where retry_of is not null;

@@ -1,0 +1,14 @@
+/** A call of a model that Spine itself has made, and what it cost. */
+
+export interface ModelCall {
+  readonly no: number;
+  readonly at: number;
+  readonly purpose: 'advice';
+  /** What it was about: the fingerprint of a failure. */
+  readonly subject: string;
+  readonly model: string;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly tookMs: number;
+  readonly error: string | null;
+}
