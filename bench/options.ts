@@ -11,6 +11,8 @@ export interface Options {
   readonly runs: number;
   /** Another checkout to be compared with, instead of the peers. */
   readonly against: string | null;
+  /** A trick for speed to be compared with its absence, or `all` of them. */
+  readonly without: string | null;
 }
 
 const MAX_RUNS = 100;
@@ -24,13 +26,17 @@ export function optionsOf(args: readonly string[]): Options {
       quick: { type: 'boolean', default: false },
       runs: { type: 'string' },
       against: { type: 'string' },
+      without: { type: 'string' },
     },
   });
+  if (values.against !== undefined && values.without !== undefined)
+    throw new Error('--against and --without do not go together: each names what to compare with.');
   return {
     names: positionals,
     quick: values.quick,
     runs: wholeRuns(values.runs ?? (values.quick ? '1' : '3')),
     against: values.against === undefined ? null : checkout(values.against),
+    without: values.without ?? null,
   };
 }
 

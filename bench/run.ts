@@ -1,6 +1,7 @@
 /**
  * Measures Spine and its peers side by side: npm run bench -- [names…] [--quick] [--runs 3], or this checkout and
- * another one: npm run bench -- [names…] --against <checkout>.
+ * another one: npm run bench -- [names…] --against <checkout>, or this checkout and itself without a trick for speed:
+ * npm run bench -- [names…] --without <trick>|all.
  * The entrants of a bench alternate, so that a busy moment of the machine meets all of them alike.
  */
 
@@ -12,30 +13,38 @@ import { startPostgres } from '../test/support/postgres.ts';
 import { benchesOf, compare, isOurs, type Side } from './against.ts';
 import type { Bench, Entrant, Size } from './bench.ts';
 import { allBenches } from './benches/all.ts';
-import { AT_LEAST, printedComparison } from './comparison.ts';
+import { AT_LEAST, type Comparison, printedComparison } from './comparison.ts';
 import { type Options, optionsOf, refuseBuilt } from './options.ts';
 import type { Measured } from './phase.ts';
 import { printed, reportOn } from './report.ts';
 import { measureEntrant } from './measure-entrant.ts';
+import { copySources } from '../test/mutants/copy.ts';
+import { removed, type Trick, TRICKS, verdictOn } from './tricks.ts';
 
 const QUICK = 8;
+const HERE = join(import.meta.dirname, '..');
 
 const options = asked(() => optionsOf(process.argv.slice(2)));
-const { runs, against } = options;
+const { runs, against, without } = options;
 const size: Size = {
   jobs: (full) => (options.quick ? Math.ceil(full / QUICK) : full),
   ms: (full) => (options.quick ? Math.ceil(full / QUICK) : full),
 };
 const benches = chosen(allBenches(size), options);
 
-if (against === null) install();
-else for (const checkout of [join(import.meta.dirname, '..'), against]) asked(() => refuseBuilt(checkout));
+const tricks = without === null ? [] : asked(() => tricksNamed(without));
+if (against === null && without === null) install();
+else for (const checkout of [HERE, against ?? HERE]) asked(() => refuseBuilt(checkout));
 say(
   `${cpus()[0]?.model ?? 'unknown processor'}, ${availableParallelism()} cores, Node ${process.version}; medians of ${runs} runs`,
 );
 const postgres = await startPostgres({ durable: true });
 try {
-  const fine = await (against === null ? withPeers() : withCheckout(against));
+  const fine = await (without !== null
+    ? withoutTricks()
+    : against === null
+      ? withPeers()
+      : withCheckout(against));
   if (!fine) process.exitCode = 1;
 } finally {
   await postgres.stop();
@@ -54,25 +63,48 @@ async function withPeers(): Promise<boolean> {
 
 /** Whether both did their work, and no row of this checkout is slower. */
 async function withCheckout(checkout: string): Promise<boolean> {
+  const comparisons = await compared(checkout, benches);
+  const rows = comparisons.flatMap(({ bench, rows }) => rows.map((row) => ({ bench, ...row })));
+  const below = rows.filter((row) => row.below);
+  say('', `${rows.length} rows compared with ${checkout}; ${below.length} below ${AT_LEAST}.`);
+  for (const { bench, entrant, measure, ratio } of below)
+    say(`${bench}: ${entrant}, ${measure}: ${ratio.toFixed(2)}`);
+  return below.length === 0 && comparisons.every(({ problems }) => problems.length === 0);
+}
+
+/** Whether every trick pays in a row that it serves. */
+async function withoutTricks(): Promise<boolean> {
+  const verdicts: { readonly line: string; readonly pays: boolean }[] = [];
+  for (const trick of tricks) {
+    await using copy = await copySources();
+    await removed(copy.folder, trick);
+    const served = benches.filter(({ name }) => trick.serves.includes(name));
+    verdicts.push(verdictOn(trick, await compared(copy.folder, served)));
+  }
+  say('', ...verdicts.map(({ line }) => line));
+  return verdicts.every(({ pays }) => pays);
+}
+
+function tricksNamed(name: string): readonly Trick[] {
+  const found = TRICKS.filter((trick) => name === 'all' || trick.name === name);
+  if (found.length > 0) return found;
+  throw new Error(`There is no trick ${name}. There are: ${TRICKS.map((trick) => trick.name).join(', ')}.`);
+}
+
+async function compared(checkout: string, chosen: readonly Bench[]): Promise<Comparison[]> {
   const known = await benchesOf(checkout, size);
-  const below: string[] = [];
-  let count = 0;
-  let valid = true;
+  const comparisons: Comparison[] = [];
   const measure = (bench: Bench, entrant: Entrant, side: Side): Promise<Measured> => {
     process.stderr.write(`${bench.name}: ${entrant.name}, ${side}\n`);
     return measureEntrant(postgres.url, bench, entrant, side === 'here' ? undefined : checkout);
   };
-  for (const bench of benches) {
+  for (const bench of chosen) {
     if (!bench.entrants.some(isOurs)) continue;
     const comparison = await compare(bench, known, runs, measure);
-    valid &&= comparison.problems.length === 0;
-    count += comparison.rows.length;
-    for (const row of comparison.rows)
-      if (row.below) below.push(`${bench.name}: ${row.entrant}, ${row.measure}: ${row.ratio.toFixed(2)}`);
+    comparisons.push(comparison);
     say('', printedComparison(comparison), JSON.stringify(comparison));
   }
-  say('', `${count} rows compared with ${checkout}; ${below.length} below ${AT_LEAST}.`, ...below);
-  return valid && below.length === 0;
+  return comparisons;
 }
 
 function chosen(all: readonly Bench[], { names }: Options): Bench[] {

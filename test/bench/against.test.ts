@@ -43,17 +43,20 @@ function scripted(rounds: readonly Round[]): { measure: MeasureSide; order: stri
 }
 
 test('the bench takes names, runs, a quick run and another checkout', () => {
-  deepStrictEqual(optionsOf([]), { names: [], quick: false, runs: 3, against: null });
+  deepStrictEqual(optionsOf([]), { names: [], quick: false, runs: 3, against: null, without: null });
   deepStrictEqual(optionsOf(['files', '--quick', '--against', HERE]), {
     names: ['files'],
     quick: true,
     runs: 1,
     against: HERE,
+    without: null,
   });
   strictEqual(optionsOf(['--runs', '5']).runs, 5);
   for (const runs of ['0', '101', '1.5', 'many'])
     throws(() => optionsOf(['--runs', runs]), /--runs .* 1 to 100/);
   throws(() => optionsOf(['--against', tmpdir()]), /no checkout of Spine/);
+  strictEqual(optionsOf(['--without', 'nice-threads']).without, 'nice-threads');
+  throws(() => optionsOf(['--without', 'all', '--against', HERE]), /do not go together/);
   throws(() => optionsOf(['--faster']), /--faster/);
 });
 
