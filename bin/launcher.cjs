@@ -5,15 +5,16 @@ var childProcess = require('node:child_process');
 var fs = require('node:fs');
 var os = require('node:os');
 var path = require('node:path');
+var findNode = require('./find-node.cjs');
 
 var EXIT_CONFIG = 78;
 var LAUNCHED = 'OPENCLAW_LAUNCHED';
 var STOP_LIMIT_MS = 30000;
 
-/** Runs the program behind a bin file, on this Node if it is new enough, else on the Node installed with the package. */
+/** Runs the program behind a bin file, on this Node if it is new enough, else on one that is. */
 module.exports = function launch(entry) {
   hideEnvironment();
-  if (!isUsable(process.versions.node)) return runOn(bundledNode(), entry);
+  if (!findNode.isUsable(process.versions.node)) return runOn(newerNode(), entry);
   if (process.env[LAUNCHED]) endWithLauncher();
   // A symlinked bin has another path. The program reads its own name from here.
   process.argv[1] = entry;
@@ -32,27 +33,16 @@ function urlOf(file) {
   return require('node:url').pathToFileURL(file).href;
 }
 
-/** node:sqlite is fit for production from 24.15 and, in the next line, from 26.1. */
-function isUsable(version) {
-  var parts = version.split('.').map(Number);
-  if (parts[0] === 24) return parts[1] >= 15;
-  if (parts[0] === 26) return parts[1] >= 1;
-  return parts[0] > 26;
-}
-
-function bundledNode() {
-  var platform = process.platform === 'win32' ? 'win' : process.platform;
-  var target = platform + '-' + process.arch;
-  var name = (target === 'darwin-arm64' ? 'node-bin-' : 'node-') + target;
+function newerNode() {
+  var found = findNode();
+  if (found !== null) return found;
   try {
-    var manifest = require.resolve(name + '/package.json');
-    var found = require(manifest);
-    // Without this check a bundled Node that is too old would start itself for ever.
-    if (isUsable(found.version)) return path.join(path.dirname(manifest), found.bin.node);
+    return require('./fetch-node.cjs')(function (line) {
+      console.error('spine needs a newer Node than this ' + process.version + '. ' + line);
+    });
   } catch (error) {
-    if (error.code !== 'MODULE_NOT_FOUND') throw error;
+    return refuse('none was found, and ' + error.message);
   }
-  return refuse('the package ' + name + ' is not installed');
 }
 
 function runOn(node, entry) {
@@ -153,9 +143,9 @@ function refuse(reason) {
   console.error(
     'spine needs Node 24 from 24.15 on, or 26.1 or newer. This is ' +
       process.version +
-      ', and ' +
+      '; ' +
       reason +
-      '.',
+      '.\nInstall one, from https://nodejs.org or with a version manager, and put it on the PATH: spine finds it there.',
   );
   process.exit(EXIT_CONFIG);
 }

@@ -78,7 +78,10 @@ const SHOWN: Readonly<Record<string, readonly (readonly [beginning: RegExp, how:
     [/^ASK /, 'test/scheduler/asking.test.ts'],
   ],
   'docs/guides/messages.md': [[/^\$ /, 'test/cli/scheduler-guide.test.ts']],
-  'docs/guides/workers.md': [[/^(export|import)/, HERE]],
+  'docs/guides/workers.md': [
+    [/^import [^]*interface Work/, 'test/packages.test.ts compiles it'],
+    [/^(export|import)/, HERE],
+  ],
   'docs/guides/bridge.md': [[/^export SPINE=/, 'test/http/bridge.test.ts']],
   'docs/guides/worker-service.md': [
     [/^npx spine /, 'test/worker/service runs the command with every kind of session'],

@@ -1,16 +1,24 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { freshClone } from './support/clone.ts';
+import { packed, plainEnvironment } from './support/package.ts';
 
 const REPO = join(import.meta.dirname, '..');
 
 interface Manifest {
   readonly version: string;
-  readonly scripts?: Readonly<Record<string, string>>;
+  readonly engines?: Readonly<Record<string, string>>;
   readonly bin?: Readonly<Record<string, string>>;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
@@ -19,6 +27,7 @@ interface Manifest {
 interface Locked extends Manifest {
   readonly integrity?: string;
   readonly resolved?: string;
+  readonly dev?: boolean;
 }
 
 function read(...path: string[]): unknown {
@@ -65,7 +74,7 @@ test('what is installed is what the lock says', () => {
 });
 
 test('the Node that the launcher runs is the one whose sum is written down, on every platform', () => {
-  const sums = read('scripts/node-sums.json') as Record<string, string>;
+  const sums = read('bin/node-sums.json') as Record<string, string>;
   const binaries = Object.entries(manifest.optionalDependencies ?? {});
   assert.deepEqual(
     Object.keys(sums),
@@ -80,20 +89,224 @@ test('the Node that the launcher runs is the one whose sum is written down, on e
   }
 });
 
-test('what is published pins every package that users install, as the lock does', (t) => {
-  const clone = freshClone();
-  t.after(() => rmSync(clone, { recursive: true, force: true }));
-  // Without npm's own environment, which names this repository.
-  const env = { PATH: process.env['PATH'], HOME: clone, npm_config_update_notifier: 'false' };
-  const sh = (command: string): string =>
-    execFileSync('/bin/sh', ['-c', command], { cwd: clone, env, encoding: 'utf8' });
-  const { prepack = '', postpack = '' } = manifest.scripts ?? {};
-  // The build before it takes its time, and has nothing to do with this.
-  assert.ok(prepack.startsWith('npm run build && '));
-  sh(prepack.replace('npm run build && ', ''));
-  const file = sh('npm pack --silent --ignore-scripts').trim();
-  sh(postpack);
-  const lock = readFileSync(join(REPO, 'package-lock.json'), 'utf8');
-  assert.equal(sh(`tar xzOf ${file} package/npm-shrinkwrap.json`), lock);
-  assert.equal(existsSync(join(clone, 'npm-shrinkwrap.json')), false);
+const LOCKED_FOR_USERS = Object.entries(packages).filter(
+  ([path, { dev }]) =>
+    path !== '' && !dev && !(path.slice('node_modules/'.length) in (manifest.optionalDependencies ?? {})),
+);
+
+test('every package that users install runs on Node 20, as ours says it does [SC-94]', () => {
+  assert.equal(manifest.engines?.['node'], '>=20');
+  assert.ok(LOCKED_FOR_USERS.length > 50);
+  const newer = LOCKED_FOR_USERS.filter(([, { engines }]) => {
+    // The ranges that these packages have: the least major of one is the first number of an alternative.
+    const least = (engines?.['node'] ?? '0').split('||').map((range) => Number(/\d+/.exec(range)?.[0] ?? 0));
+    return Math.min(...least) > 20;
+  });
+  assert.deepEqual(newer, []);
 });
+
+/** npm itself runs on the machine's own Node, which it names; the tests run on the one that came with the package. */
+const NODE = process.env['npm_node_execpath'] ?? 'node';
+
+test('the package that npm makes', { timeout: 180_000 }, async (t) => {
+  const { clone, file, remove } = packed();
+  t.after(remove);
+  const project = join(clone, 'project');
+  const inside = join(project, 'node_modules/openclaw-spine');
+  const env = {
+    ...plainEnvironment(clone),
+    // The machine's own Node first, as in a shell.
+    PATH: `${dirname(NODE)}:${process.env['PATH']}`,
+    // Nobody is asked for anything.
+    npm_config_registry: 'http://127.0.0.1:9',
+    npm_config_audit: 'false',
+    npm_config_fund: 'false',
+  };
+  const run = (command: string): string =>
+    execFileSync('/bin/sh', ['-c', command], { cwd: project, env, encoding: 'utf8' });
+  mkdirSync(project);
+  writeFileSync(join(project, 'package.json'), '{"scripts":{"which":"node --version"}}');
+  const before = run('npm run --silent which');
+
+  await t.test('leaves the clone as it was', () => {
+    assert.equal(
+      readFileSync(join(clone, 'package.json'), 'utf8'),
+      readFileSync(join(REPO, 'package.json'), 'utf8'),
+    );
+    assert.equal(existsSync(join(clone, 'package.json.kept')), false);
+    assert.deepEqual(readdirSync(join(clone, 'dist')).toSorted(), ['client', 'client-commonjs']);
+  });
+
+  await t.test('is installed by npm without a warning, without a registry, with strict engines', () => {
+    const { stdout, stderr, status } = spawnSync('npm', ['install', '--engine-strict', file], {
+      cwd: project,
+      env,
+      encoding: 'utf8',
+    });
+    assert.equal(status, 0, stderr);
+    assert.equal(stderr, '');
+    assert.match(stdout, /^\nadded 1 package in /);
+  });
+
+  await t.test('does not change the Node of its user’s project', () => {
+    const linked = readdirSync(join(project, 'node_modules/.bin')).toSorted();
+    assert.deepEqual(linked, ['openclaw-scheduler', 'openclaw-spine', 'spine']);
+    assert.equal(run('npm run --silent which'), before);
+    assert.equal(run('npx --no -- spine --version'), `${manifest.version}\n`);
+  });
+
+  await t.test('brings every package along in the version of the lock, and none beside them', () => {
+    const brought = new Map(
+      globSync('node_modules/**/package.json', { cwd: inside })
+        .filter((path) => /(^|\/)node_modules\/(@[^/]+\/)?[^/]+\/package\.json$/.test(path))
+        .map((path) => [dirname(path), manifestIn(join(inside, path)).version]),
+    );
+    assert.deepEqual(
+      [...brought].map(String).toSorted(),
+      LOCKED_FOR_USERS.map(([path, { version }]) => `${path},${version}`).toSorted(),
+    );
+  });
+
+  await t.test('says nothing of how it is developed', () => {
+    const published = JSON.parse(readFileSync(join(inside, 'package.json'), 'utf8')) as object;
+    const fields = ['scripts', 'devDependencies', 'optionalDependencies', 'allowScripts', 'overrides'];
+    assert.deepEqual(
+      fields.filter((field) => field in published),
+      [],
+    );
+  });
+
+  await t.test('has all the pages and pictures that its pages link to', () => {
+    const pages = globSync('{*.md,docs/**/*.md}', { cwd: inside });
+    assert.ok(pages.length > 15);
+    const dead = pages.flatMap((page) =>
+      [...readFileSync(join(inside, page), 'utf8').matchAll(/\]\(([^)\s#]+)[^)\s]*\)/g)]
+        .map(([, to = '']) => to)
+        .filter((to) => !/^https?:/.test(to) && !existsSync(join(inside, dirname(page), to)))
+        .map((to) => `${page}: ${to}`),
+    );
+    assert.deepEqual(dead, []);
+  });
+
+  await t.test('gives browsers a client without anything of Node’s', () => {
+    const entry = exportFor(inside, 'browser');
+    const reached = new Set<string>();
+    const strange: string[] = [];
+    const walk = (path: string): void => {
+      if (reached.has(path)) return;
+      reached.add(path);
+      for (const to of importsOf(path)) {
+        if (to.startsWith('.')) walk(join(dirname(path), to));
+        else strange.push(`${path}: ${to}`);
+      }
+    };
+    walk(join(inside, entry));
+    assert.ok(reached.size > 15);
+    assert.deepEqual(strange, []);
+    assert.deepEqual(
+      [...reached].filter((path) => /\bprocess\.|\bBuffer\b|\brequire\(/.test(readFileSync(path, 'utf8'))),
+      [],
+    );
+  });
+
+  await t.test('gives its client to import and to require', () => {
+    const names = 'Object.keys(client).sort().join()';
+    const imported = run(
+      `node --input-type=module -e "import * as client from 'openclaw-spine/client'; console.log(${names})"`,
+    );
+    const required = run(`node -e "const client = require('openclaw-spine/client'); console.log(${names})"`);
+    assert.equal(required, imported);
+    assert.match(imported, /\bSpineClient\b.*\bWorker\b/);
+    const browsers = `node --conditions=browser --input-type=module -e "import * as client from 'openclaw-spine/client'; console.log(${names})"`;
+    assert.equal(run(browsers), imported);
+  });
+
+  await t.test('has types for modules, bundlers and CommonJS, under which a typed worker compiles', () => {
+    symlinkSync(join(REPO, 'node_modules/@types'), join(project, 'node_modules/@types'));
+    writeFileSync(join(project, 'module.mts'), TYPED);
+    writeFileSync(join(project, 'common.cts'), TYPED);
+    writeFileSync(join(project, 'bundled.ts'), TYPED);
+    const compile = (options: string): string =>
+      run(
+        `'${process.execPath}' '${REPO}/node_modules/typescript/bin/tsc' --ignoreConfig --noEmit --strict --target es2022 --types node ${options} 2>&1 || true`,
+      );
+    assert.equal(compile('--module nodenext module.mts common.cts'), '');
+    assert.equal(compile('--module esnext --moduleResolution bundler bundled.ts'), '');
+    assert.equal(
+      compile('--module esnext --moduleResolution bundler --customConditions browser bundled.ts'),
+      '',
+    );
+    const [, guide = ''] =
+      /^```ts\n([^]*?)^```$/m.exec(readFileSync(join(REPO, 'docs/guides/workers.md'), 'utf8')) ?? [];
+    assert.match(guide, /SpineClient<Work>/);
+    writeFileSync(join(project, 'guide.mts'), guide);
+    assert.equal(compile('--module nodenext guide.mts'), '');
+    // The check itself can fail.
+    writeFileSync(join(project, 'wrong.mts'), TYPED.replace('width: 100', "width: 'wide'"));
+    assert.match(compile('--module nodenext wrong.mts'), /not assignable to type 'number'/);
+  });
+});
+
+/** Each line with an error in it says so; were one none, the compiler would complain about that. */
+const TYPED = `
+import { SpineClient, Worker } from 'openclaw-spine/client';
+
+interface Work {
+  resize: { spec: { file: string; width: number }; result: { url: string } };
+  greet: { params: { name: string } };
+}
+export const client = new SpineClient<Work>({ baseUrl: process.env.SPINE_URL, token: process.env.SPINE_TOKEN });
+
+export async function calls(): Promise<string | undefined> {
+  const job = await client.jobs.create({ type: 'resize', spec: { file: 'a.png', width: 100 } });
+  await client.jobs.create({ type: 'greet', params: { name: 'you' }, priority: 3 });
+  // @ts-expect-error -- its spec is missing
+  await client.jobs.create({ type: 'resize' });
+  // @ts-expect-error -- a width is a number
+  await client.jobs.create({ type: 'resize', spec: { file: 'a.png', width: '1' } });
+  // @ts-expect-error -- there is no such type
+  await client.jobs.create({ type: 'shrink', spec: {} });
+  const [claimed] = await client.jobs.claimNext({ types: ['resize'] });
+  if (claimed) {
+    await client.jobs.complete(claimed, { result: { url: claimed.spec.file } });
+    // @ts-expect-error -- it has another result
+    await client.jobs.complete(claimed, { result: { uri: '' } });
+  }
+  for await (const one of client.jobs.list()) if (one.type === 'resize') console.log(one.spec.width);
+  return job.result?.url;
+}
+
+export const one = new Worker({
+  client,
+  types: ['resize'],
+  handler: async (job, { signal, log, upload, needTime }) => {
+    log(String(signal.aborted));
+    await needTime(60_000);
+    const { id } = await upload(job.spec.file, { filename: 'a.png' });
+    return { url: id };
+  },
+});
+export const each = new Worker({
+  client,
+  handler: { resize: (job) => ({ url: job.spec.file }), greet: (job) => job.params?.name },
+});
+// @ts-expect-error -- the result of resize is another one
+export const wrong = new Worker({ client, types: ['resize'], handler: () => 'done' });
+export const untyped = new Worker({ client: new SpineClient(), types: ['any'], handler: (job) => ({ said: job.spec }) });
+`;
+
+function manifestIn(file: string): Manifest {
+  return JSON.parse(readFileSync(file, 'utf8')) as Manifest;
+}
+
+function exportFor(folder: string, condition: string): string {
+  const { exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    exports: Record<string, Record<string, { default: string }>>;
+  };
+  return exports['./client']?.[condition]?.default ?? assert.fail(`no export for ${condition}`);
+}
+
+function importsOf(file: string): string[] {
+  const text = readFileSync(file, 'utf8');
+  return [...text.matchAll(/(?:\bfrom\s*|\bimport\s*\(?\s*)['"]([^'"]+)['"]/g)].map(([, to = '']) => to);
+}

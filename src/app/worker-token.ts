@@ -2,7 +2,7 @@
 
 import { Caller } from '../client/caller.ts';
 import { SpineApiError } from '../client/errors.ts';
-import { systemPlatform } from '../client/platform.ts';
+import { nodePlatform } from '../client/platform-node.ts';
 
 export interface WorkerToken {
   readonly token: string | undefined;
@@ -24,7 +24,7 @@ export async function workerToken(
   slot: string,
   host: string,
 ): Promise<WorkerToken> {
-  const caller = new Caller({ baseUrl, token, retries: 0, timeoutMs: CALL_MS, platform: systemPlatform });
+  const caller = new Caller({ baseUrl, token, retries: 0, timeoutMs: CALL_MS, platform: nodePlatform });
   const prefix = `worker-${slot}-${host.replace(/[^\w.-]/g, '_').slice(0, 40)}-`;
   const name = `${prefix}${process.pid}`;
   try {

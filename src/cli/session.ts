@@ -56,11 +56,11 @@ export class Session {
 
   /** For routes that the client has no method for. */
   async caller(): Promise<Caller> {
-    const [{ Caller }, { systemPlatform }] = await Promise.all([
+    const [{ Caller }, { nodePlatform }] = await Promise.all([
       import('../client/caller.ts'),
-      import('../client/platform.ts'),
+      import('../client/platform-node.ts'),
     ]);
-    const settings = { retries: RETRIES, timeoutMs: 30_000, platform: systemPlatform };
+    const settings = { retries: RETRIES, timeoutMs: 30_000, platform: nodePlatform };
     const caller = new Caller({ ...this.#address(['head']), ...settings });
     this.#closers.push(() => caller.close());
     return caller;

@@ -3,7 +3,8 @@
 import { SpineApiError, SpineConnectionError } from './errors.ts';
 import { type Platform, reasonOf, sleep } from './platform.ts';
 import { delayMs, mayRetry } from './retry.ts';
-import { defaultTransport, type RequestBody, type Transport, type TransportResponse } from './transport.ts';
+import { fetchTransport } from './transport-fetch.ts';
+import type { RequestBody, Transport, TransportResponse } from './transport.ts';
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
@@ -117,7 +118,7 @@ export class Caller {
   }
 
   async #send(call: Call, signal: AbortSignal): Promise<TransportResponse> {
-    this.#transport ??= defaultTransport();
+    this.#transport ??= this.platform.transport?.() ?? Promise.resolve(fetchTransport());
     const transport = await this.#transport;
     const body = call.json === undefined ? call.body?.() : JSON.stringify(call.json);
     const contentType = call.json === undefined ? {} : { 'content-type': 'application/json' };

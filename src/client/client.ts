@@ -1,107 +1,15 @@
-/** The client: one address, one token, and the calls grouped by what they are about. */
+/** The client of programs: connections that are kept where Node is, and else fetch. */
 
-import { Pauses, Pools, Types } from './admin.ts';
-import { Blobs } from './blobs.ts';
-import { Caller, type CallOptions } from './caller.ts';
-import { Aliases, Deliveries, Subscriptions } from './deliveries.ts';
-import { SpineApiError } from './errors.ts';
-import { type EventsOptions, feed } from './events.ts';
-import { Jobs } from './jobs.ts';
-import { Questions } from './questions.ts';
-import { Approvals, Runs, Schedules } from './schedules.ts';
-import { Agents, Messages } from './messages.ts';
-import { type Platform, systemPlatform } from './platform.ts';
-import type { Transport } from './transport.ts';
-import type { FeedEvent, Health, Readiness, Stats } from './types.ts';
+import { CallGroups, type SpineClientOptions } from './call-groups.ts';
+import { nodePlatform } from './platform-node.ts';
+import type { AnyJobs } from './typed-jobs.ts';
 
-export interface SpineClientOptions {
-  /** For example `http://127.0.0.1:36725`. */
-  readonly baseUrl: string;
-  readonly token?: string | undefined;
-  /** What carries the requests: connections of Node's own, or fetch where there is no Node. */
-  readonly transport?: Transport;
-  /** How often a call is tried again, where that is safe; 5 unless said. */
-  readonly retries?: number;
-  /** How long one try may take; 30,000 unless said. */
-  readonly timeoutMs?: number;
-  /** Clock, timers and randomness, for tests. */
-  readonly platform?: Platform;
-}
-
-const RETRIES = 5;
-const TIMEOUT_MS = 30_000;
-
-export class SpineClient {
-  readonly jobs: Jobs;
-  readonly types: Types;
-  readonly pools: Pools;
-  readonly pauses: Pauses;
-  readonly blobs: Blobs;
-  readonly schedules: Schedules;
-  readonly runs: Runs;
-  readonly approvals: Approvals;
-  readonly messages: Messages;
-  readonly agents: Agents;
-  readonly aliases: Aliases;
-  readonly subscriptions: Subscriptions;
-  readonly deliveries: Deliveries;
-  readonly questions: Questions;
-  readonly platform: Platform;
-  readonly #caller: Caller;
-
-  constructor(options: SpineClientOptions) {
-    const { retries = RETRIES, timeoutMs = TIMEOUT_MS, platform = systemPlatform } = options;
-    this.#caller = new Caller({ ...options, retries, timeoutMs, platform });
-    this.platform = platform;
-    this.jobs = new Jobs(this.#caller);
-    this.types = new Types(this.#caller);
-    this.pools = new Pools(this.#caller);
-    this.pauses = new Pauses(this.#caller);
-    this.blobs = new Blobs(this.#caller);
-    this.schedules = new Schedules(this.#caller);
-    this.runs = new Runs(this.#caller);
-    this.approvals = new Approvals(this.#caller);
-    this.messages = new Messages(this.#caller);
-    this.agents = new Agents(this.#caller);
-    this.aliases = new Aliases(this.#caller);
-    this.subscriptions = new Subscriptions(this.#caller);
-    this.deliveries = new Deliveries(this.#caller);
-    this.questions = new Questions(this.#caller);
-  }
-
-  /** How many jobs are in which state. */
-  stats(options?: CallOptions): Promise<Stats> {
-    return this.#caller.json({ method: 'GET', path: '/stats', repeatable: true, options });
-  }
-
-  /** Needs no token. */
-  health(options?: CallOptions): Promise<Health> {
-    return this.#caller.json({ method: 'GET', path: '/health', repeatable: true, options });
-  }
-
-  /** Whether the server can take work now, and if not, why. Needs no token. */
-  async ready(options?: CallOptions): Promise<Readiness> {
-    try {
-      await this.#caller.json({
-        method: 'GET',
-        path: '/ready',
-        repeatable: true,
-        options: { retries: 0, ...options },
-      });
-      return { ready: true, reason: null, message: null };
-    } catch (error) {
-      if (!(error instanceof SpineApiError) || error.code !== 'unready') throw error;
-      return { ready: false, reason: String(error.details['reason']), message: error.message };
-    }
-  }
-
-  /** What happens, as it happens, until the signal aborts or the loop is left. */
-  events(options: EventsOptions = {}): AsyncGenerator<FeedEvent, void> {
-    return feed(this.#caller, options);
-  }
-
-  /** Closes the kept connections. A client that is dropped without it holds up nothing. */
-  close(): Promise<void> {
-    return this.#caller.close();
+/**
+ * Speaks to a server. What its jobs carry may be said by type:
+ * `SpineClient<{ resize: { spec: { file: string }; result: { url: string } } }>`.
+ */
+export class SpineClient<T = AnyJobs> extends CallGroups<T> {
+  constructor(options: SpineClientOptions = {}) {
+    super(options, nodePlatform);
   }
 }

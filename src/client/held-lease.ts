@@ -28,6 +28,12 @@ const LONGEST_MARGIN_MS = 5_000;
 const PROGRESS_EVERY_MS = 1_000;
 const SHORTEST_BEAT_LIMIT_MS = 50;
 
+interface LongerLease {
+  readonly leaseMs: number;
+  readonly granted: () => void;
+  readonly refused: (reason: unknown) => void;
+}
+
 export class HeldLease {
   readonly #host: LeaseHost;
   readonly #job: ClaimedJob;
@@ -43,6 +49,8 @@ export class HeldLease {
   readonly #messages: AgentMessage[] = [];
   #onMessage: ((message: AgentMessage) => void) | null = null;
   readonly #mail: LeaseMail;
+  /** Longer leases that the handler has asked for. */
+  #asked: LongerLease[] = [];
   #sending = false;
   #settling = false;
   #timed = false;
@@ -125,6 +133,15 @@ export class HeldLease {
     if (!this.#sending && this.#failures === 0) this.#planBeat();
   }
 
+  /** A lease that lasts at least this long from now. */
+  extend(leaseMs: number): Promise<void> {
+    return new Promise((granted, refused) => {
+      if (this.#over.signal.aborted) return refused(this.#over.signal.reason);
+      this.#asked.push({ leaseMs, granted, refused });
+      if (!this.#sending && this.#failures === 0) this.#planBeat();
+    });
+  }
+
   /** Hears what was sent to the holder of the job, also what came before. */
   listen(onMessage: (message: AgentMessage) => void): void {
     this.#onMessage = onMessage;
@@ -174,22 +191,30 @@ export class HeldLease {
     const { platform, jobs } = this.#host;
     const sentAt = platform.nowMs();
     const progress = this.#progress;
+    const asked = this.#asked;
     this.#sending = true;
     try {
-      const beat = { ...(progress !== undefined && { progress }), ...this.#mail.asking() };
+      const leaseMs = Math.max(...asked.map((one) => one.leaseMs));
+      const beat = {
+        ...(progress !== undefined && { progress }),
+        ...(asked.length > 0 && { leaseMs }),
+        ...this.#mail.asking(),
+      };
       const job = await jobs.heartbeat(this.#job, beat, {
         signal: this.#over.signal,
         retries: 0,
         timeoutMs: Math.max(this.#grantedMs / 3, SHORTEST_BEAT_LIMIT_MS),
       });
       if (this.#progress === progress) this.#progress = undefined;
+      this.#asked = this.#asked.filter((one) => !asked.includes(one));
       const { messages = [] } = job;
       this.#mail.answered(messages);
       this.#arrive(messages);
       this.#renewed(job, sentAt);
+      for (const { granted } of asked) granted();
       return true;
     } catch (error) {
-      this.#judge(error, progress);
+      this.#judge(error, progress, asked);
       return false;
     } finally {
       this.#sending = false;
@@ -206,7 +231,7 @@ export class HeldLease {
     if (job.cancelRequested) this.interrupt('cancelled');
   }
 
-  #judge(error: unknown, progress: unknown): void {
+  #judge(error: unknown, progress: unknown, asked: readonly LongerLease[]): void {
     if (this.#stopped || this.#over.signal.aborted) return;
     const status = error instanceof SpineApiError ? error.status : 0;
     if (NOT_OURS.includes(status)) {
@@ -214,8 +239,12 @@ export class HeldLease {
       else this.#lose('lease_lost');
       return;
     }
-    // What the server does not take as progress must not cost the lease.
-    if (UNFIT.includes(status) && this.#progress === progress) this.#progress = undefined;
+    // What the server does not take must not cost the lease.
+    if (UNFIT.includes(status)) {
+      if (this.#progress === progress) this.#progress = undefined;
+      this.#asked = this.#asked.filter((one) => !asked.includes(one));
+      for (const { refused } of asked) refused(error);
+    }
     if (this.#failures === 0) this.#host.report(error, this.#job);
     this.#failures += 1;
   }
@@ -240,6 +269,7 @@ export class HeldLease {
   }
 
   #beatAt(): number {
+    if (this.#asked.length > 0) return this.#renewedAt;
     const everyMs = this.#grantedMs / 3;
     return this.#renewedAt + (this.#progress === undefined ? everyMs : Math.min(everyMs, PROGRESS_EVERY_MS));
   }
@@ -267,6 +297,7 @@ export class HeldLease {
     this.stop();
     this.interrupt(why);
     this.#over.abort(new JobInterrupted(why));
+    for (const { refused } of this.#asked.splice(0)) refused(this.#over.signal.reason);
     this.#host.report(new JobInterrupted(why), this.#job);
   }
 }

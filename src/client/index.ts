@@ -1,29 +1,4 @@
-/** `openclaw-spine/client`: speak to a Spine server, or be one of its workers. Runs in browsers and in Node 20 or newer. */
+/** `openclaw-spine/client`: speak to a Spine server, or be one of its workers. Runs in Node 20 or newer; browsers get browser.ts. */
 
-export { SpineClient, type SpineClientOptions } from './client.ts';
-export { Worker, type WorkerClient, type WorkerJobs, type WorkerOptions } from './worker.ts';
-export type { Handler, JobContext } from './job-run.ts';
-export {
-  AskAndWait,
-  type FailureCause,
-  JobFailure,
-  type JobFailureOptions,
-  JobInterrupted,
-  type Interruption,
-  NonRetryableError,
-  PutOff,
-  SpineApiError,
-  SpineConnectionError,
-} from './errors.ts';
-export type { CallOptions } from './caller.ts';
-export type { CreateOptions, LogAccepted, WaitOptions } from './jobs.ts';
-export type { BlobContent, Download, UploadOptions } from './blobs.ts';
-export type { EventsOptions } from './events.ts';
-export { fetchTransport } from './transport-fetch.ts';
-export type { RequestBody, Transport, TransportRequest, TransportResponse } from './transport.ts';
-export type { Platform } from './platform.ts';
-export type * from './delivery-types.ts';
-export type * from './question-types.ts';
-export type * from './message-types.ts';
-export type * from './schedule-types.ts';
-export type * from './types.ts';
+export { SpineClient } from './client.ts';
+export * from './exports.ts';

@@ -10,6 +10,7 @@ import {
   SpineApiError,
   SpineConnectionError,
 } from './errors.ts';
+import type { BlobContent, Blobs, UploadOptions } from './blobs.ts';
 import { HeldLease } from './held-lease.ts';
 import { JobLog } from './job-log.ts';
 import type { Jobs } from './jobs.ts';
@@ -17,7 +18,8 @@ import { type Platform, sleep } from './platform.ts';
 import type { Answer, NewQuestion } from './question-types.ts';
 import { delayMs } from './retry.ts';
 import type { AgentMessage } from './message-types.ts';
-import type { ClaimedJob, LogLevel, NextClaim } from './types.ts';
+import type { Handler } from './typed-jobs.ts';
+import type { BlobInfo, ClaimedJob, LogLevel, NextClaim } from './types.ts';
 
 export interface JobContext {
   /** Aborts when the work must stop: cancelled, lease lost, timed out, or shutting down. */
@@ -41,13 +43,18 @@ export interface JobContext {
   readonly lastCheckpoint: unknown;
   /** The results of the jobs that this one waited for, by their ids. */
   readonly inputs: Readonly<Record<string, unknown>>;
+  /** Stores a file that belongs to the job. */
+  readonly upload: (content: BlobContent, options?: Omit<UploadOptions, 'job'>) => Promise<BlobInfo>;
+  /**
+   * Asks for a lease that lasts at least this long from now, for work during which no heartbeat can be sent. Resolves when
+   * the server has granted it, and rejects when the lease is lost before.
+   */
+  readonly needTime: (leaseMs: number) => Promise<void>;
   /** Says that the work has begun, where the job's time does not count from the claim (`keepsTime`). */
   readonly started: () => void;
   /** Says that the work itself has ended the job by a call of its own: what is logged is still sent. */
   readonly endedItself: () => void;
 }
-
-export type Handler = (job: ClaimedJob, context: JobContext) => unknown;
 
 export interface Claims {
   readonly jobs: readonly ClaimedJob[];
@@ -58,6 +65,8 @@ export interface Claims {
 export interface RunHost {
   readonly platform: Platform;
   readonly jobs: Pick<Jobs, 'heartbeat' | 'finish' | 'release' | 'snooze' | 'log' | 'ask' | 'checkpoint'>;
+  /** Null where the client cannot upload. */
+  readonly blobs: Pick<Blobs, 'upload'> | null;
   readonly handler: Handler;
   readonly keepsTime: boolean;
   readonly onMessage?: (message: AgentMessage, job: ClaimedJob) => void;
@@ -142,15 +151,12 @@ export class JobRun {
       onMessage: (listener) => this.#lease.listen(listener),
       started: () => this.#lease.startTime(),
       answers: this.job.answers ?? [],
-      ask: (question) => {
-        const answer = this.#ask(question);
-        // Nobody may be waiting for it, and that must not bring the worker down.
-        answer.catch(() => {});
-        return answer;
-      },
+      ask: (question) => perhapsUnheard(this.#ask(question)),
       checkpoint: (value) => this.#checkpoint(value),
       lastCheckpoint: this.job.checkpoint ?? null,
       inputs: this.job.inputs ?? {},
+      upload: (content, options) => perhapsUnheard(this.#upload(content, options)),
+      needTime: (leaseMs) => perhapsUnheard(this.#lease.extend(leaseMs)),
       endedItself: () => (this.#endedItself = true),
     };
     try {
@@ -175,6 +181,14 @@ export class JobRun {
     if (known !== undefined) return known.answer;
     this.#asked ??= question;
     throw new AskAndWait(question);
+  }
+
+  async #upload(content: BlobContent, options: Omit<UploadOptions, 'job'> = {}): Promise<BlobInfo> {
+    const { blobs } = this.#host;
+    if (blobs === null) throw new TypeError('The client of this worker cannot upload.');
+    const { over } = this.#lease;
+    const { signal = over } = options;
+    return blobs.upload(content, { ...options, signal: AbortSignal.any([signal, over]), job: this.job });
   }
 
   async #checkpoint(value: unknown): Promise<void> {
@@ -260,6 +274,12 @@ export class JobRun {
     const message = `${refused.words}: ${error instanceof Error ? error.message : String(error)}`;
     return await this.#end({ verb: 'fail', error: { name: refused.name, message }, requeue: false });
   }
+}
+
+/** Nobody may be waiting for it, and that must not bring the worker down. */
+function perhapsUnheard<V>(answer: Promise<V>): Promise<V> {
+  answer.catch(() => {});
+  return answer;
 }
 
 const REFUSED: Partial<Record<Ending['verb'], { readonly name: string; readonly words: string }>> = {

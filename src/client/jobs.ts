@@ -46,6 +46,16 @@ export interface PageFrom {
   readonly after?: number;
 }
 
+/** What may go with a heartbeat. */
+export interface HeartbeatOptions {
+  /** How far the work is: text or JSON. */
+  readonly progress?: unknown;
+  /** The lease is to last at least this long from now. */
+  readonly leaseMs?: number;
+  /** Ids of messages that have arrived. */
+  readonly received?: readonly string[];
+}
+
 export interface LogAccepted {
   readonly accepted: number;
   readonly cancelRequested: boolean;
@@ -154,13 +164,11 @@ export class Jobs {
     return answer.jobs;
   }
 
-  /** Renews the lease. The answer says whether somebody asked for the job to stop. */
-  /** Counts as the proof that messages of the last answer came, unless `received` names those that did. */
-  heartbeat(
-    held: Held,
-    beat: { readonly progress?: unknown; readonly received?: readonly string[] } = {},
-    options?: CallOptions,
-  ): Promise<Beat> {
+  /**
+   * Renews the lease. The answer says whether somebody asked for the job to stop. It counts as the proof that messages of
+   * the last answer came, unless `received` names those that did.
+   */
+  heartbeat(held: Held, beat: HeartbeatOptions = {}, options?: CallOptions): Promise<Beat> {
     return this.#holder(held, 'heartbeat', beat, options);
   }
 

@@ -1,5 +1,7 @@
 /** What the client needs of the machine: a clock that only goes forward, timers, randomness. Tests bring their own. */
 
+import type { Transport } from './transport.ts';
+
 export interface Platform {
   /** Milliseconds that only go forward; where they begin means nothing. */
   nowMs(): number;
@@ -9,12 +11,17 @@ export interface Platform {
   random(): number;
   /** Text that nobody else makes, of letters, digits and hyphens. */
   randomId(): string;
+  /** What carries requests here; fetch unless said. */
+  readonly transport?: (() => Promise<Transport>) | undefined;
+  /** Calls back when the operating system asks this process to end; gives the way to stop listening. */
+  readonly onTermination?: ((task: () => void) => Promise<() => void>) | undefined;
 }
 
 /** Longer delays would overflow the timer and fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /* oxlint-disable no-restricted-globals, no-restricted-properties -- The client runs in its user's program; this file is its clock. */
+/** Any machine with a global `crypto` and `fetch`, browsers among them. */
 export const systemPlatform: Platform = {
   nowMs: () => performance.now(),
   after: (delayMs, task) => {
@@ -32,12 +39,6 @@ export const systemPlatform: Platform = {
 
 function getRandomBytes(count: number): Uint8Array {
   return crypto.getRandomValues(new Uint8Array(count));
-}
-
-/** Whether node:http can be imported. Bun and Deno say so too, and have it. */
-export function hasNode(): boolean {
-  const { process } = globalThis as { process?: { versions?: { node?: unknown } } };
-  return typeof process?.versions?.node === 'string';
 }
 
 /** Rejects with the signal's reason when it aborts first. */

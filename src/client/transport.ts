@@ -1,7 +1,5 @@
 /** One HTTP exchange, whatever carries it. */
 
-import { hasNode } from './platform.ts';
-
 export type RequestBody = string | Uint8Array | AsyncIterable<Uint8Array>;
 
 export interface TransportRequest {
@@ -25,10 +23,4 @@ export interface TransportResponse {
 export interface Transport {
   send(request: TransportRequest): Promise<TransportResponse>;
   close?(): void;
-}
-
-/** Connections that are kept where node:http is there (three times the requests of fetch), else fetch. */
-export async function defaultTransport(): Promise<Transport> {
-  if (hasNode()) return (await import('./transport-node.ts')).nodeTransport();
-  return (await import('./transport-fetch.ts')).fetchTransport();
 }

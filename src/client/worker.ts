@@ -1,11 +1,13 @@
 /** Claims jobs, runs a handler on each, keeps their leases, and reports how they ended. */
 
-import { SpineApiError } from './errors.ts';
-import { type Claims, type Handler, JobRun, type RunHost } from './job-run.ts';
+import { NonRetryableError, SpineApiError } from './errors.ts';
+import type { Blobs } from './blobs.ts';
+import { type Claims, JobRun, type RunHost } from './job-run.ts';
 import type { Jobs } from './jobs.ts';
-import { hasNode, type Platform, sleep } from './platform.ts';
+import { type Platform, sleep } from './platform.ts';
 import { delayMs } from './retry.ts';
 import type { AgentMessage } from './message-types.ts';
+import type { AnyJobs, Handler, HandlersByType, JobsOf, TypeName } from './typed-jobs.ts';
 import type { ClaimedJob, NextClaim } from './types.ts';
 
 /** The calls that a worker makes. */
@@ -15,23 +17,30 @@ export type WorkerJobs = Pick<
 >;
 
 /** What a worker needs of a SpineClient. */
-export interface WorkerClient {
-  readonly jobs: WorkerJobs;
+export interface WorkerClient<T = AnyJobs> {
+  /** For the compiler alone. */
+  readonly shapes?: () => T;
+  /** The calls about jobs. */
+  readonly jobs: JobsOf<T> extends Jobs ? WorkerJobs : Pick<JobsOf<T>, keyof WorkerJobs>;
+  /** Where its handlers upload files to. */
+  readonly blobs?: Pick<Blobs, 'upload'>;
+  /** Its clock, timers and randomness. */
   readonly platform: Platform;
 }
 
-export interface WorkerOptions {
-  readonly client: WorkerClient;
+export interface WorkerOptions<T = AnyJobs, K extends TypeName<T> = TypeName<T>> {
+  /** A SpineClient with the token of a worker. */
+  readonly client: WorkerClient<T>;
   /** Whose jobs to take; those of the token when not given. */
   readonly targets?: readonly string[];
-  /** Only jobs of these types. */
-  readonly types?: readonly string[];
+  /** Only jobs of these types; those that have a handler, where handlers are given by type. */
+  readonly types?: readonly K[];
   /** What it can do: it gets no job that requires more. */
   readonly capabilities?: readonly string[];
   /** Jobs at the same time; 1 unless said. */
   readonly concurrency?: number;
-  /** What it returns is the job's result; what it throws is the job's failure. */
-  readonly handler: Handler;
+  /** What it returns is the job's result; what it throws is the job's failure. Or one for each type, by its name. */
+  readonly handler: Handler<T, K> | HandlersByType<T, K>;
   /** How long the first lease lasts; the job's own leaseMs unless said. */
   readonly leaseMs?: number;
   /** How long one call waits for work, at most 60,000; 20,000 unless said. */
@@ -54,6 +63,8 @@ export interface WorkerOptions {
   readonly onError?: (error: unknown, job?: ClaimedJob) => void;
 }
 
+type Settings = Omit<WorkerOptions, 'handler' | 'client'>;
+
 const WAIT_MS = 20_000;
 const DRAIN_MS = 30_000;
 const GRACE_MS = 1_000;
@@ -67,8 +78,10 @@ interface OpenClaim {
   readonly askedAt: number;
 }
 
-export class Worker {
-  readonly #options: WorkerOptions;
+/** Works on jobs until it is stopped. */
+export class Worker<T = AnyJobs, K extends TypeName<T> = TypeName<T>> {
+  readonly #options: Settings;
+  readonly #jobs: WorkerJobs;
   readonly #platform: Platform;
   readonly #concurrency: number;
   readonly #running = new Map<JobRun, Promise<void>>();
@@ -87,18 +100,20 @@ export class Worker {
   #slotFreed = (): void => {};
   #whole: Promise<void> | null = null;
 
-  constructor(options: WorkerOptions) {
-    const { client, concurrency = 1, drainMs = DRAIN_MS } = options;
+  constructor(options: WorkerOptions<T, K>) {
+    const { client, handler, concurrency = 1, drainMs = DRAIN_MS } = options;
     if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 1_000)
       throw new TypeError(`concurrency must be a whole number from 1 to 1000, not ${concurrency}.`);
-    this.#options = options;
+    this.#options = wantedOf(options);
+    this.#jobs = client.jobs;
     this.#platform = client.platform;
     this.#concurrency = concurrency;
     this.#drainMs = drainMs;
     this.#host = {
       platform: this.#platform,
-      jobs: client.jobs,
-      handler: options.handler,
+      jobs: this.#jobs,
+      blobs: client.blobs ?? null,
+      handler: handlerOf(handler),
       keepsTime: options.keepsTime ?? false,
       ...(options.onMessage && { onMessage: (message, job) => this.#hear(message, job) }),
       endRetryMs: options.endRetryMs ?? ((failures, error) => delayMs(this.#platform, failures, error)),
@@ -164,8 +179,8 @@ export class Worker {
   }
 
   async #listen(): Promise<() => void> {
-    if (!this.#options.handleSignals || !hasNode()) return () => {};
-    const { onTermination } = await import('./signals-node.ts');
+    const { onTermination } = this.#platform;
+    if (!this.#options.handleSignals || !onTermination) return () => {};
     return onTermination(() => void this.stop().catch(() => {}));
   }
 
@@ -203,11 +218,11 @@ export class Worker {
   }
 
   async #claim({ claimId, askedAt }: OpenClaim, max: number): Promise<Claims> {
-    const { client, waitMs = WAIT_MS } = this.#options;
+    const { waitMs = WAIT_MS } = this.#options;
     this.#waiting = new AbortController();
     const options = { signal: this.#waiting.signal, retries: 0 };
     try {
-      const jobs = await client.jobs.claimNext({ ...this.#wanted(), max, waitMs, claimId }, options);
+      const jobs = await this.#jobs.claimNext({ ...this.#wanted(), max, waitMs, claimId }, options);
       return { jobs, askedAt };
     } finally {
       this.#waiting = null;
@@ -286,7 +301,7 @@ export class Worker {
     for (const { claimId } of this.#open.splice(0)) {
       // No type has this name, so nothing new is claimed.
       const again = { ...this.#wanted(), types: [claimId], max: this.#concurrency, claimId };
-      const jobs = await this.#options.client.jobs.claimNext(again, options).catch(() => []);
+      const jobs = await this.#jobs.claimNext(again, options).catch(() => []);
       await this.#giveBack(jobs.filter(({ leaseToken }) => !this.#taken.has(leaseToken)));
     }
   }
@@ -295,7 +310,7 @@ export class Worker {
     const end = { reason: 'The worker shut down before it began.' };
     await Promise.all(
       jobs.map((job) =>
-        this.#options.client.jobs
+        this.#jobs
           .release(job, end, { timeoutMs: GIVE_BACK_LIMIT_MS, retries: 1 })
           .catch((error: unknown) => this.#report(error, job)),
       ),
@@ -322,6 +337,24 @@ export class Worker {
       printed(problem, job);
     }
   }
+}
+
+/** Where handlers are given by type, only jobs that have one are wanted. */
+function wantedOf<T, K extends TypeName<T>>({ handler, ...options }: WorkerOptions<T, K>): Settings {
+  if (typeof handler === 'function') return options;
+  return { types: Object.keys(handler), ...options };
+}
+
+function handlerOf<T, K extends TypeName<T>>(handler: WorkerOptions<T, K>['handler']): Handler {
+  // The compiler has seen that jobs and handlers fit; from here on a job is any job.
+  if (typeof handler === 'function') return handler as unknown as Handler;
+  const byType = new Map(Object.entries(handler as unknown as Readonly<Record<string, Handler>>));
+  return (job, context) => {
+    const one = byType.get(job.type ?? '');
+    if (one === undefined)
+      throw new NonRetryableError(`This worker has no handler for the type ${job.type}.`);
+    return one(job, context);
+  };
 }
 
 function keep(remembered: Set<string>, id: string): void {

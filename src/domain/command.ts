@@ -60,6 +60,8 @@ export interface Claim extends OnJob {
 export interface Heartbeat extends Held {
   readonly kind: 'heartbeat';
   readonly progress: string | null;
+  /** How long the lease is to last at least. */
+  readonly leaseMs?: number;
 }
 export interface Complete extends Held {
   readonly kind: 'complete';

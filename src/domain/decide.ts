@@ -113,7 +113,7 @@ function heartbeat(job: Job, command: Heartbeat, now: number): Decision {
   const hold = holds(job, command.actor, command.leaseToken);
   if (!hold.held) return unchanged(job, hold.refusal);
   const next = { ...job, updatedAt: now, tokenUsed: job.tokenUsed || hold.withToken };
-  renewLease(next, now);
+  renewLease(next, now, command.leaseMs);
   if (command.progress !== null) next.progress = command.progress;
   const event: EventDraft = {
     kind: 'job.heartbeat',

@@ -230,7 +230,7 @@ export interface Leases {
     id: string,
     leaseToken: string | null,
     progress: unknown,
-    received?: Received,
+    also?: { readonly received?: Received; readonly leaseMs?: number },
   ): Promise<Accepted>;
   complete(
     actor: Actor,

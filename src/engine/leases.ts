@@ -35,7 +35,7 @@ export function leasesOf(core: Core): Leases {
       if (claimed.length > 0) core.presence.hear(actor, core.now(), 'busy');
       return claimed;
     },
-    heartbeat: (actor, id, leaseToken, progress, received) => {
+    heartbeat: (actor, id, leaseToken, progress, also) => {
       core.presence.hear(actor, core.now(), 'busy');
       return core.perform({
         kind: 'heartbeat',
@@ -43,7 +43,7 @@ export function leasesOf(core: Core): Leases {
         id,
         leaseToken,
         progress: bounded('progress', progress, LIMITS.progressBytes),
-        ...(received && { received }),
+        ...also,
       });
     },
     complete: (actor, id, leaseToken, result, received) =>

@@ -1,6 +1,6 @@
 /** How one kind of work is done. */
 
-import type { Handler } from '../client/job-run.ts';
+import type { Handler } from '../client/typed-jobs.ts';
 
 export interface Runner {
   readonly run: Handler;

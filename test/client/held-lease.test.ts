@@ -1,5 +1,5 @@
 import type { AgentMessage } from '../../src/client/message-types.ts';
-import { deepStrictEqual, strictEqual } from 'node:assert';
+import { deepStrictEqual, rejects, strictEqual } from 'node:assert';
 import { test } from 'node:test';
 import { type JobInterrupted, SpineApiError, SpineConnectionError } from '../../src/client/errors.ts';
 import { HeldLease } from '../../src/client/held-lease.ts';
@@ -7,7 +7,7 @@ import type { ClaimedJob, Job } from '../../src/client/types.ts';
 import { claimedJob, FakePlatform, iso } from './support.ts';
 
 type Beat = (
-  sent: { progress?: unknown },
+  sent: { progress?: unknown; leaseMs?: number },
   now: number,
 ) => Partial<Job & { messages: readonly AgentMessage[] }> | Error;
 
@@ -15,7 +15,7 @@ function setUp(options: { beat?: Beat; job?: Partial<ClaimedJob>; askedAgoMs?: n
   const platform = new FakePlatform();
   const startedAt = platform.nowMs();
   const job = claimedJob({ leaseMs: 3_000, ...options.job });
-  const beats: { at: number; progress?: unknown }[] = [];
+  const beats: { at: number; progress?: unknown; leaseMs?: number }[] = [];
   const reported: unknown[] = [];
   const lease = new HeldLease(
     {
@@ -55,6 +55,48 @@ test('renews a lease every third of it', async () => {
   await platform.advance(60_000);
   strictEqual(times().length, 3);
   strictEqual(lease.signal.aborted, false);
+});
+
+test('asks for a longer lease at once, again after trouble, and says when it is granted', async () => {
+  const { platform, lease, beats } = setUp({
+    beat: ({ leaseMs }, at) =>
+      at < 500 ? noServer() : leaseMs === undefined ? {} : { leaseUntil: iso(at + leaseMs) },
+  });
+  await lease.begin();
+  await platform.advance(100);
+  let grantedAt: number | null = null;
+  const began = platform.nowMs() - 100;
+  const granted = lease.extend(60_000).then(() => (grantedAt = platform.nowMs() - began));
+  await platform.advance(50);
+  strictEqual(grantedAt, null);
+  strictEqual(beats[0]?.leaseMs, 60_000);
+  await platform.advance(2_000);
+  await granted;
+  strictEqual(beats.filter(({ leaseMs }) => leaseMs === 60_000).length, beats.length);
+  // Nothing can be sent for longer than the job's own lease, and the job is still ours.
+  await platform.advance(15_000);
+  strictEqual(lease.isHeld(), true);
+  lease.stop();
+});
+
+test('a longer lease that the server refuses, or that is lost first, rejects and costs nothing else', async () => {
+  const { platform, lease, beats } = setUp({
+    beat: ({ leaseMs }) => (leaseMs === undefined ? {} : refusal(400, 'bad_request')),
+  });
+  await lease.begin();
+  const refused = rejects(lease.extend(1e12), { code: 'bad_request' });
+  await platform.advance(100);
+  await refused;
+  await platform.advance(1_500);
+  strictEqual(lease.isHeld(), true);
+  strictEqual(beats.at(-1)?.leaseMs, undefined);
+  const silent = setUp({ beat: noServer });
+  await silent.lease.begin();
+  const lost = rejects(silent.lease.extend(60_000), { why: 'lease_lost' });
+  await silent.platform.advance(3_000);
+  await lost;
+  await rejects(silent.lease.extend(60_000), { why: 'lease_lost' });
+  lease.stop();
 });
 
 test('stops the handler before the lease is over when nobody answers', async () => {

@@ -208,3 +208,39 @@ test('no job is done twice under one lease while answers are lost and the server
     strictEqual(await countOf(direct, id, 'job.completed'), 1);
   }
 });
+
+test('a handler asks for more time, uploads a file of its job, and handlers are chosen by type', async () => {
+  await using server = await startServer();
+  const head = headOf(server);
+  const client = new SpineClient<{ draw: { spec: string; result: { file: string } } }>({
+    baseUrl: server.url,
+    token: server.tokens.left,
+  });
+  const leases: (string | null)[] = [];
+  const worker = new Worker({
+    client,
+    waitMs: 1_000,
+    handler: {
+      draw: async (job, { needTime, upload }) => {
+        leases.push(job.leaseUntil);
+        await needTime(3_600_000);
+        leases.push((await head.jobs.get(job.id)).leaseUntil);
+        const { id } = await upload(job.spec, { filename: 'drawing.txt' });
+        return { file: id };
+      },
+    },
+  });
+  const other = await head.jobs.create({ spec: 'nobody’s' });
+  const { id } = await head.jobs.create({ type: 'draw', spec: 'a house' });
+  const running = worker.run();
+  const { result } = await untilStatus(head, id, 'done');
+  await worker.stop();
+  await running;
+  const [claimed = '', granted = ''] = leases.map((until) => until ?? '');
+  ok(Date.parse(granted) - Date.parse(claimed) > 3_000_000, `${claimed} to ${granted}`);
+  const [file] = await head.jobs.blobs(id);
+  strictEqual(file?.filename, 'drawing.txt');
+  deepStrictEqual(result, { file: file.id });
+  strictEqual((await head.jobs.get(other.id)).status, 'queued');
+  await client.close();
+});

@@ -148,6 +148,15 @@ test('a heartbeat renews the lease and never shortens it [SP-21]', () => {
   assert.equal(decide(long, command('heartbeat', HOLDER), NOW).job.leaseUntil, NOW + 10 * LEASE_MS);
 });
 
+test('a heartbeat may ask for a longer lease, and the next one does not take it back [SP-21]', () => {
+  const asked = { ...command('heartbeat', HOLDER), leaseMs: 5 * LEASE_MS } as const;
+  const longer = decide(jobIn('running'), asked, NOW).job;
+  assert.equal(longer.leaseUntil, NOW + 5 * LEASE_MS);
+  assert.equal(decide(longer, command('heartbeat', HOLDER), NOW + 1_000).job.leaseUntil, NOW + 5 * LEASE_MS);
+  const shorter = { ...command('heartbeat', HOLDER), leaseMs: 1 } as const;
+  assert.equal(decide(jobIn('running'), shorter, NOW).job.leaseUntil, NOW + LEASE_MS);
+});
+
 test('a heartbeat renews a lease by the length that its claim asked for', () => {
   const held = decide(jobIn('queued'), claimBy(HOLDER, { leaseMs: 10 * LEASE_MS }), NOW).job;
   const renewed = decide(held, command('heartbeat', HOLDER, held.leaseToken), NOW + 9 * LEASE_MS).job;

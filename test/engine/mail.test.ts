@@ -140,7 +140,8 @@ onEvery(DIALECTS, (each) => {
   each('a heartbeat brings what came meanwhile, and says what has arrived [SC-11 SC-68]', async (spine) => {
     const { job } = await claimMail(spine);
     const beat = async (received?: readonly string[]) =>
-      (await spine.engine.leases.heartbeat(ALICE, job.id, job.leaseToken, null, received)).messages;
+      (await spine.engine.leases.heartbeat(ALICE, job.id, job.leaseToken, null, received && { received }))
+        .messages;
     assert.equal(await beat(), undefined);
     const one = await send(spine, { body: 'one' });
     const two = await send(spine, { body: 'two' });

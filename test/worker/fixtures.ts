@@ -132,6 +132,8 @@ export function heldLease() {
     checkpoint: async () => undefined,
     lastCheckpoint: null,
     inputs: {},
+    upload: () => Promise.reject(new Error('There is nowhere to upload to.')),
+    needTime: async () => undefined,
     endedItself: () => undefined,
   };
   return { context, interrupt: (why: Interruption) => controller.abort(new JobInterrupted(why)) };

@@ -49,14 +49,11 @@ export const leaseRoutes: readonly Route[] = [
     handle: async (call) => {
       const progress = atMost(call.body.progress, 'progress', LIMITS.progressBytes);
       const { leases } = call.engine;
-      const { received } = call.body;
-      const accepted = await leases.heartbeat(
-        call.actor,
-        await jobId(call),
-        tokenOf(call),
-        progress,
-        received,
-      );
+      const { received, leaseMs } = call.body;
+      const accepted = await leases.heartbeat(call.actor, await jobId(call), tokenOf(call), progress, {
+        ...(received && { received }),
+        ...(leaseMs !== undefined && { leaseMs }),
+      });
       const news = accepted.messages ? mailJson(accepted.messages) : NO_NEWS;
       return answer(call, accepted, accepted.job.cancelRequested ? news : GO_ON + news);
     },

@@ -85,7 +85,18 @@ export const ClaimNextBody = fields({
 });
 /** Ids of messages that have arrived. */
 const received = optional(list(id, LIMITS.messagesReceived));
-export const HeartbeatBody = fields({ progress: optional(json), leaseToken, received });
+export const HeartbeatBody = fields({
+  progress: optional(json),
+  leaseMs: optional(
+    Type.Integer({
+      minimum: LIMITS.leaseMsMin,
+      maximum: LIMITS.leaseMsMax,
+      description: 'the lease is to last at least this long from now',
+    }),
+  ),
+  leaseToken,
+  received,
+});
 /** What a holder takes in the same call that ends its job; nobody waits here. */
 const Next = fields({
   targets: optional(list(Name, LIMITS.claimTargets, 1)),
