@@ -101,8 +101,8 @@ function timeoutAtOf({ timeoutMs }: Job, { policy, limitMs }: LeaseOffer, now: n
 }
 
 /** A sign of life about this very job, on a row that is already a copy. A lease that was asked to be long is never shortened. */
-export function renewLease(job: Job, now: number): void {
-  const spanMs = job.leaseSpanMs ?? job.leaseMs;
+export function renewLease(job: Job, now: number, askedMs = 0): void {
+  const spanMs = Math.max(job.leaseSpanMs ?? job.leaseMs, askedMs);
   if (job.leasePolicy !== 'presence') job.leaseUntil = Math.max(job.leaseUntil ?? 0, now + spanMs);
   else if (job.timeoutMs === null) job.timeoutAt = Math.max(job.timeoutAt ?? 0, now + spanMs);
 }
