@@ -127,6 +127,7 @@ async function openApp(config: Config): Promise<App> {
         refreshMs: config.jwtRefreshMs,
       },
       webhookProblem: (url) => guard.problem(url),
+      forgetFiles: (ids) => files.forget(ids),
     });
     await engine.core.continueTime();
     await storage.store.listen((wakeUps) => engine.core.heardOf(wakeUps));

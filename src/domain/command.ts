@@ -139,6 +139,21 @@ export interface Edit extends OnJob {
   /** Change nothing unless this command of the same flush is accepted. */
   readonly onlyIf: JobCommand | null;
 }
+/** What is asked for, said anew; what is left out stays as it was said. */
+export interface Rewording {
+  readonly title?: string;
+  readonly description?: string;
+  /** As JSON. */
+  readonly params?: string;
+  readonly target?: string;
+  readonly typeNo?: number;
+  readonly retryMax?: number;
+  readonly priority?: number;
+}
+export interface Reword extends OnJob {
+  readonly kind: 'reword';
+  readonly asked: Rewording;
+}
 /** The loops' own commands: each looks again at the locked row, so two servers may both send one. */
 export interface Expire extends OnJob {
   readonly kind: 'expire';
@@ -173,6 +188,7 @@ export type JobCommand =
   | Retry
   | Redrive
   | Edit
+  | Reword
   | Expire
   | TimeOut
   | Admit;
@@ -266,6 +282,7 @@ export interface SideWrites {
   readonly checkpoint?: string;
   /** What joins the job's meta, as JSON. */
   readonly metadata?: string;
+  readonly asked?: Rewording;
 }
 
 export interface Accepted {

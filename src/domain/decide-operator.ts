@@ -1,6 +1,6 @@
 /** What people do to a job from outside its lease: comment, cancel, retry, redrive, edit. */
 
-import type { Cancel, Comment, Decision, Edit, Redrive, Retry } from './command.ts';
+import type { Cancel, Comment, Decision, Edit, Redrive, Retry, Reword } from './command.ts';
 import { refuse } from './error.ts';
 import { isFinal, type Job } from './job.ts';
 import { LIMITS } from './limits.ts';
@@ -8,7 +8,7 @@ import { finish, reopen, wasRetried } from './retry.ts';
 
 export function decideByOperator(
   job: Job,
-  command: Comment | Cancel | Retry | Redrive | Edit,
+  command: Comment | Cancel | Retry | Redrive | Edit | Reword,
   now: number,
 ): Decision {
   switch (command.kind) {
@@ -22,6 +22,8 @@ export function decideByOperator(
       return redrive(job, command, now);
     case 'edit':
       return edit(job, command, now);
+    case 'reword':
+      return reword(job, command, now);
   }
 }
 
@@ -99,6 +101,30 @@ function edit(job: Job, command: Edit, now: number): Decision {
     events: [{ kind: 'job.edited', by: actor.name, facts }],
     answer: { ok: true, job: next },
     ...(metadata !== null && { writes: { metadata } }),
+  };
+}
+
+/** Whom a job waits for can be said anew only while it waits. */
+function reword(job: Job, { actor, asked }: Reword, now: number): Decision {
+  if (actor.role !== 'head' && actor.role !== 'system')
+    return { job, events: [], answer: refuse('not_owner', { claimedBy: job.claimedBy }) };
+  const { target = job.target, typeNo = job.typeNo, retryMax = job.retryMax, priority } = asked;
+  const waits = !isFinal(job.state) && job.state !== 'running';
+  if (target !== job.target && !waits) return refused(job, { state: job.state });
+  const next: Job = {
+    ...job,
+    target,
+    typeNo,
+    retryMax,
+    priority: priority ?? job.priority,
+    updatedAt: now,
+  };
+  const params = asked.params === undefined ? {} : { params: JSON.parse(asked.params) as unknown };
+  return {
+    job: next,
+    events: [{ kind: 'job.edited', by: actor.name, facts: { asked: { ...asked, ...params } } }],
+    answer: { ok: true, job: next },
+    writes: { asked },
   };
 }
 

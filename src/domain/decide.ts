@@ -52,6 +52,7 @@ export function decide(job: Job, command: JobCommand, now: number): Decision {
     case 'retry':
     case 'redrive':
     case 'edit':
+    case 'reword':
       return decideByOperator(job, command, now);
     case 'expire':
       return expire(job, command, now);

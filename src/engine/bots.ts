@@ -6,6 +6,7 @@ import { type Refusal, SpineError } from '../domain/error.ts';
 import type { Job } from '../domain/job.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { BOT_STATUS_OF } from '../domain/statuses.ts';
+import { removeJob, rewordingOf } from './bot-changes.ts';
 import { accepted, type Core } from './core.ts';
 import type { BotLoad, BotMove, Bots, Leases } from './engine.ts';
 
@@ -21,15 +22,18 @@ export function botsOf(core: Core, leases: Leases): Bots {
       const options = { targets: [UNASSIGNED], max: 1, waitMs: 0, ...LEASE };
       return (await leases.claimNext(actor, options)).at(0) ?? null;
     },
-    move: async (actor, job, move) => {
-      const commands = await commandsOf(core, actor, job, move);
-      if (commands.length === 0) return job;
-      const answers = await core.flusher.submitTogether(commands);
-      // Of commands on a job each answer is the job, or a refusal.
-      const refusal = (answers as readonly ({ ok: true; job: Job } | Refusal)[]).find(({ ok }) => !ok);
-      if (refusal !== undefined && !refusal.ok) throw new SpineError(refusal.code, refusal.details);
-      return (answers.at(-1) as { job: Job }).job;
+    move: async (actor, job, move) => performed(core, job, await commandsOf(core, actor, job, move)),
+    change: async (actor, job, said, move) => {
+      const asked = await rewordingOf(core, actor, job, said);
+      const edits: JobCommand[] =
+        Object.keys(asked).length === 0 ? [] : [{ kind: 'reword', id: job.id, actor, asked }];
+      const moves = move === null ? [] : await commandsOf(core, actor, job, move);
+      // What is held by nobody can be given to somebody: whatever frees it comes first.
+      const frees = move?.status === 'pending';
+      return performed(core, job, frees ? [...moves, ...edits] : [...edits, ...moves]);
     },
+    remove: async (actor, id) => removeJob(core, actor, id),
+    existing: async (ids) => new Set(ids.length === 0 ? [] : await read.bots.existing(ids)),
     report: async (actor, id, result) =>
       accepted(
         await core.flusher.submit({
@@ -61,9 +65,21 @@ export function botsOf(core: Core, leases: Leases): Bots {
   };
 }
 
+async function performed(core: Core, job: Job, commands: readonly JobCommand[]): Promise<Job> {
+  if (commands.length === 0) return job;
+  const answers = await core.flusher.submitTogether(commands);
+  // Of commands on a job each answer is the job, or a refusal.
+  const refusal = (answers as readonly ({ ok: true; job: Job } | Refusal)[]).find(({ ok }) => !ok);
+  if (refusal !== undefined && !refusal.ok) throw new SpineError(refusal.code, refusal.details);
+  return (answers.at(-1) as { job: Job }).job;
+}
+
 async function commandsOf(core: Core, actor: Actor, job: Job, move: BotMove): Promise<JobCommand[]> {
   const steps = botSteps(move.status, job.state, actor.role === 'head');
   if (steps === null) throw ended(job, move);
+  // What nobody has begun cannot have failed under anybody: it is not wanted any more.
+  if (move.status === 'failed' && move.bot === null && steps[0] === 'claim')
+    return [{ kind: 'cancel', id: job.id, actor, reason: null }];
   const commands: JobCommand[] = [];
   for (const step of steps) commands.push(await commandOf(core, step, actor, job, move));
   const last = commands.at(-1) ?? null;

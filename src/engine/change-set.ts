@@ -1,7 +1,7 @@
 /** What one flush or transaction changes: rows as they were and as they are decided to be, and everything to be written with them. */
 
 import { SYSTEM } from '../domain/actor.ts';
-import type { Actor, Decision, LogLine, SideWrites, WriteKind } from '../domain/command.ts';
+import type { Actor, Decision, LogLine, Rewording, SideWrites, WriteKind } from '../domain/command.ts';
 import type { EventDraft, JobEvent } from '../domain/event.ts';
 import { isFinal, type Job, type JobInput, rootOf, SETTLED, type State, UNSETTLED } from '../domain/job.ts';
 import type { OutboxDraft } from '../domain/outbox.ts';
@@ -62,6 +62,7 @@ export class ChangeSet {
   readonly #checkpoints = new Map<number, string>();
   /** What joins the meta of jobs, as JSON. */
   readonly #metadata: { jobNo: number; metadata: string }[] = [];
+  readonly #reworded: { jobNo: number; asked: Rewording }[] = [];
   readonly #outbox: OutboxDraft[] = [];
   /** Runs of schedules that somebody opened again: they are under way once more. */
   readonly #reopened = new Set<number>();
@@ -115,6 +116,7 @@ export class ChangeSet {
     const entry = this.#entries.get(job.no);
     if (entry === undefined) throw new Error(`job ${job.no} was decided without being loaded`);
     if (entry.after.state !== job.state) this.#moved(entry.after, job);
+    else if (entry.after.target !== job.target) this.#readdressed(entry.after, job);
     // Whatever follows on another change is no longer that one alone.
     if (entry.after !== job) entry.kind = entry.after === entry.before ? (decision.kind ?? 'other') : 'other';
     entry.after = job;
@@ -132,6 +134,7 @@ export class ChangeSet {
     if (writes?.question) this.#questions.push({ job, question: writes.question });
     if (writes?.checkpoint !== undefined) this.#keepCheckpoint(job.no, writes.checkpoint);
     if (writes?.metadata !== undefined) this.#metadata.push({ jobNo: job.no, metadata: writes.metadata });
+    if (writes?.asked) this.#reworded.push({ jobNo: job.no, asked: writes.asked });
     if (writes?.note) this.#notes.push({ jobNo: job.no, note: writes.note });
     for (const line of writes?.logs ?? []) this.#logs.push({ jobNo: job.no, attempt: job.attempts, line });
   }
@@ -186,6 +189,7 @@ export class ChangeSet {
     for (const no of this.#reopened) tx.defer(tx.runs.setActivity(no, RUN_ACTIVE));
     for (const { jobNo, note } of this.#notes) tx.defer(tx.runs.note(jobNo, note));
     if (this.#metadata.length > 0) await tx.jobs.joinMeta(this.#metadata);
+    if (this.#reworded.length > 0) await tx.jobs.reword(this.#reworded);
     if (this.#outbox.length > 0) tx.defer(tx.outbox.add(this.#outbox));
     if (this.announcer.drafts.length > 0) await this.#deliver(tx);
     if (this.#events.length > 0) tx.defer(tx.feed.add(this.#events, this.now));
@@ -288,6 +292,16 @@ export class ChangeSet {
     if (this.#madeReady.delete(from.no)) this.#ready(from.target, -1);
     if (to.state === 'queued') to.queuedAt = this.now;
     this.#entered(to);
+  }
+
+  /** It waits as before, for somebody else. */
+  #readdressed(from: Job, to: Job): void {
+    this.#count(from.target, from.state, -1);
+    this.#count(to.target, to.state, 1);
+    if (to.state !== 'queued') return;
+    if (this.#madeReady.has(from.no)) this.#ready(from.target, -1);
+    this.#madeReady.add(to.no);
+    this.#ready(to.target, 1);
   }
 
   #entered(job: Job): void {

@@ -88,6 +88,8 @@ export interface EngineOptions {
   /** The chat in which the operator is told of announced jobs. */
   readonly chat?: OperatorChat | null;
   readonly logins?: LoginSettings;
+  /** Called with the ids of jobs that are removed. */
+  readonly forgetFiles?: (ids: readonly string[]) => Promise<void>;
   /** Why a webhook may not be called; null when it may. Unless given, only the text of the URL is judged. */
   readonly webhookProblem?: (url: string) => Promise<string | null>;
   /** Where this server runs: no other can run there at the same time. */
@@ -159,6 +161,7 @@ export class Core {
   readonly stuck: StuckSettings;
   readonly advice: AdviceSettings | null;
   readonly webhookProblem: (url: string) => Promise<string | null>;
+  readonly forgetFiles: (ids: readonly string[]) => Promise<void>;
   readonly flusher: Flusher;
   readonly waiters: Waiters;
   readonly ends: EndWatch;
@@ -211,6 +214,7 @@ export class Core {
     this.heardMs = Math.min(HEARD_MS, Math.ceil(this.stuck.offlineMs / 20));
     this.presence = new Presence(this.heardMs, () => this.hints.heard());
     this.webhookProblem = options.webhookProblem ?? (async (url) => webhookUrlProblem(url, []));
+    this.forgetFiles = options.forgetFiles ?? (async () => undefined);
     this.#outbox = options.outbox ?? (() => null);
     this.#chat = options.chat ?? null;
     this.#clock = options.clock;

@@ -653,6 +653,12 @@ export interface BotMove {
   readonly bot: Actor | null;
 }
 
+/** What is left out stays as it was said. */
+export interface BotRewording
+  extends Pick<JobDraft, 'title' | 'description' | 'params' | 'type' | 'priority'> {
+  readonly target?: string;
+}
+
 export interface BotLoad {
   /** What waits for it, what it holds and what it has ended. */
   readonly tasks: number;
@@ -669,6 +675,12 @@ export interface Bots {
   /** The next job that is nobody's yet. */
   claim(actor: Actor): Promise<ClaimedJob | null>;
   move(actor: Actor, job: Job, move: BotMove): Promise<Job>;
+  /** Says anew what is asked for, and moves the job, all in one commit. */
+  change(actor: Actor, job: Job, asked: BotRewording, move: BotMove | null): Promise<Job>;
+  /** With everything that hangs on it. What goes on from it goes on from nothing. */
+  remove(actor: Actor, id: string): Promise<void>;
+  /** Which of these jobs there are. */
+  existing(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** What came of the work so far; the end leaves it as it is. */
   report(actor: Actor, id: string, result: unknown): Promise<Job>;
   /** What a bot runs, then what it has ended, the last end first. */

@@ -29,7 +29,7 @@ export class JobDrafts {
       checkTries(draft, prefix);
       const field = `${prefix}params`;
       if (type !== null && type.paramsSchema !== null)
-        await this.#core.longWork.run(actor, () => this.#checkParams(type, draft.params ?? {}, field, meter));
+        await this.checkParams(actor, type, draft.params ?? {}, field, meter);
       if (draft.pool !== undefined) await this.#ensurePool(actor, draft.pool, now);
       jobs.push(this.#completed(draft, type, now));
     }
@@ -64,6 +64,17 @@ export class JobDrafts {
       approvalTerms: approvalTermsOf(draft.approval),
       input: inputOf(draft),
     };
+  }
+
+  async checkParams(
+    actor: Actor,
+    type: JobType,
+    params: unknown,
+    field: string,
+    meter: Meter,
+  ): Promise<void> {
+    if (type.paramsSchema === null) return;
+    await this.#core.longWork.run(actor, () => this.#checkParams(type, params, field, meter));
   }
 
   #checkParams({ name, paramsSchema }: JobType, params: unknown, field: string, meter: Meter): void {

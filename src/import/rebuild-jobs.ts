@@ -1,5 +1,6 @@
 /** Plays journal lines into a new database; the last row that the journal has of a job wins. */
 
+import type { Rewording } from '../domain/command.ts';
 import type { FeedPlace, JobEvent } from '../domain/event.ts';
 import type { Job, JobComment, JobInput, State } from '../domain/job.ts';
 import { contextOfFound } from '../domain/run-context.ts';
@@ -94,6 +95,8 @@ export class JobReplay {
         events.push({ ...line.event, pos: line.pos, ordinal: line.ordinal });
         work.after = { ...work.after, seq: line.event.seq };
       }
+      const { target, typeNo, retryMax } = { ...work.after, ...askedAnew(line.event) };
+      work.after = { ...work.after, target, typeNo, retryMax };
       comments.push(...newComments(work, line));
       if (line.outcome) outcomes.set(jobNo, { jobNo, ...line.outcome });
       if (line.checkpoint !== undefined) checkpoints.set(jobNo, line.checkpoint);
@@ -107,6 +110,7 @@ export class JobReplay {
     await putCheckpoints(tx, [...works.values()], checkpoints);
     await tx.feed.insertRaw(events);
     await tx.jobs.joinMeta(events.flatMap(saidLater));
+    await tx.jobs.reword(events.flatMap(reworded));
     await tx.jobs.saveOutcomes([...outcomes.values()]);
     await tx.comments.add(comments);
     this.events += events.length;
@@ -200,6 +204,25 @@ function saidLater({ kind, jobNo, facts }: JobEvent): { jobNo: number; metadata:
   return metadata === undefined ? [] : [{ jobNo, metadata: JSON.stringify(metadata) }];
 }
 
+/** The input that a job begins with may say so already: to say it again changes nothing. */
+function reworded(event: JobEvent): { jobNo: number; asked: Rewording }[] {
+  const said = askedAnew(event);
+  if (said === null) return [];
+  const { params, ...asked } = said;
+  return [
+    {
+      jobNo: event.jobNo,
+      asked: { ...asked, ...(params !== undefined && { params: JSON.stringify(params) }) },
+    },
+  ];
+}
+
+function askedAnew({ kind, facts }: JobEvent): (Omit<Rewording, 'params'> & { params?: unknown }) | null {
+  const asked = kind === 'job.edited' ? facts?.['asked'] : undefined;
+  // Our own words: decide-operator.ts writes them.
+  return typeof asked === 'object' && asked !== null ? (asked as Omit<Rewording, 'params'>) : null;
+}
+
 const NO_NOTES = {
   sessionKey: null,
   transport: null,
@@ -238,7 +261,7 @@ function newComments(work: Work, { event, comments }: EventLine): NewComment[] {
 }
 
 function moves({ before, after }: Work): { target: string; state: State; by: number }[] {
-  if (before?.state === after.state) return [];
+  if (before?.state === after.state && before.target === after.target) return [];
   const left = before === null ? [] : [{ target: before.target, state: before.state, by: -1 }];
   return [...left, { target: after.target, state: after.state, by: 1 }];
 }

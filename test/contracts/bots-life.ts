@@ -265,6 +265,91 @@ export function botLifeCases(start: StartBots): void {
       expectData(await move(bot(1), id, 'completed'));
     });
 
+    test('an admin says anew what is asked for, and what is left out stays [TQ-09]', async () => {
+      const schema = { type: 'object', required: ['ticker'], properties: { ticker: { type: 'string' } } };
+      const type = await addType(spine, { max_retries: 0, param_schema: schema });
+      const task = await addTask(spine, { description: 'Before', priority: 'low' });
+      const change = (body: object) => put(spine.admin.http, `${ADMIN}/tasks/${task.id}`, body);
+      const same = expectData(await change({ title: null, params: null }));
+      deepStrictEqual([same.title, same.description, same.priority], ['Crawl', 'Before', 'low']);
+      for (const [body, words] of [
+        [{ task_type_id: type.id }, /^params does not fit/],
+        [{ task_type_id: type.id, params: { ticker: 1 } }, /^params does not fit/],
+        [{ task_type_id: 999 }, /^task_type_id must be/],
+        [{ assigned_to: spine.user.id }, /^assigned_to must be/],
+        [{ priority: 'soon' }, /^Invalid priority/],
+        [{ status: 'done' }, /^Invalid status/],
+        [{ status: 'in_progress' }, /^assigned_to must say/],
+        [{ title: '' }, /^title must be/],
+      ] as const)
+        expectError(await change(body), 400, words);
+      const changed = expectData(
+        await change({
+          title: 'Crawl TSLA',
+          params: { ticker: 'TSLA' },
+          task_type_id: type.id,
+          priority: 'urgent',
+          assigned_to: bot(2).id,
+        }),
+      );
+      deepStrictEqual(
+        [changed.title, changed.params, changed.task_type?.name, changed.priority, changed.assigned_to],
+        ['Crawl TSLA', { ticker: 'TSLA' }, type.name, 'urgent', bot(2).id],
+      );
+      strictEqual(changed.description, 'Before');
+      strictEqual(await claim(bot(1)), null);
+      const found = await spine.server.head.get<{ jobs: { id: string }[] }>('/jobs?q=TSLA');
+      deepStrictEqual(
+        found.body.jobs.map(({ id }) => id),
+        [task.id],
+      );
+      const begun = expectData(await change({ status: 'in_progress' }));
+      deepStrictEqual([begun.status, begun.assigned_to], ['in_progress', bot(2).id]);
+      expectError(await change({ assigned_to: bot(3).id }), 409, /./);
+      const moved = expectData(await change({ assigned_to: bot(3).id, status: 'pending' }));
+      deepStrictEqual([moved.status, moved.assigned_to, moved.started_at], ['pending', bot(3).id, null]);
+      strictEqual(expectData(await change({ status: 'completed' })).status, 'completed');
+      const again = expectData(await change({ status: 'pending' }));
+      deepStrictEqual([again.status, again.completed_at], ['pending', null]);
+      strictEqual(expectData(await change({ status: 'failed' })).status, 'failed');
+      const unwanted = await addTask(spine);
+      const failed = await put(spine.admin.http, `${ADMIN}/tasks/${unwanted.id}`, { status: 'failed' });
+      strictEqual(expectData(failed).status, 'failed');
+      expectError(await put(spine.admin.http, `${ADMIN}/tasks/x`, {}), 404, 'Task not found');
+    });
+
+    test('a task is removed with all that hangs on it, and what continues it goes on [TQ-21]', async () => {
+      const parent = await addTask(spine);
+      const child = await addTask(spine, { parent_task_id: parent.id, assigned_to: bot(3).id });
+      strictEqual(child.parent_task_id, parent.id);
+      strictEqual((await claimed(bot(1))).id, parent.id);
+      await bot(1).http.post(`${WORKER}/tasks/${parent.id}/updates`, { content: 'Half-way' });
+      const path = `${ADMIN}/tasks/${parent.id}`;
+      const gone = await spine.admin.http.request<Enveloped>('DELETE', path);
+      deepStrictEqual(gone.body, { success: true, message: 'Task deleted successfully' });
+      for (const answer of [
+        await spine.admin.http.get(path),
+        await spine.admin.http.get(`${path}/updates`),
+        await spine.admin.http.request('DELETE', path),
+      ])
+        expectError(answer, 404, 'Task not found');
+      expectError(await move(bot(1), parent.id, 'completed'), 404, NOT_YOURS);
+      strictEqual((await readTask(spine, child.id)).parent_task_id, null);
+      expectData(await move(bot(3), child.id, 'completed'));
+      const retried = await spine.server.head.post<{ id: string }>('/jobs', {
+        target: 'any',
+        retry: { mode: 'lineage', max: 1 },
+      });
+      strictEqual((await claimed(bot(1))).id, retried.body.id);
+      expectData(await move(bot(1), retried.body.id, 'failed'));
+      let retry: Task | null = null;
+      for (let looks = 0; retry === null && looks < 500; looks++) retry = await claim(bot(1));
+      deepStrictEqual([retry?.parent_task_id, retry?.retry_count], [retried.body.id, 1]);
+      await spine.admin.http.request('DELETE', `${ADMIN}/tasks/${retried.body.id}`);
+      strictEqual((await readTask(spine, retry?.id ?? '')).parent_task_id, null);
+      expectData(await move(bot(1), retry?.id ?? '', 'completed'));
+    });
+
     test('every call of a worker shows that it is there, and no call of an admin [TQ-12]', async () => {
       interface Listed {
         readonly id: string;

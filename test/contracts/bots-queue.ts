@@ -202,6 +202,8 @@ export function botQueueCases(start: StartBots): void {
         ['GET', `${ADMIN}/tasks`],
         ['POST', `${ADMIN}/tasks`],
         ['GET', '/admin/workers/tasks/x'],
+        ['PUT', `${ADMIN}/tasks/x`],
+        ['DELETE', `${ADMIN}/tasks/x`],
         ['GET', `${ADMIN}/tasks/x/updates`],
         ['POST', `${ADMIN}/tasks/x/updates`],
       ] as const)

@@ -42,6 +42,7 @@ const TABLE: { readonly [K in JobCommand['kind']]: Row } = {
   retry: { ...same('conflict!'), ...finals('queued: job.reopened') },
   redrive: { ...same('conflict!'), dead: 'queued: job.reopened' },
   edit: Object.fromEntries(STATES.map((state) => [state, `${state}: job.edited`])) as Row,
+  reword: Object.fromEntries(STATES.map((state) => [state, `${state}: job.edited`])) as Row,
   // Nothing is due yet: the loops look again at the locked row and leave it alone.
   expire: stays,
   timeout: stays,
@@ -53,6 +54,7 @@ const BY: Partial<Record<JobCommand['kind'], typeof HEAD>> = {
   retry: HEAD,
   redrive: HEAD,
   edit: HEAD,
+  reword: HEAD,
   expire: SYSTEM,
   timeout: SYSTEM,
   admit: SYSTEM,

@@ -97,6 +97,7 @@ const BODIES: {
   retry: { kind: 'retry' },
   redrive: { kind: 'redrive' },
   edit: { kind: 'edit', metadata: '{"seen":true}', review: null, note: null, onlyIf: null },
+  reword: { kind: 'reword', asked: { title: 'Another' } },
   expire: { kind: 'expire' },
   timeout: { kind: 'timeout' },
   admit: { kind: 'admit' },

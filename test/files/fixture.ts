@@ -114,6 +114,8 @@ export async function makeWork({ engine, clock, store }: Bench): Promise<void> {
   await engine.leases.claim(LEFT, pooled.id);
   await engine.leases.claimNext(LEFT, { targets: ['any'], max: 10, waitMs: 0 });
   await settleAll(engine, store);
+  const anew = { title: 'Later', description: 'said anew', params: { y: 2 }, type: 'review' };
+  await engine.bots.change(HEAD, later, { ...anew, target: 'left-claw', priority: 3 }, null);
   await engine.jobs.cancel(HEAD, later.id, 'not needed');
   await settleAll(engine, store);
   await engine.routing.pause(HEAD, 'target', 'right-claw');

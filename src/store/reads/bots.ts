@@ -2,7 +2,7 @@
 
 import type { HeldFilter, RunningTask } from '../../domain/bot.ts';
 import type { Job } from '../../domain/job.ts';
-import type { Sql, Value } from '../sql/driver.ts';
+import type { KeyQuery, Sql, Value } from '../sql/driver.ts';
 import { JOB_COLUMNS, jobFrom } from '../sql/job-row.ts';
 
 /** What a bot runs, then what it ended, the last end first. */
@@ -23,6 +23,15 @@ export async function held(sql: Sql, name: string, filter: HeldFilter): Promise<
   const over =
     ended.length === 0 ? [] : await select(`finished_at is not null and state in (${places})`, ended);
   return [...running, ...over].map(jobFrom);
+}
+
+const ids: KeyQuery = {
+  one: 'select id from job_input where id = $1',
+  many: 'select id from job_input where id = any($1::text[])',
+};
+
+export async function existing(sql: Sql, named: readonly string[]): Promise<string[]> {
+  return (await sql.byKeys(ids, named)).map(([id]) => id as string);
 }
 
 /** How many jobs each bot holds or ended. */

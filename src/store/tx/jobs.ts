@@ -1,6 +1,6 @@
 /** Jobs in a transaction: lock, claim order, insert, update. */
 
-import type { ClaimedJob, WriteKind } from '../../domain/command.ts';
+import type { ClaimedJob, Rewording, WriteKind } from '../../domain/command.ts';
 import type { Job, JobInput, Outcome } from '../../domain/job.ts';
 import { joinedMeta } from '../../domain/meta.ts';
 import { type KeyQuery, locking, perDialect, type Row, type Shape, type Sql } from '../sql/driver.ts';
@@ -21,6 +21,7 @@ import {
   rawRow,
 } from '../sql/job-row.ts';
 import { READY_WIDTH, readyColumns, readyJobFrom } from '../sql/ready-row.ts';
+import { inputOf } from '../reads/jobs.ts';
 import { first, only } from '../sql/rows.ts';
 import { deleteWords, insertWords } from '../sql/search.ts';
 import { deleteSummaryWords } from '../sql/summary-words.ts';
@@ -247,6 +248,37 @@ export async function joinMeta(
     const joined = joinedMeta(meta, metadata);
     await sql.run('update job_input set meta = $2 where job_no = $1', [jobNo, joined]);
   }
+}
+
+/** What is asked for, said anew. Whoever calls has locked the jobs. */
+export async function reword(
+  sql: Sql,
+  edits: readonly { readonly jobNo: number; readonly asked: Rewording }[],
+): Promise<void> {
+  for (const { jobNo, asked } of edits) {
+    const { target = null, typeNo = null, retryMax = null } = asked;
+    const { title = null, description = null, params = null } = asked;
+    if (target !== null || typeNo !== null)
+      await sql.run(
+        `update job set target = coalesce($2, target), type_no = coalesce($3 + 0, type_no),
+           retry_max = coalesce($4 + 0, retry_max) where no = $1`,
+        [jobNo, target, typeNo, retryMax],
+      );
+    if (title === null && description === null && params === null) continue;
+    await sql.run(
+      `update job_input set title = coalesce($2, title), description = coalesce($3, description),
+         params = coalesce($4, params) where job_no = $1`,
+      [jobNo, title, description, params],
+    );
+    await deleteWords(sql, [jobNo]);
+    await insertWords(sql, [{ jobNo, input: await inputOf(sql, jobNo) }]);
+  }
+}
+
+/** Those that go on from this one go on from nothing. */
+export async function orphan(sql: Sql, no: number): Promise<void> {
+  await sql.run('update job set retry_of = null where retry_of = $1', [no]);
+  await sql.run('update job set parent_no = null where parent_no = $1', [no]);
 }
 
 // Locked, or a dependent that is created while the lineage settles would wait for ever.

@@ -1,27 +1,30 @@
 /** Tasks as admins handle them. */
 
-import { UNASSIGNED } from '../../../domain/bot.ts';
+import type { Actor } from '../../../domain/command.ts';
+import { assigneeOf, UNASSIGNED } from '../../../domain/bot.ts';
 import type { Job } from '../../../domain/job.ts';
 import type { User } from '../../../domain/user.ts';
 import type { Engine, JobDraft } from '../../../engine/engine.ts';
 import { isFullId } from '../../job-id.ts';
 import { type Call, route, type Route } from '../../routes.ts';
 import { Type } from '../../typebox.ts';
-import { enveloped } from './routes.ts';
+import { Done, done, enveloped } from './routes.ts';
 import {
   BotTask,
   NewTask,
   type NewTaskBody,
+  TaskChange,
+  type TaskChangeBody,
   TaskParams,
   TasksQuery,
   TaskUpdate,
   UpdateBody,
 } from './schemas.ts';
 import { listTasks } from './task-list.ts';
-import { shown, taskNamed } from './tasks.ts';
+import { MOVING, shown, taskNamed } from './tasks.ts';
 import { activeType } from './types.ts';
 import { addUpdate, listUpdates } from './updates.ts';
-import { isUuid, priorityNamed, problem } from './words.ts';
+import { isUuid, priorityNamed, problem, statusNamed } from './words.ts';
 
 const ADMINS = ['head'] as const;
 const ROOT = '/api/v1/admin/workers/tasks';
@@ -67,6 +70,32 @@ export const adminTaskRoutes: readonly Route[] = [
     handle: async (call) => shown(call, await taskNamed(call), false),
   }),
   route({
+    method: 'PUT',
+    path: `${ROOT}/:id`,
+    name: 'changeBotTask',
+    about: 'Say anew what is asked for, or move a task. What is left out or null stays as it is.',
+    who: ADMINS,
+    params: TaskParams,
+    body: TaskChange,
+    answer: enveloped(BotTask),
+    errors: MOVING,
+    handle: changeTask,
+  }),
+  route({
+    method: 'DELETE',
+    path: `${ROOT}/:id`,
+    name: 'removeBotTask',
+    about: 'Remove a task with its updates, data and files. A retry of it goes on.',
+    who: ADMINS,
+    params: TaskParams,
+    answer: Done,
+    errors: ['not_found', 'conflict'],
+    handle: async (call) => {
+      await call.engine.bots.remove(call.actor, (await taskNamed(call)).id);
+      return done('Task deleted successfully');
+    },
+  }),
+  route({
     method: 'GET',
     path: `${ROOT}/:id/updates`,
     name: 'listTaskUpdates',
@@ -91,6 +120,35 @@ export const adminTaskRoutes: readonly Route[] = [
     handle: async (call) => addUpdate(call, await taskNamed(call), call.body.content),
   }),
 ];
+
+async function changeTask(call: Call<TaskChangeBody>): Promise<object> {
+  const { engine, actor, body } = call;
+  const job = await taskNamed(call);
+  const asked = {
+    ...(typeof body.title === 'string' && { title: body.title }),
+    ...(typeof body.description === 'string' && { description: body.description }),
+    ...(said(body.params) && { params: body.params }),
+    ...(said(body.priority) && { priority: priorityNamed(body.priority) }),
+    ...(typeof body.task_type_id === 'number' && { type: await typeNamed(engine, body.task_type_id) }),
+    ...(said(body.assigned_to) && { target: await targetNamed(engine, body.assigned_to) }),
+  };
+  // The holder stays who it is: naming it again changes nothing.
+  if (asked.target !== undefined && asked.target === assigneeOf(job)) delete asked.target;
+  if (!said(body.status)) return shown(call, await engine.bots.change(actor, job, asked, null), false);
+  const status = statusNamed(body.status);
+  const name = asked.target ?? assigneeOf(job);
+  const move = { status, countsRetry: false, bot: name === null ? null : await botNamed(engine, name) };
+  return shown(call, await engine.bots.change(actor, job, asked, move), false);
+}
+
+function said<T>(value: T): value is NonNullable<T> {
+  return value !== undefined && value !== null;
+}
+
+async function botNamed(engine: Engine, name: string): Promise<Actor | null> {
+  const user = (await engine.users.list()).find((each) => each.name === name);
+  return user?.worker === true ? engine.bots.actor(user) : null;
+}
 
 async function draftOf(call: Call, body: NewTaskBody): Promise<JobDraft> {
   const { engine } = call;

@@ -89,6 +89,20 @@ export const NewTask = Type.Object(
 );
 export type NewTaskBody = Static<typeof NewTask>;
 
+export const TaskChange = Type.Object(
+  {
+    title: optional(Type.Unsafe<string | null>({ ...label(LIMITS.titleChars), type: ['string', 'null'] })),
+    description,
+    assigned_to: assignee,
+    status: word,
+    priority: word,
+    task_type_id: optional(typeNo),
+    params: optional(objectOrNull),
+  },
+  open,
+);
+export type TaskChangeBody = Static<typeof TaskChange>;
+
 export const TaskParams = Type.Object({ id: text(LIMITS.nameChars) });
 
 const page = {

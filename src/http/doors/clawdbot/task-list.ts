@@ -8,7 +8,7 @@ import type { JobFilter } from '../../../engine/engine.ts';
 import { openAndEnded, sized } from '../../job-list.ts';
 import type { Call } from '../../routes.ts';
 import type { TasksQueryFields } from './schemas.ts';
-import { around, taskView } from './view.ts';
+import { around, parentsOf, taskView } from './view.ts';
 import { isUuid, problem, statusNamed } from './words.ts';
 
 const AT_ONCE = 50;
@@ -109,10 +109,11 @@ function print(call: Call, jobs: readonly Job[], withSop: boolean): Promise<stri
   const { engine, actor, parts } = call;
   return parts.longWork.run(actor, async () => {
     const [details, about] = await Promise.all([engine.jobs.details(jobs), around(engine, jobs, withSop)]);
+    const parents = await parentsOf(engine, details.values());
     return jobs.flatMap((job) => {
       const known = details.get(job.no);
       // Retention may remove a finished job between two reads.
-      return known === undefined ? [] : [JSON.stringify(taskView(job, known, about))];
+      return known === undefined ? [] : [JSON.stringify(taskView(job, known, { ...about, parents }))];
     });
   });
 }

@@ -6,8 +6,19 @@ import { isFullId } from '../../job-id.ts';
 import type { Call } from '../../routes.ts';
 import { data } from './routes.ts';
 import { isAssigned } from './task-list.ts';
-import { around, taskView } from './view.ts';
+import { around, parentsOf, taskView } from './view.ts';
 import { missing } from './words.ts';
+
+/** What taking or moving a task can be refused for. */
+export const MOVING = [
+  'not_found',
+  'conflict',
+  'not_ready',
+  'paused',
+  'pool_full',
+  'not_running',
+  'terminal_status',
+] as const;
 
 const NO_TASK = 'Task not found';
 const NOT_YOURS = 'Task not found or not assigned to you';
@@ -44,5 +55,5 @@ export async function shown({ engine }: Call, job: Job, withSop: boolean): Promi
   const known = details.get(job.no);
   // Retention may remove a finished job between two reads.
   if (known === undefined) throw missing(NO_TASK);
-  return data(taskView(job, known, about));
+  return data(taskView(job, known, { ...about, parents: await parentsOf(engine, [known]) }));
 }

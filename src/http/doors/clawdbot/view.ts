@@ -15,6 +15,18 @@ export interface Around {
   readonly types: ReadonlyMap<number, JobType>;
   /** Whoever does the work is told how. */
   readonly withSop: boolean;
+  /** Of the tasks that these say they continue, those that are still there. */
+  readonly parents?: ReadonlySet<string>;
+}
+
+/** The task that this one says it continues, if it says so. */
+function parentSaid({ input }: Known): string | null {
+  const { parentTaskId = null } = (JSON.parse(input.meta ?? '{}') ?? {}) as { parentTaskId?: string };
+  return parentTaskId;
+}
+
+export function parentsOf(engine: Engine, known: Iterable<Known>): Promise<ReadonlySet<string>> {
+  return engine.bots.existing([...known].flatMap((each) => parentSaid(each) ?? []));
 }
 
 export async function around(engine: Engine, jobs: readonly Job[], withSop: boolean): Promise<Around> {
@@ -23,11 +35,12 @@ export async function around(engine: Engine, jobs: readonly Job[], withSop: bool
   return { users, types, withSop };
 }
 
-export function taskView(job: Job, { input, result = null, retryOfId = null }: Known, about: Around) {
-  const { users, types, withSop } = about;
+export function taskView(job: Job, known: Known, about: Around) {
+  const { input, result = null, retryOfId = null } = known;
+  const { users, types, withSop, parents } = about;
   const assignee = assigneeOf(job);
   const type = types.get(job.typeNo);
-  const { parentTaskId = null } = (JSON.parse(input.meta ?? '{}') ?? {}) as { parentTaskId?: string };
+  const parent = parentSaid(known);
   return {
     id: job.id,
     title: input.title ?? `#${job.no}`,
@@ -55,7 +68,7 @@ export function taskView(job: Job, { input, result = null, retryOfId = null }: K
     started_at: job.startedAt === null ? null : iso(job.startedAt),
     completed_at: isFinal(job.state) && job.finishedAt !== null ? iso(job.finishedAt) : null,
     retry_count: job.retryCount + countedRetries(job, input.meta),
-    parent_task_id: retryOfId ?? parentTaskId,
+    parent_task_id: retryOfId ?? (parent !== null && parents?.has(parent) === true ? parent : null),
   };
 }
 

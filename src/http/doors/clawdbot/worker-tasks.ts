@@ -19,24 +19,13 @@ import {
   UpdateBody,
 } from './schemas.ts';
 import { listOwnTasks } from './task-list.ts';
-import { orNotYours, ownTask, shown } from './tasks.ts';
+import { MOVING, orNotYours, ownTask, shown } from './tasks.ts';
 import { addUpdate, listUpdates } from './updates.ts';
-import { around, taskView } from './view.ts';
+import { around, parentsOf, taskView } from './view.ts';
 import { problem, statusNamed } from './words.ts';
 
 const WORKERS = ['worker'] as const;
 const ROOT = '/api/v1/worker';
-
-/** What taking or moving a task can be refused for. */
-const MOVING = [
-  'not_found',
-  'conflict',
-  'not_ready',
-  'paused',
-  'pool_full',
-  'not_running',
-  'terminal_status',
-] as const;
 
 export const workerTaskRoutes: readonly Route[] = [
   route({
@@ -176,7 +165,11 @@ async function claimedView({ engine }: Call, { job, input, messages }: ClaimedJo
   ]);
   // An admin may have removed the task since.
   if (known === undefined) return null;
-  return { ...taskView(job, known, about), ...(messages && messages.length > 0 && { messages }) };
+  const parents = await parentsOf(engine, [known]);
+  return {
+    ...taskView(job, known, { ...about, parents }),
+    ...(messages && messages.length > 0 && { messages }),
+  };
 }
 
 async function moveTask(call: Call<{ status?: unknown; increment_retry?: boolean | null }>): Promise<object> {
