@@ -40,7 +40,7 @@ export const IMPORT_TABLE: Readonly<Record<string, Row>> = {
   },
   loops: {
     holds: 'background work',
-    parts: ['engine', 'domain', 'channels', 'prompt', 'blobs'],
+    parts: ['engine', 'domain', 'channels', 'prompt', 'blobs', 'objects'],
   },
   files: {
     holds: 'the journal and the files for each job',
@@ -48,6 +48,12 @@ export const IMPORT_TABLE: Readonly<Record<string, Row>> = {
     node: ['crypto', 'fs', 'path', 'util', 'zlib'],
   },
   blobs: { holds: 'artifacts', parts: ['domain', 'disk'], node: ['crypto', 'fs', 'path', 'stream'] },
+  objects: {
+    holds: 'large data of tasks, in a bucket or a folder',
+    parts: ['domain', 'disk'],
+    packages: ['@bradenmacdonald/s3-lite-client'],
+    node: ['fs', 'path'],
+  },
   backup: {
     holds: 'snapshots in folders and buckets, and the way back',
     parts: ['store interface', 'store', 'disk', 'files'],
@@ -72,7 +78,7 @@ export const IMPORT_TABLE: Readonly<Record<string, Row>> = {
   },
   http: {
     holds: 'the server, and what its doors share',
-    parts: ['engine', 'domain', 'blobs'],
+    parts: ['engine', 'domain', 'blobs', 'objects'],
     packages: ['@fastify/multipart', 'ajv', 'fastify', 'types of typebox'],
     node: ['buffer', 'crypto', 'http', 'net', 'perf_hooks'],
   },
@@ -80,7 +86,7 @@ export const IMPORT_TABLE: Readonly<Record<string, Row>> = {
     holds: 'one door in each folder of http/doors',
     parts: ['http', 'engine', 'domain', 'blobs'],
     packages: ['types of @fastify/multipart', 'types of fastify', 'types of typebox'],
-    node: ['crypto', 'fs'],
+    node: ['crypto', 'fs', 'stream'],
   },
   'list of doors': { holds: 'http/doors.ts', parts: ['http', 'a door'] },
   client: {

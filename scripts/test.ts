@@ -49,7 +49,7 @@ interface ForTests {
 /** Its first installation takes most of a minute: the other tests run meanwhile. */
 async function openS3(args: readonly string[]): Promise<ForTests> {
   const patterns = args.filter((arg) => !arg.startsWith('-'));
-  const isNeeded = patterns.length === 0 || patterns.some((pattern) => pattern.includes('backup'));
+  const isNeeded = patterns.length === 0 || patterns.some((pattern) => /backup|s3/.test(pattern));
   if (!isNeeded) return { env: {}, stop: async () => {} };
   const folder = await mkdtemp(join(tmpdir(), 'spine-s3-'));
   const file = join(folder, 's3.json');

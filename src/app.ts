@@ -14,6 +14,7 @@ import { openChannels, operatorChat } from './app/channels.ts';
 import { type Duties, startDuties } from './app/duties.ts';
 import { type EmbeddedWorkers, startEmbeddedWorkers } from './app/embedded-worker.ts';
 import { type Files, openFiles } from './app/files.ts';
+import { openObjects } from './app/objects.ts';
 import { greeting } from './app/greeting.ts';
 import { noticeOf } from './app/notices.ts';
 import { type Log, openLog } from './app/log.ts';
@@ -39,6 +40,7 @@ import { credentialsOf } from './http/auth.ts';
 import { DOORS } from './http/doors.ts';
 import { buildServer } from './http/server.ts';
 import { BlobSweeper } from './loops/blob-sweeper.ts';
+import { objectSweeper } from './loops/object-sweeper.ts';
 import { dataDirWatch } from './loops/keepers.ts';
 import type { Duty } from './loops/loop.ts';
 import { systemClock, systemTime } from './runtime/clock.ts';
@@ -46,9 +48,12 @@ import { boundHeap } from './runtime/heap.ts';
 import { systemIds } from './runtime/ids.ts';
 import { giveBackAtRest } from './runtime/idle-memory.ts';
 import { DataDirError } from './store/datadir.ts';
+import type { ObjectStore } from './objects/objects.ts';
 import { prepareTokens } from './tokens.ts';
 
 const DAY_MS = 86_400_000;
+/** How soon the data of a removed task is removed. */
+const OBJECTS_MS = 60_000;
 
 export interface Out {
   print(line: string): void;
@@ -136,6 +141,7 @@ async function openApp(config: Config): Promise<App> {
       newId: () => ids.jobId(engine.now()),
       now: () => engine.now(),
     });
+    const objects = await openObjects(config, clock, log);
     const duties = startDuties({
       core: engine.core,
       clock,
@@ -174,13 +180,26 @@ async function openApp(config: Config): Promise<App> {
         new HeartbeatsFile(config.dataDir, storage.store.read, () => clock.now()),
         ...backups.duties,
         ...(storage.dataDir === null ? [] : [dataDirWatch(storage.look, onFatal)]),
+        objectSweeper(engine.core, objects, OBJECTS_MS),
         ...(await blobDuties(config, storage, engine, blobStore, log)),
       ],
       forget: (ids) => files.forget(ids),
       onError: (loop, error) => log.warn('A background pass failed; it will be tried again', { loop, error }),
     });
     const { tokens } = prepared;
-    const parts: Parts = { config, engine, storage, blobStore, duties, files, backups, tokens, log, clock };
+    const parts: Parts = {
+      config,
+      engine,
+      storage,
+      blobStore,
+      objects,
+      duties,
+      files,
+      backups,
+      tokens,
+      log,
+      clock,
+    };
     const server = await listen(parts).catch(async (error: unknown) => {
       await closeAll(parts);
       throw error;
@@ -214,6 +233,7 @@ interface Parts {
   readonly engine: OpenEngine;
   readonly storage: Storage;
   readonly blobStore: BlobStore;
+  readonly objects: ObjectStore;
   readonly duties: Duties;
   readonly files: Files;
   readonly backups: Backups;
@@ -242,7 +262,7 @@ async function blobDuties(
 }
 
 async function listen(parts: Parts): Promise<FastifyInstance> {
-  const { config, engine, storage, blobStore, duties, files, tokens, log, clock } = parts;
+  const { config, engine, storage, blobStore, objects, duties, files, tokens, log, clock } = parts;
   const credentials = credentialsOf(tokens);
   const workers = credentials.map(({ actor }) => actor).filter(({ role }) => role === 'worker');
   await keepWorkers(engine.core, [...new Set(workers.map(({ name }) => name))]);
@@ -256,6 +276,7 @@ async function listen(parts: Parts): Promise<FastifyInstance> {
     answerRoomBytes: config.answerRoomBytes,
     connections: config,
     blobStore,
+    objects,
     callLimits: callLimitsOf(config),
     // Half of the connections are left to those who look something up for a heartbeat or a claim.
     readsAtOnce: storage.store.dialect === 'sqlite' ? 1 : Math.max(1, Math.floor(config.pgPool / 2)),

@@ -207,6 +207,12 @@ export const ERRORS = {
     message: 'The database cannot be reached or cannot be written.',
     hint: 'Send the call again; nothing was changed.',
   },
+  storage_unavailable: {
+    status: 503,
+    retryable: true,
+    message: 'Storage not available',
+    hint: 'The bucket or folder of task data cannot be reached; nothing was kept. Send the call again.',
+  },
   unready: {
     status: 503,
     retryable: true,

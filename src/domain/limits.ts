@@ -129,6 +129,11 @@ export const LIMITS = {
   refreshTokensPerUser: 100,
   passwordChars: 1_000,
   emailChars: 254,
+  /** Of one batch of data, of one task, and of what a bot calls an item. */
+  itemsPerBatch: 500,
+  batchesPerTask: 10_000,
+  filesPerTask: 10_000,
+  externalIdChars: 500,
   /** Wrong passwords in so much time: of one account, and from one address, behind which there may be many bots. */
   loginWindowMs: 300_000,
   loginFailures: 20,

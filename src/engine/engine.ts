@@ -46,6 +46,7 @@ import type { PriorRun, PriorRunsWanted, Run, RunFilter, RunNote, RunRecord } fr
 import type { Schedule, ScheduleEdge } from '../domain/schedule.ts';
 import type { SubscribedEvent, Subscription } from '../domain/subscription.ts';
 import type { FieldChange } from '../domain/schedule-replace.ts';
+import type { DataBatch, DataFilter, ResultFile } from '../domain/task-data.ts';
 import type { Tick } from '../domain/tick.ts';
 import type { BotStatus, TaskStatus } from '../domain/statuses.ts';
 import type { Token } from '../domain/token.ts';
@@ -78,6 +79,7 @@ export interface Engine {
   readonly users: Users;
   readonly logins: Logins;
   readonly bots: Bots;
+  readonly taskData: TaskData;
   /** Jobs by target and state, from counters: costs the same with ten jobs and ten million. */
   counts(): Promise<{ target: string; state: State; n: number }[]>;
   now(): number;
@@ -687,6 +689,40 @@ export interface Bots {
   held(name: string, filter: HeldFilter): Promise<Job[]>;
   /** What each has to do, and has done since then. */
   loads(since: number): Promise<(name: string) => BotLoad>;
+}
+
+/** The records of what bots collect. Their bytes are written before, and lie elsewhere. */
+export interface TaskData {
+  /** Throws unless the job is under way. */
+  checkRunning(job: Job): void;
+  newKey(prefix: string, job: Job, dataType: string): string;
+  /** Which of these items have come before. */
+  known(job: Job, dataType: string, externalIds: readonly string[]): Promise<ReadonlySet<string>>;
+  /** False, and nothing kept, when some of the items have come meanwhile. */
+  record(
+    actor: Actor,
+    job: Job,
+    draft: {
+      readonly batch: Omit<DataBatch, 'jobNo' | 'uploadedAt' | 'uploadedBy'>;
+      readonly externalIds: readonly string[];
+    },
+  ): Promise<boolean>;
+  /** How many items there are. */
+  total(job: Job, dataType?: string | null, ticker?: string | null): Promise<number>;
+  /** The oldest first. */
+  list(job: Job, filter: DataFilter): Promise<DataBatch[]>;
+  batch(job: Job, key: string): Promise<DataBatch | null>;
+  register(
+    actor: Actor,
+    job: Job,
+    draft: Omit<ResultFile, 'id' | 'jobNo' | 'uploadedBy' | 'createdAt'>,
+  ): Promise<ResultFile>;
+  files(
+    job: Job,
+    limit: number,
+    offset: number,
+  ): Promise<{ readonly files: ResultFile[]; readonly total: number }>;
+  file(job: Job, id: string): Promise<ResultFile | null>;
 }
 
 export interface Workers {

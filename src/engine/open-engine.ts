@@ -21,6 +21,7 @@ import { runsOf } from './runs.ts';
 import { schedulesOf } from './schedules.ts';
 import { sessionsOf } from './sessions.ts';
 import { subscriptionsOf } from './subscriptions.ts';
+import { taskDataOf } from './task-data.ts';
 import { tasksOf } from './tasks.ts';
 import { tokensOf } from './tokens.ts';
 import { usersOf } from './users.ts';
@@ -64,6 +65,7 @@ export function openEngine(options: EngineOptions): OpenEngine {
     users: usersOf(core, passwords),
     logins: loginsOf(core, passwords, options.logins ?? LOGINS),
     bots: botsOf(core, leases),
+    taskData: taskDataOf(core),
     now: () => core.now(),
     onNewEvents: (listener) => core.feed.watch(listener),
   };

@@ -3,6 +3,7 @@
 import type { BlobStore } from '../blobs/blobs.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { ObjectStore } from '../objects/objects.ts';
 import type { AnswerRoom } from './answer-room.ts';
 import type { Credential } from './auth.ts';
 import type { EventStreams } from './events/streams.ts';
@@ -19,6 +20,8 @@ export interface Parts {
   readonly skillMdPath: string;
   readonly blobStore: BlobStore;
   readonly blobLimitBytes: number;
+  /** Where large data of tasks lies. */
+  readonly objects: ObjectStore;
   /** What GET /health/details shows beside the public facts. */
   readonly health: () => object | Promise<object>;
   /** Why this server cannot take work now; null when it can. */

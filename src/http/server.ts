@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { BlobStore } from '../blobs/blobs.ts';
+import type { ObjectStore } from '../objects/objects.ts';
 import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -37,6 +38,7 @@ export interface ServerOptions {
   /** What large answers may take together while they are read and sent. */
   readonly answerRoomBytes: number;
   readonly blobStore: BlobStore;
+  readonly objects: ObjectStore;
   /** What one principal may do and have open. */
   readonly callLimits: CallLimitSettings;
   /** How many reads are done at once: one, where the store is read by this very thread. */

@@ -204,6 +204,10 @@ export function botQueueCases(start: StartBots): void {
         ['GET', '/admin/workers/tasks/x'],
         ['PUT', `${ADMIN}/tasks/x`],
         ['DELETE', `${ADMIN}/tasks/x`],
+        ['GET', `${ADMIN}/tasks/x/data`],
+        ['GET', `${ADMIN}/tasks/x/data/file`],
+        ['GET', `${ADMIN}/tasks/x/files`],
+        ['GET', `${ADMIN}/tasks/x/files/y/download`],
         ['GET', `${ADMIN}/tasks/x/updates`],
         ['POST', `${ADMIN}/tasks/x/updates`],
       ] as const)

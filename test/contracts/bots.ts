@@ -1,5 +1,6 @@
 import { suite } from 'node:test';
 import type { StartBots } from './bot-cases.ts';
+import { botDataCases } from './bots-data.ts';
 import { botLifeCases } from './bots-life.ts';
 import { botQueueCases } from './bots-queue.ts';
 
@@ -12,6 +13,6 @@ export interface BotStore {
 /** What the door of bots promises over HTTP, held against a real listening server. */
 export function botContract({ name, skip = false, start }: BotStore): void {
   suite(`the contract of bots over ${name}`, { skip }, () => {
-    for (const declare of [botQueueCases, botLifeCases]) declare(start);
+    for (const declare of [botQueueCases, botLifeCases, botDataCases]) declare(start);
   });
 }

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { BlobStore } from '../../src/blobs/blobs.ts';
 import { openDiskBlobs } from '../../src/blobs/disk.ts';
+import { diskObjects } from '../../src/objects/disk.ts';
 import { type OpenEngine, openEngine } from '../../src/engine/open-engine.ts';
 import { credentialsOf } from '../../src/http/auth.ts';
 import { DOORS } from '../../src/http/doors.ts';
@@ -72,6 +73,7 @@ export async function openServer(
       keepAliveMs: 72_000,
     },
     blobStore,
+    objects: diskObjects(join(folder, 'objects'), 'worker-data'),
     callLimits: callLimitsOf(loadConfig({})),
     readsAtOnce: 1,
     skillMdPath: join(folder, 'SKILL.md'),

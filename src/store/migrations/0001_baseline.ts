@@ -12,11 +12,24 @@ import { jobs } from './baseline/jobs.ts';
 import { questions } from './baseline/questions.ts';
 import { queue } from './baseline/queue.ts';
 import { scheduler } from './baseline/scheduler.ts';
+import { taskData } from './baseline/task-data.ts';
 import { views } from './baseline/views.ts';
 import { workers } from './baseline/workers.ts';
 import type { Migration } from './migration.ts';
 
-const PARTS = [jobs, events, queue, scheduler, installation, delivery, questions, workers, failures, views];
+const PARTS = [
+  jobs,
+  events,
+  queue,
+  scheduler,
+  installation,
+  delivery,
+  questions,
+  workers,
+  failures,
+  taskData,
+  views,
+];
 
 function schemaIn(dialect: Dialect): string {
   return PARTS.map((part) => part(dialect)).join('');

@@ -13,6 +13,7 @@ import type { Question } from '../../domain/question.ts';
 import type { Run } from '../../domain/run.ts';
 import type { Schedule } from '../../domain/schedule.ts';
 import type { Subscription } from '../../domain/subscription.ts';
+import type { DataBatch, ResultFile } from '../../domain/task-data.ts';
 import type { Token } from '../../domain/token.ts';
 import type { User } from '../../domain/user.ts';
 import type { WorkerSlot } from '../../domain/worker-slot.ts';
@@ -225,6 +226,28 @@ export const MODEL_CALL = tableOf<ModelCall>('model_call', {
   outputTokens: 'bigint',
   tookMs: 'bigint',
   error: 'text',
+});
+
+export const DATA_BATCH = tableOf<DataBatch>('task_batch', {
+  key: 'text',
+  jobNo: 'bigint',
+  dataType: 'text',
+  items: 'bigint',
+  size: 'bigint',
+  tickers: 'json',
+  uploadedAt: 'bigint',
+  uploadedBy: 'text',
+});
+
+export const RESULT_FILE = tableOf<ResultFile>('task_file', {
+  id: 'text',
+  jobNo: 'bigint',
+  filename: 'text',
+  key: ['s3_key', 'text'],
+  contentType: 'text',
+  size: ['size_bytes', 'bigint'],
+  uploadedBy: 'text',
+  createdAt: 'bigint',
 });
 
 export const USER = tableOf<User>('user_account', {

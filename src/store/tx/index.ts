@@ -29,6 +29,7 @@ export * as schedules from './schedules.ts';
 export * as servers from './servers.ts';
 export * as subscriptions from './subscriptions.ts';
 export * as summaries from './summaries.ts';
+export * as taskData from './task-data.ts';
 export * as ticks from './ticks.ts';
 export * as tokens from './tokens.ts';
 export * as types from './types.ts';

@@ -309,11 +309,20 @@ const belongings = [
   'subscription',
   'question',
   'checkpoint',
+  'task_item',
+  'task_file',
 ];
+
+const forgetBatches: KeyQuery = {
+  one: 'update task_batch set job_no = null where job_no = $1',
+  many: 'update task_batch set job_no = null where job_no = any($1::bigint[])',
+};
 
 /** Removes jobs with everything that hangs on them. */
 export async function remove(sql: Sql, nos: readonly number[]): Promise<void> {
   for (const table of belongings) await deleteByKeys(sql, table, 'job_no', nos);
+  // Their objects are removed later; until then the rows say which.
+  await sql.byKeys(forgetBatches, nos);
   await deleteWords(sql, nos);
   await deleteSummaryWords(sql, nos);
   await deleteByKeys(sql, 'job', 'no', nos);

@@ -4,7 +4,9 @@ import { BOT_STATUS_OF } from '../../../domain/statuses.ts';
 import type { Door } from '../../door.ts';
 import { adminTaskRoutes } from './admin-tasks.ts';
 import { authRoutes } from './auth.ts';
+import { dataRoutes } from './data.ts';
 import { envelopedErrors } from './errors.ts';
+import { fileRoutes } from './files.ts';
 import { logins } from './keys.ts';
 import { withShortPaths } from './routes.ts';
 import { BotTask, BotTaskType, BotWorker, TaskUpdate } from './schemas.ts';
@@ -21,6 +23,8 @@ export const clawdbot: Door = {
     ...typeRoutes,
     ...adminTaskRoutes,
     ...workerTaskRoutes,
+    ...dataRoutes,
+    ...fileRoutes,
   ]),
   auth: logins,
   errors: envelopedErrors,

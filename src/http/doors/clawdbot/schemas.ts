@@ -218,3 +218,27 @@ export const TaskUpdate = Type.Object({
   created_at: time,
 });
 export const TaskOrNull = Type.Unsafe<object | null>({ anyOf: [BotTask, { type: 'null' }] });
+
+export const DataBody = Type.Object({ data_type: word, items: word }, open);
+const pageOfData = { limit: optional(whole(1, 1_000)), offset: optional(whole(0, 1_000_000)) };
+export const DataQuery = fields({
+  data_type: optional(text(LIMITS.nameChars)),
+  ticker: optional(text(LIMITS.nameChars)),
+  ...pageOfData,
+});
+export type DataQueryFields = Static<typeof DataQuery>;
+export const DataFileQuery = fields({ key: optional(Type.String({ maxLength: 1_024 })) });
+export type DataFileQueryFields = Static<typeof DataFileQuery>;
+
+export const FileBody = Type.Object(
+  {
+    filename: label(LIMITS.nameChars * 2),
+    s3_key: text(1_024),
+    content_type: optional(textOrNull(LIMITS.nameChars * 2)),
+    size_bytes: optional(whole(0, Number.MAX_SAFE_INTEGER)),
+  },
+  open,
+);
+export const FilesQuery = fields(pageOfData);
+export type FilesQueryFields = Static<typeof FilesQuery>;
+export const FileParams = Type.Object({ id: text(LIMITS.nameChars), fileId: text(LIMITS.nameChars) });

@@ -1,0 +1,27 @@
+/** Where large data of tasks lies: in the bucket that the settings name, else in the data dir. */
+
+import { join } from 'node:path';
+import { type Config, ConfigError } from '../config.ts';
+import type { Clock } from '../domain/ports.ts';
+import { diskObjects } from '../objects/disk.ts';
+import type { ObjectStore } from '../objects/objects.ts';
+import type { Log } from './log.ts';
+
+export async function openObjects(config: Config, clock: Clock, log: Log): Promise<ObjectStore> {
+  const { objectBucket: bucket, objectPrefix: dataPrefix, awsRegion: region } = config;
+  if (bucket === null) return diskObjects(join(config.dataDir, 'objects'), dataPrefix);
+  const { awsAccessKeyId: accessKey, awsSecretAccessKey: secretKey, awsSessionToken: sessionToken } = config;
+  if (accessKey === null || secretKey === null)
+    throw new ConfigError(['S3_BUCKET needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.']);
+  const endpoint = config.objectEndpoint ?? `https://s3.${region}.amazonaws.com`;
+  const { s3Objects } = await import('../objects/s3.ts');
+  return s3Objects(
+    { endpoint, region, bucket, accessKey, secretKey, sessionToken },
+    {
+      dataPrefix,
+      timeoutMs: config.objectTimeoutMs,
+      after: (delayMs, task) => clock.after(delayMs, task),
+      onProblem: (what, error) => log.warn(`The storage of task data failed while ${what}`, { error }),
+    },
+  );
+}

@@ -1,0 +1,75 @@
+/** The records of what bots collect; the bytes lie elsewhere, and are written before their record. */
+
+import type { Actor } from '../domain/command.ts';
+import { SpineError } from '../domain/error.ts';
+import { mayTouch } from '../domain/lease.ts';
+import { LIMITS } from '../domain/limits.ts';
+import type { Job } from '../domain/job.ts';
+import { batchKey } from '../domain/task-data.ts';
+import type { Tx } from '../store/store.ts';
+import type { Core } from './core.ts';
+import type { TaskData } from './engine.ts';
+
+export function taskDataOf(core: Core): TaskData {
+  const { read } = core.store;
+  return {
+    checkRunning: ({ state }) => {
+      if (state !== 'running') throw notRunning('data');
+    },
+    newKey: (prefix, { id }, dataType) => {
+      const now = core.now();
+      return batchKey(prefix, id, dataType, now, core.ids.jobId(now).slice(-8));
+    },
+    known: async ({ no }, dataType, externalIds) =>
+      new Set(externalIds.length === 0 ? [] : await read.taskData.known(no, dataType, externalIds)),
+    record: async (actor, { id }, { batch, externalIds }) =>
+      core.flusher.transact(actor, async (tx, { now }) => {
+        const { no } = await heldJob(tx, actor, id, 'data');
+        if ((await tx.taskData.batches(no)) >= LIMITS.batchesPerTask)
+          throw tooMany('batches of data', LIMITS.batchesPerTask);
+        if (externalIds.length > 0) {
+          if ((await tx.taskData.known(no, batch.dataType, externalIds)).length > 0) return false;
+          await tx.taskData.addItems(no, batch.dataType, externalIds);
+        }
+        await tx.taskData.addBatch({ ...batch, jobNo: no, uploadedAt: now, uploadedBy: actor.name });
+        return true;
+      }),
+    total: async ({ no }, dataType = null, ticker = null) => read.taskData.total(no, dataType, ticker),
+    list: async ({ no }, filter) => read.taskData.list(no, filter),
+    batch: async ({ no }, key) => read.taskData.batch(no, key),
+    register: async (actor, { id }, draft) =>
+      core.flusher.transact(actor, async (tx, { now }) => {
+        const { no } = await heldJob(tx, actor, id, 'files');
+        if ((await tx.taskData.fileTotal(no)) >= LIMITS.filesPerTask)
+          throw tooMany('files', LIMITS.filesPerTask);
+        const file = { ...draft, id: core.ids.jobId(now), jobNo: no, uploadedBy: actor.name, createdAt: now };
+        await tx.taskData.addFile(file);
+        return file;
+      }),
+    files: async ({ no }, limit, offset) => ({
+      files: await read.taskData.files(no, limit, offset),
+      total: await read.taskData.fileTotal(no),
+    }),
+    file: async ({ no }, id) => read.taskData.file(no, id),
+  };
+}
+
+/** What came while it was looked at may have taken the job away. */
+async function heldJob(tx: Tx, actor: Actor, id: string, what: 'data' | 'files'): Promise<Job> {
+  const [job] = await tx.jobs.lock([id]);
+  if (job === undefined || !mayTouch(actor, job) || job.claimedBy !== actor.name)
+    throw new SpineError('not_found', { id });
+  if (job.state !== 'running') throw notRunning(what);
+  return job;
+}
+
+function notRunning(what: 'data' | 'files'): SpineError {
+  const verb = what === 'data' ? 'post data to' : 'register files for';
+  return new SpineError('bad_request', {
+    problem: `Can only ${verb} tasks with status 'in_progress'`,
+  });
+}
+
+function tooMany(what: string, limit: number): SpineError {
+  return new SpineError('conflict', { problem: `A task takes at most ${limit} ${what}.`, limit });
+}

@@ -1,0 +1,101 @@
+/** What bots have collected for their tasks. */
+
+import type { DataBatch, DataFilter, ResultFile } from '../../domain/task-data.ts';
+import type { Sql, Value } from '../sql/driver.ts';
+import { column, first, only } from '../sql/rows.ts';
+import { DATA_BATCH, RESULT_FILE } from '../sql/tables.ts';
+
+/** Which of these have come before. */
+export function known(
+  sql: Sql,
+  jobNo: number,
+  dataType: string,
+  externalIds: readonly string[],
+): Promise<string[]> {
+  const places = externalIds.map((_, i) => `$${i + 3}`).join(', ');
+  return column<string>(
+    sql,
+    `select external_id from task_item where job_no = $1 and data_type = $2 and external_id in (${places})`,
+    [jobNo, dataType, ...externalIds],
+  );
+}
+
+function where(dataType: string | null, ticker: string | null): { text: string; params: Value[] } {
+  const params: Value[] = [];
+  let text = 'job_no = $1';
+  if (dataType !== null) text += ` and data_type = $${params.push(dataType) + 1}`;
+  // A list of texts is kept as JSON: one of them stands there between quotation marks.
+  if (ticker !== null)
+    text += ` and tickers like $${params.push(`%${liked(JSON.stringify(ticker))}%`) + 1} escape '!'`;
+  return { text, params };
+}
+
+function liked(text: string): string {
+  return text.replaceAll(/[!%_]/g, (sign) => `!${sign}`);
+}
+
+/** How many items. */
+export async function total(
+  sql: Sql,
+  jobNo: number,
+  dataType: string | null,
+  ticker: string | null,
+): Promise<number> {
+  const { text, params } = where(dataType, ticker);
+  return Number(
+    await only<number | string>(sql, `select coalesce(sum(items), 0) from task_batch where ${text}`, [
+      jobNo,
+      ...params,
+    ]),
+  );
+}
+
+/** The oldest first. */
+export async function list(
+  sql: Sql,
+  jobNo: number,
+  { dataType, ticker, limit, offset }: DataFilter,
+): Promise<DataBatch[]> {
+  const { text, params } = where(dataType, ticker);
+  const rows = await sql.all(
+    `select ${DATA_BATCH.selected} from task_batch where ${text} order by uploaded_at, key
+     limit $${params.length + 2} + 0 offset $${params.length + 3} + 0`,
+    [jobNo, ...params, limit, offset],
+  );
+  return rows.map((row) => DATA_BATCH.from(row));
+}
+
+export async function batch(sql: Sql, jobNo: number, key: string): Promise<DataBatch | null> {
+  const text = `select ${DATA_BATCH.selected} from task_batch where key = $2 and job_no = $1`;
+  const row = await first(sql, text, [jobNo, key]);
+  return row && DATA_BATCH.from(row);
+}
+
+export function batches(sql: Sql, jobNo: number): Promise<number> {
+  return only<number>(sql, 'select count(*) from task_batch where job_no = $1', [jobNo]);
+}
+
+/** Objects of tasks that are gone. */
+export function forgotten(sql: Sql, limit: number): Promise<string[]> {
+  const text = 'select key from task_batch where job_no is null order by key limit $1 + 0';
+  return column<string>(sql, text, [limit]);
+}
+
+export async function files(sql: Sql, jobNo: number, limit: number, offset: number): Promise<ResultFile[]> {
+  const rows = await sql.all(
+    `select ${RESULT_FILE.selected} from task_file where job_no = $1 order by created_at, id
+     limit $2 + 0 offset $3 + 0`,
+    [jobNo, limit, offset],
+  );
+  return rows.map((row) => RESULT_FILE.from(row));
+}
+
+export function fileTotal(sql: Sql, jobNo: number): Promise<number> {
+  return only<number>(sql, 'select count(*) from task_file where job_no = $1', [jobNo]);
+}
+
+export async function file(sql: Sql, jobNo: number, id: string): Promise<ResultFile | null> {
+  const text = `select ${RESULT_FILE.selected} from task_file where id = $2 and job_no = $1`;
+  const row = await first(sql, text, [jobNo, id]);
+  return row && RESULT_FILE.from(row);
+}
