@@ -51,7 +51,7 @@ const SHOWN: Readonly<Record<string, readonly (readonly [beginning: RegExp, how:
     [/^npm ci && npm test\n/, 'it runs this test'],
   ],
   'CONTRIBUTING.md': [[/^npm ci\nnpm run check\nnpm test\n/, 'it is what CI runs, this test included']],
-  'SKILL.md': [[/^(# .*\n)?curl /, 'test/http/guide.test.ts']],
+  'SKILL.md': [[/^/, 'test/http/skill.test.ts']],
   'docs/architecture.md': [[/^(flowchart|stateDiagram-v2)\n?/, 'pictures; test/architecture-page.test.ts']],
   'docs/guides/http-api.md': [
     [/^(HEAD_TOKEN=|export )/, 'test/http/guide.test.ts starts its own server, with its own tokens'],

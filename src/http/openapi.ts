@@ -2,7 +2,10 @@
 
 import type { TSchema } from 'typebox';
 import { type ErrorCode, ERRORS } from '../domain/error.ts';
+import { TAGS, tagOf } from './api-tags.ts';
 import type { Door } from './door.ts';
+import { exampleOf } from './example.ts';
+import { pathWords, wordsFor } from './field-words.ts';
 import type { Described } from './routes.ts';
 
 type Json = Record<string, unknown>;
@@ -30,17 +33,22 @@ interface Context {
 
 type Names = ReadonlyMap<object, string>;
 
-export function describeApi(doors: readonly Door[], version: string): Json {
+/** All of it, or the calls of one tag with what they refer to. */
+export function describeApi(doors: readonly Door[], version: string, tag?: string): Json {
   const paths: Record<string, Json> = {};
   const responses: Record<string, Json> = {};
   const names = namesIn(doors);
   for (const door of doors) {
     for (const route of door.routes.filter(({ unlisted }) => unlisted !== true)) {
+      if (tag !== undefined && tagOf(route.path) !== tag) continue;
       const path = route.path.replace(/:(\w+)/g, '{$1}');
       const described = operation(route, { door, names, responses });
       paths[path] = { ...paths[path], [route.method.toLowerCase()]: described };
     }
   }
+  const schemas = Object.fromEntries(
+    [...names].map(([schema, name]) => [name, plain(schema, names, true)] as const),
+  );
   return {
     openapi: '3.1.0',
     info: {
@@ -50,15 +58,30 @@ export function describeApi(doors: readonly Door[], version: string): Json {
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
+    tags: TAGS.map(({ name, about }) => ({ name, description: about })),
     paths,
     components: {
       securitySchemes: Object.fromEntries(doors.map(({ auth }) => [auth.name, auth.scheme])),
-      schemas: Object.fromEntries([...names].map(([schema, name]) => [name, plain(schema, names, true)])),
+      schemas: tag === undefined ? schemas : neededOf(schemas, [paths, responses]),
       responses: Object.fromEntries(
         Object.entries(responses).toSorted(([one], [other]) => (one < other ? -1 : 1)),
       ),
     },
   };
+}
+
+/** Those that the rest refers to, and what they refer to themselves. */
+function neededOf(schemas: Json, from: unknown): Json {
+  const needed = new Set<string>();
+  const follow = (value: unknown): void => {
+    for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/(\w+)/g)) {
+      if (needed.has(name)) continue;
+      needed.add(name);
+      follow(schemas[name]);
+    }
+  };
+  follow(from);
+  return Object.fromEntries(Object.entries(schemas).filter(([name]) => needed.has(name)));
 }
 
 function namesIn(doors: readonly Door[]): Names {
@@ -68,12 +91,14 @@ function namesIn(doors: readonly Door[]): Names {
 }
 
 function operation(route: Described, context: Context): Json {
-  const { name, about, who, status = 200, answer, media = 'application/json', cached, silent } = route;
+  const { name, about, who, status = 200, media = 'application/json', cached, silent } = route;
   const { door, names } = context;
   const body = bodyOf(route, names);
   return {
     operationId: name,
-    summary: about,
+    tags: [tagOf(route.path)],
+    summary: firstSentence(about),
+    description: `${about}\n\nWho may call: ${who === 'anyone' ? 'anyone' : who.join(', ')}.`,
     // An empty list says that no token is needed.
     security: who === 'anyone' ? [] : [{ [door.auth.name]: [] }],
     ...(who !== 'anyone' && { 'x-roles': who }),
@@ -83,7 +108,7 @@ function operation(route: Described, context: Context): Json {
       [status]: {
         description: 'Done.',
         ...(status !== 204 && {
-          content: { [media.split(';')[0] ?? media]: { schema: plain(answer, names) } },
+          content: { [media.split(';')[0] ?? media]: shownAnswer(route, names) },
         }),
       },
       ...(silent && { 202: { description: 'Taken; there is nothing to say.' } }),
@@ -93,19 +118,52 @@ function operation(route: Described, context: Context): Json {
   };
 }
 
+/** Calls without a body are shown by their answers. */
+function shownAnswer({ answer, media = JSON_TYPE, ...route }: Described, names: Names): Json {
+  const schema = plain(answer, names);
+  return media === JSON_TYPE && !takesBody(route) ? { schema, example: exampleOf(answer) } : { schema };
+}
+
+const JSON_TYPE = 'application/json';
+
+function takesBody({ method, body, upload }: Pick<Described, 'method' | 'body' | 'upload'>): boolean {
+  return upload === true || (method !== 'GET' && method !== 'DELETE' && body !== undefined);
+}
+
+/** What most callers say, where little or nothing has to be said. */
+const USUAL: readonly string[] = [
+  'target',
+  'spec',
+  'title',
+  'waitMs',
+  'result',
+  'progress',
+  'requeue',
+  'reason',
+  'text',
+  'label',
+  'status',
+];
+
+function firstSentence(about: string): string {
+  const [first = about] = about.split(/(?<=\.) |; |: /);
+  return first.endsWith('.') ? first : `${first}.`;
+}
+
 function bodyOf({ method, body, bodyShown, upload }: Described, names: Names): Json | null {
   if (upload) {
     const schema = {
       type: 'object',
       required: ['file'],
-      properties: { file: { type: 'string', format: 'binary' } },
+      properties: { file: { type: 'string', format: 'binary', description: wordsFor('file') } },
     };
     return { required: true, content: { 'multipart/form-data': { schema } } };
   }
   if (method === 'GET' || method === 'DELETE' || body === undefined) return null;
   const shown = bodyShown ?? body;
   const required = ((shown as { required?: string[] }).required ?? []).length > 0;
-  return { required, content: { 'application/json': { schema: plain(shown, names) } } };
+  const example = exampleOf(shown, USUAL);
+  return { required, content: { 'application/json': { schema: plain(shown, names), example } } };
 }
 
 function parametersOf({ path, params, query, headers }: Described, names: Names): { parameters?: Json[] } {
@@ -115,6 +173,7 @@ function parametersOf({ path, params, query, headers }: Described, names: Names)
       name,
       in: 'path',
       required: true,
+      description: pathWords(path, name),
       schema: plain(params?.properties[name] ?? { type: 'string' }, names),
     })),
     ...fieldsOf(query, 'query', names),
@@ -127,12 +186,17 @@ function fieldsOf(schema: TSchema | undefined, place: string, names: Names): Jso
   if (schema === undefined) return [];
   // Queries and headers are always written as objects.
   const { properties, required = [] } = schema as { properties: Json; required?: string[] };
-  return Object.entries(properties).map(([name, field]) => ({
-    name,
-    in: place,
-    required: required.includes(name),
-    schema: plain(field, names),
-  }));
+  return Object.entries(properties).map(([name, field]) => {
+    const shown = plain(field, names) as { readonly description?: string };
+    const description = shown.description ?? wordsFor(name);
+    return {
+      name,
+      in: place,
+      required: required.includes(name),
+      ...(description && { description }),
+      schema: shown,
+    };
+  });
 }
 
 function refusalsOf(route: Described, { door, names, responses }: Context): Json {
@@ -177,7 +241,24 @@ function plain(schema: unknown, names: Names, named = false): unknown {
   if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
   const { must, ...rest } = schema as { must?: string; description?: string };
   const described = must === undefined ? rest : { ...rest, description: sentences(rest.description, must) };
-  return Object.fromEntries(Object.entries(described).map(([key, value]) => [key, plain(value, names)]));
+  return Object.fromEntries(
+    Object.entries(described).map(([key, value]) => [
+      key,
+      key === 'properties' ? fieldsWithWords(value, names) : plain(value, names),
+    ]),
+  );
+}
+
+/** A field that is called `properties` itself has none: what is a list of fields holds nothing but schemas. */
+function fieldsWithWords(fields: unknown, names: Names): Json {
+  return Object.fromEntries(
+    Object.entries(fields as Json).map(([name, schema]) => {
+      const shown = plain(schema, names) as { readonly description?: string; readonly $ref?: string };
+      const isSaid = shown.description !== undefined || shown.$ref !== undefined;
+      const words = isSaid ? undefined : wordsFor(name);
+      return [name, words === undefined ? shown : { ...shown, description: words }];
+    }),
+  );
 }
 
 /** A schema as JSON Schema writes it, with everything in its place. */

@@ -38,8 +38,8 @@ export interface Parts {
   readonly longWork: LongWork;
   readonly loopDelay: LoopDelay;
   readonly log: ServerLog;
-  /** The description of all routes, as JSON. */
-  readonly description: () => string;
+  /** The description of all routes, or of those with one tag, as JSON. */
+  readonly description: (tag?: string) => string;
 }
 
 export interface ServerLog {

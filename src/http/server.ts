@@ -112,7 +112,12 @@ function noCompiler(): never {
 function partsOf(options: ServerOptions): Parts {
   const { doors, engine, clock, log, version } = options;
   const onError = (error: unknown): void => log.error('The events could not be read', { error });
-  let description: string | undefined;
+  const descriptions = new Map<string | undefined, string>();
+  const described = (tag?: string): string => {
+    const text = descriptions.get(tag) ?? JSON.stringify(describeApi(doors, version, tag));
+    descriptions.set(tag, text);
+    return text;
+  };
   return {
     ...options,
     counts: new RequestCounts(),
@@ -121,7 +126,7 @@ function partsOf(options: ServerOptions): Parts {
     longWork: new LongWork(options.readsAtOnce, clock),
     streams: new EventStreams(engine, clock, onError),
     loopDelay: new LoopDelay(),
-    description: () => (description ??= JSON.stringify(describeApi(doors, version))),
+    description: described,
   };
 }
 

@@ -2,7 +2,7 @@ import { deepStrictEqual, match, ok, strictEqual, throws } from 'node:assert';
 import { suite, test } from 'node:test';
 import { ERRORS } from '../../src/domain/error.ts';
 import { DOORS } from '../../src/http/doors.ts';
-import { checkAnswer, description, operations, responseOf } from './description.ts';
+import { checkAnswer, description, type Json, operations, responseOf, validator } from './description.ts';
 import { openServer } from './server.ts';
 
 suite('the description of the API', () => {
@@ -92,6 +92,68 @@ suite('the description of the API', () => {
     deepStrictEqual([...named].toSorted(), Object.keys(ERRORS).toSorted());
   });
 
+  test('says of every field and parameter what it means', () => {
+    const silent: string[] = [];
+    for (const [place, field] of fields(description, '#')) {
+      const { description: words, $ref } = field as { description?: string; $ref?: string };
+      if (words === undefined && $ref === undefined) silent.push(place);
+    }
+    for (const { operationId, parameters = [] } of operations)
+      for (const one of parameters)
+        if (!('description' in one)) silent.push(`${operationId} ${one.in} ${one.name}`);
+    deepStrictEqual(silent, []);
+  });
+
+  test('has a tag, a summary, a description and a valid example for every call', () => {
+    const { tags } = description as unknown as { tags: readonly { name: string }[] };
+    for (const operation of operations) {
+      const {
+        operationId,
+        tags: own,
+        description: about,
+        summary,
+      } = operation as unknown as {
+        operationId: string;
+        tags: string[];
+        description: string;
+        summary: string;
+      };
+      ok(own.length === 1 && tags.some(({ name }) => name === own[0]), operationId);
+      ok(summary.length < 130 && about.includes('Who may call: '), operationId);
+      const body = operation.requestBody?.content['application/json'];
+      const answer = Object.entries(operation.responses).find(([status]) => status.startsWith('2'))?.[1];
+      const json = (answer as { content?: Record<string, Media> } | undefined)?.content?.['application/json'];
+      const shown = body ?? (operation.requestBody === undefined ? json : undefined);
+      if (shown === undefined) continue;
+      ok('example' in shown, operationId);
+      const validate = validator(`the example of ${operationId}`, shown.schema);
+      ok(validate(shown.example), `${operationId}: ${JSON.stringify([shown.example, validate.errors])}`);
+    }
+  });
+
+  test('says no default where a call changes what it names and leaves the rest', () => {
+    const { ScheduleChange } = description.components.schemas;
+    const changing = operations
+      .filter(({ method }) => method === 'PATCH')
+      .map(({ requestBody }) => requestBody);
+    ok(!/"default":/.test(JSON.stringify([changing, ScheduleChange])));
+  });
+
+  test('comes in sections, each whole in itself, and refuses a tag that it does not have', async (t) => {
+    const spine = await openServer(t);
+    const paths = new Set<string>();
+    for (const { name } of (description as unknown as { tags: { name: string }[] }).tags) {
+      const { status, body } = await spine.anyone.get<typeof description>(`/openapi.json?tag=${name}`);
+      strictEqual(status, 200);
+      for (const path of Object.keys(body.paths)) paths.add(path);
+      for (const [place, ref] of references(body, '#'))
+        ok(resolve(ref, body) !== undefined, `${name} ${place} ${ref}`);
+    }
+    deepStrictEqual([...paths].toSorted(), Object.keys(description.paths).toSorted());
+    const refused = await spine.anyone.get('/openapi.json?tag=nothing');
+    deepStrictEqual([refused.status, refused.body['field']], [400, 'tag']);
+  });
+
   test('is what answers are held against: a planted difference is found', () => {
     const answered = { status: 200, contentType: 'application/json; charset=utf-8' };
     const body = { ok: true, status: 'healthy', time: '2026-01-01T00:00:00.000Z', version: '1' };
@@ -121,10 +183,21 @@ function* references(value: unknown, place: string): Generator<readonly [string,
   }
 }
 
-function resolve(ref: string): unknown {
+interface Media {
+  readonly schema: Json;
+  readonly example?: unknown;
+}
+
+/** Every field of every shape. */
+function* fields(value: unknown, place: string, isShape = false): Generator<readonly [string, unknown]> {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, inner] of Object.entries(value)) {
+    if (isShape) yield [`${place}/${key}`, inner];
+    yield* fields(inner, `${place}/${key}`, !isShape && key === 'properties');
+  }
+}
+
+function resolve(ref: string, from: object = description): unknown {
   const steps = ref.split('/').slice(1);
-  return steps.reduce<unknown>(
-    (at, step) => (at as Record<string, unknown> | undefined)?.[step],
-    description,
-  );
+  return steps.reduce<unknown>((at, step) => (at as Record<string, unknown> | undefined)?.[step], from);
 }

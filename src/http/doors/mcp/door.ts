@@ -34,7 +34,9 @@ const Message = Type.Unsafe({
 });
 
 export function mcpDoor(others: readonly Door[]): Door {
-  const server = serverOver(others.flatMap(({ routes }) => routes));
+  // Made for whoever speaks first: most servers are never asked, and each tool has its schema.
+  let server: McpServer | undefined;
+  const opened = (): McpServer => (server ??= serverOver(others.flatMap(({ routes }) => routes)));
   return {
     name: 'mcp',
     prefixes: ['/mcp'],
@@ -53,7 +55,7 @@ export function mcpDoor(others: readonly Door[]): Door {
         answer: Message,
         silent: true,
         errors: ['not_found'],
-        handle: (call) => exchange(call, server, sessionsOf(call)),
+        handle: (call) => exchange(call, opened(), sessionsOf(call)),
       }),
       route({
         method: 'DELETE',

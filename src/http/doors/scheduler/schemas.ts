@@ -14,15 +14,19 @@ const place = optional(whole(0, Number.MAX_SAFE_INTEGER));
 export const ScheduleBody = Type.Unsafe<Record<string, unknown>>({ type: 'object', must: 'an object' });
 
 /** What the domain takes, for the description. */
-export const NewSchedule = scheduleShape(['name']);
-export const ScheduleChange = scheduleShape([]);
+export const NewSchedule = scheduleShape(['name'], shapeOf);
+/** What is not named stays: a program that fills in defaults would change it. */
+export const ScheduleChange = scheduleShape([], (field, isRequired) => {
+  const { default: _, ...rest } = shapeOf(field, isRequired) as { default?: unknown };
+  return rest;
+});
 
-function scheduleShape(required: readonly string[]): TSchema {
+function scheduleShape(required: readonly string[], shape: typeof shapeOf): TSchema {
   return Type.Unsafe({
     type: 'object',
     required,
     properties: Object.fromEntries(
-      SCHEDULE_FIELDS.map((field) => [field.name, shapeOf(field, required.includes(field.name))]),
+      SCHEDULE_FIELDS.map((field) => [field.name, shape(field, required.includes(field.name))]),
     ),
     // The same fields under their other names.
     patternProperties: Object.fromEntries(

@@ -3,12 +3,18 @@
 import { readFile } from 'node:fs/promises';
 import { SpineError } from '../../../domain/error.ts';
 import { Description, Health, HealthDetails, Page, Ready } from './answers.ts';
+import { TAG_NAMES } from '../../api-tags.ts';
 import type { Credential } from '../../auth.ts';
 import type { Parts } from '../../parts.ts';
+import { fields, optional } from '../../fields.ts';
 import { route, type Route } from '../../routes.ts';
 import { iso } from '../../iso.ts';
+import { Type } from '../../typebox.ts';
 
 const PACKAGED_SKILL = new URL('../../../../SKILL.md', import.meta.url);
+const DescriptionQuery = fields({
+  tag: optional(Type.Enum([...TAG_NAMES], { description: 'which calls; all unless said' })),
+});
 const HIDDEN = '$SPINE_TOKEN';
 const MARKDOWN_TYPE = 'text/markdown; charset=utf-8';
 
@@ -57,10 +63,11 @@ export const publicRoutes: readonly Route[] = [
     method: 'GET',
     path: '/openapi.json',
     name: 'getDescription',
-    about: 'This API in OpenAPI 3.1, for programs.',
+    about: 'This API in OpenAPI 3.1, for programs; with tag, the calls that belong together.',
     who: 'anyone',
+    query: DescriptionQuery,
     answer: Description,
-    handle: async ({ parts }) => parts.description(),
+    handle: async ({ parts, query }) => parts.description(query.tag),
   }),
 ];
 
