@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { type Backups, openBackups } from './app/backups.ts';
 import { callLimitsOf } from './app/call-limits.ts';
-import { openChannels, operatorChat } from './app/channels.ts';
+import { chatCommands, openChannels, operatorChat } from './app/channels.ts';
 import { type Duties, startDuties } from './app/duties.ts';
 import { type EmbeddedWorkers, startEmbeddedWorkers } from './app/embedded-worker.ts';
 import { type Files, openFiles } from './app/files.ts';
@@ -126,6 +126,7 @@ async function openApp(config: Config): Promise<App> {
       advice: adviceOf(config),
       outbox: config.webhookUrl === null ? () => null : noticeOf,
       chat: operatorChat(config),
+      dayTz: config.dayTz,
       logins: {
         secret: config.jwtSecret,
         accessMs: config.jwtAccessMs,
@@ -175,6 +176,10 @@ async function openApp(config: Config): Promise<App> {
               }),
             ],
       channelOf: openChannels(config, guard, log, () => engine.now()),
+      digestAt: operatorChat(config) === null ? null : config.digestAt,
+      chatCommands: chatCommands(config, (problem) =>
+        log.warn('Commands of the chat cannot be read now', { problem }),
+      ),
       files: [
         ...files.duties,
         new HeartbeatsFile(config.dataDir, storage.store.read, () => clock.now()),

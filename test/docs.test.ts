@@ -77,6 +77,10 @@ const SHOWN: Readonly<Record<string, readonly (readonly [beginning: RegExp, how:
     [/^import /, 'test/client/workers-guide.test.ts'],
     [/^ASK /, 'test/scheduler/asking.test.ts'],
   ],
+  'docs/guides/telegram.md': [
+    [/^(curl -s "https:|export TELEGRAM)/, 'the bot is the reader’s own; test/app/telegram.test.ts'],
+    [/^\{\n {2}"label"/, 'test/loops/chat-reader.test.ts'],
+  ],
   'docs/guides/messages.md': [[/^\$ /, 'test/cli/scheduler-guide.test.ts']],
   'docs/guides/workers.md': [
     [/^import [^]*interface Work/, 'test/packages.test.ts compiles it'],

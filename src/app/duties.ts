@@ -15,11 +15,14 @@ import {
   tokenWatch,
   waiterPoll,
 } from '../loops/keepers.ts';
+import { ChatReader, type ChatReaderOptions } from '../loops/chat-reader.ts';
+import { digest } from '../loops/digest.ts';
 import { Deliverer } from '../loops/deliverer.ts';
 import { Adopter } from '../loops/adopter.ts';
 import { type Duty, Loop, type LoopStatus } from '../loops/loop.ts';
 import { mail } from '../loops/mail.ts';
 import { notifier } from '../loops/notifier.ts';
+import { budgets } from '../loops/budgets.ts';
 import { approver } from '../loops/approver.ts';
 import { hearing } from '../loops/hearing.ts';
 import { poolSweeper } from '../loops/pool-sweeper.ts';
@@ -51,6 +54,10 @@ export interface DutyOptions {
   readonly notices: readonly NoticeSender[];
   /** What deliveries go by. */
   readonly channelOf: ChannelOf;
+  /** Where commands come from, and from which chats they are taken. */
+  readonly chatCommands?: Omit<ChatReaderOptions, 'waitS'> | null;
+  /** When in the day it is told what the day came to, in minutes after midnight; null where it is not. */
+  readonly digestAt?: number | null;
   /** Projections that follow the committed events, and whoever looks after the data dir. */
   readonly files: readonly Duty[];
   readonly forget: (ids: readonly string[]) => Promise<void>;
@@ -58,7 +65,9 @@ export interface DutyOptions {
 }
 
 /** How long a stopping server waits for what is just being sent. */
-const SENDING_MS = 1_000;
+const SENDING_MS = 3_000;
+/** How long Telegram is asked to wait for a command. */
+const CHAT_WAIT_S = 25;
 
 export interface Duties {
   stop(): Promise<void>;
@@ -66,7 +75,7 @@ export interface Duties {
 }
 
 export function startDuties(options: DutyOptions): Duties {
-  const { core, clock, notices } = options;
+  const { core, clock, notices, digestAt = null } = options;
   const loop = (duty: Duty): Loop => new Loop(duty, clock, options.onError);
   const reaper = new Reaper(core, options.reaperIntervalMs);
   const settling = loop(settler(core));
@@ -77,6 +86,11 @@ export function startDuties(options: DutyOptions): Duties {
   const mailing = loop(mail(core, options.messageDeliveryMs));
   const deliverer = new Deliverer(core, options.channelOf);
   const delivering = loop(deliverer);
+  const budgeting = loop(budgets(core));
+  const chatReader =
+    options.chatCommands === undefined || options.chatCommands === null
+      ? null
+      : new ChatReader(core, { ...options.chatCommands, waitS: CHAT_WAIT_S });
   const files = options.files.map(loop);
   const absenceMs = (now: number): number => reaper.absenceMs(now);
   const watchdog = loop(new Watchdog({ ...options.watchdog, core, absenceMs }));
@@ -120,6 +134,9 @@ export function startDuties(options: DutyOptions): Duties {
     loop(tokenWatch(core)),
     ...(notices.length > 0 ? [loop(notifier(core, notices))] : []),
     delivering,
+    budgeting,
+    ...(digestAt === null ? [] : [loop(digest(core, digestAt))]),
+    ...(chatReader === null ? [] : [loop(chatReader)]),
     watchdog,
     heard,
     stuck,
@@ -136,6 +153,7 @@ export function startDuties(options: DutyOptions): Duties {
     scheduling.wake();
     spawning.wake();
   };
+  core.hints.spent = () => budgeting.wake();
   core.hints.mailed = () => mailing.wake();
   core.hints.delivering = () => delivering.wake();
   const heartbeats = files.find((each) => each.name === 'heartbeats');
@@ -150,8 +168,10 @@ export function startDuties(options: DutyOptions): Duties {
   for (const each of loops) each.start();
   return {
     stop: async () => {
+      chatReader?.callOff();
       await Promise.all(loops.map((each) => each.stop()));
       await retrier.stop();
+      await chatReader?.release().catch(() => undefined);
       const patience = clock.after(SENDING_MS, () => deliverer.callOff());
       // What cannot be begun now waits for the next start, or another server.
       await deliverer.flush().catch(() => undefined);

@@ -1,5 +1,7 @@
 /** A way to people outside. Each file beside this one is such a way. */
 
+import type { Button } from '../domain/button.ts';
+
 export interface Channel {
   /** The text in pieces that the other side takes, in order. */
   parts(text: string, target: string): readonly string[];
@@ -16,6 +18,8 @@ export interface OutgoingMessage {
   readonly target: string;
   /** One piece of the text. */
   readonly text: string;
+  /** What people can press below it, where a channel has such a thing; with the last piece alone. */
+  readonly buttons?: readonly Button[] | null;
   readonly createdAt: number;
   readonly runId: string | null;
   readonly scheduleId: string | null;

@@ -26,9 +26,9 @@ export function channelsOf(options: ChannelOptions): ChannelOf {
     ['log', log],
     ['gateway', gateway(gateways)],
   ]);
-  const { token, url, enabled } = options.telegram;
+  const { token, url, enabled, buttons } = options.telegram;
   if (!enabled) own.set('telegram', switchedOff('Telegram', 'TELEGRAM_ENABLED'));
-  else if (token !== null) own.set('telegram', telegram({ url, token }));
+  else if (token !== null) own.set('telegram', telegram({ url, token, ...(buttons && { buttons }) }));
   if (options.slack.token !== null || options.slack.webhookUrl !== null)
     own.set('slack', slack(options.slack));
   return (name) => own.get(name) ?? channelOfGateway(gateways, name);

@@ -18,10 +18,12 @@ export interface Post {
   readonly signal: AbortSignal;
   /** Finds the address of a name, and may refuse it. */
   readonly lookup?: RequestOptions['lookup'];
-  /** How long all of it may take; 10 s unless said. */
-  readonly timeoutMs?: number;
   /** What to call the other side: its URL may hold a secret. */
   readonly who: string;
+  /** How long all of it may take; 10 s unless said. */
+  readonly timeoutMs?: number;
+  /** How much of the answer is read. */
+  readonly answerBytes?: number;
 }
 
 export interface PostAnswer {
@@ -30,15 +32,9 @@ export interface PostAnswer {
   readonly body: string;
 }
 
-export function post({
-  url,
-  headers,
-  body,
-  signal,
-  lookup,
-  who,
-  timeoutMs = TIMEOUT_MS,
-}: Post): Promise<PostAnswer> {
+export function post(given: Post): Promise<PostAnswer> {
+  const { url, headers, body, signal, lookup, who } = given;
+  const { timeoutMs = TIMEOUT_MS, answerBytes = ANSWER_BYTES } = given;
   return new Promise((resolve, reject) => {
     const limit = AbortSignal.timeout(timeoutMs);
     const send = url.protocol === 'https:' ? secureRequest : plainRequest;
@@ -56,20 +52,20 @@ export function post({
       ...(lookup && { lookup }),
     });
     request.on('error', fail);
-    request.on('response', (response) => void read(response).then(resolve, fail));
+    request.on('response', (response) => void read(response, answerBytes).then(resolve, fail));
     request.end(body);
   });
 }
 
-async function read(response: IncomingMessage): Promise<PostAnswer> {
+async function read(response: IncomingMessage, answerBytes: number): Promise<PostAnswer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     chunks.push(chunk);
     bytes += chunk.length;
-    if (bytes >= ANSWER_BYTES) break;
+    if (bytes >= answerBytes) break;
   }
-  const body = Buffer.concat(chunks).subarray(0, ANSWER_BYTES).toString('utf8');
+  const body = Buffer.concat(chunks).subarray(0, answerBytes).toString('utf8');
   return { status: response.statusCode ?? 0, headers: response.headers, body };
 }
 

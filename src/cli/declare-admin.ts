@@ -66,7 +66,7 @@ function declarePauses(program: Command, act: Act): void {
   declare(
     program,
     'pause',
-    'Stop handing out the jobs of a target or type; without a name, list what is paused.',
+    'Stop handing out the jobs of a target or type, or at a door; without a name, list what is paused.',
     [
       ['spine pause left-claw', 'nothing more for the left claw'],
       ['spine pause --type digest', 'no digests'],
@@ -75,6 +75,7 @@ function declarePauses(program: Command, act: Act): void {
   )
     .argument('[name]', 'of the target, or of the type with --type')
     .option('--type [name]', 'a type instead of a target')
+    .option('--door <name>', 'a door: clawdbot, whose queue workers pull from')
     .action(act(async () => (await import('./commands/pauses.ts')).pause));
   declare(program, 'resume', 'Hand out its jobs again.', [
     ['spine resume left-claw', 'a target'],
@@ -82,6 +83,7 @@ function declarePauses(program: Command, act: Act): void {
   ])
     .argument('[name]', 'of the target, or of the type with --type')
     .option('--type [name]', 'a type instead of a target')
+    .option('--door <name>', 'a door: clawdbot, whose queue workers pull from')
     .action(act(async () => (await import('./commands/pauses.ts')).resume));
 }
 

@@ -12,6 +12,7 @@ import { declareQuestions } from './declare-questions.ts';
 import { declareMail } from './declare-mail.ts';
 import { declareScheduler } from './declare-scheduler.ts';
 import { declareCare, declareRunning, declareWatching } from './declare-server.ts';
+import { declareUsage } from './declare-usage.ts';
 import { declareUsers } from './declare-users.ts';
 import { declareWorkers } from './declare-workers.ts';
 import { EXIT_MEANINGS } from './failure.ts';
@@ -34,6 +35,7 @@ export function buildProgram(act: Act, version: string): Command {
   declareForAgents(program, act);
   declareAdmin(program, act);
   declareUsers(program, act);
+  declareUsage(program, act);
   declareWatching(program, act);
   declareCare(program, act);
   declareBackup(program, act);

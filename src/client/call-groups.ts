@@ -14,6 +14,7 @@ import type { Platform } from './platform.ts';
 import type { Transport } from './transport.ts';
 import type { AnyJobs, JobsOf } from './typed-jobs.ts';
 import type { FeedEvent, Health, Readiness, Stats } from './types.ts';
+import { UsageReports } from './usage.ts';
 
 export interface SpineClientOptions {
   /** The address of the server; `http://127.0.0.1:36725` unless said. */
@@ -52,6 +53,7 @@ export class CallGroups<T = AnyJobs> {
   readonly subscriptions: Subscriptions;
   readonly deliveries: Deliveries;
   readonly questions: Questions;
+  readonly usage: UsageReports;
   readonly platform: Platform;
   readonly #caller: Caller;
 
@@ -75,6 +77,7 @@ export class CallGroups<T = AnyJobs> {
     this.subscriptions = new Subscriptions(this.#caller);
     this.deliveries = new Deliveries(this.#caller);
     this.questions = new Questions(this.#caller);
+    this.usage = new UsageReports(this.#caller);
   }
 
   /** How many jobs are in which state. */

@@ -214,10 +214,39 @@ export interface Pool {
 }
 
 export interface Pause {
-  readonly kind: 'target' | 'type';
+  readonly kind: 'target' | 'type' | 'door';
   readonly name: string;
   readonly since: string;
   readonly by: string;
+}
+
+/** What was taken in tokens and money. */
+export interface Usage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly totalTokens: number;
+  readonly costUsd: number;
+}
+
+export interface DayUsage {
+  /** As its date is written. */
+  readonly day: string;
+  readonly types: readonly (Usage & { readonly type: string | null; readonly attempts: number })[];
+}
+
+/** What a type may take in a day; null where that is not bounded. */
+export interface Budget {
+  readonly type: string;
+  readonly tokens: number | null;
+  readonly costUsd: number | null;
+  /** Its type is paused by it. */
+  readonly usedUp: boolean;
+  /** How often it was raised by itself today. */
+  readonly raised: number;
+  /** Its type stays paused tomorrow, too. */
+  readonly held: boolean;
+  /** Of today. */
+  readonly used: Usage;
 }
 
 export interface Stats {

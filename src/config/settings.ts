@@ -2,6 +2,7 @@ import {
   anything,
   botToken,
   bucketName,
+  chat,
   chatId,
   choice,
   commandLine,
@@ -21,8 +22,10 @@ import {
   postgresUrl,
   secretText,
   sharedSecret,
+  timeOfDay,
   type Type,
   whole,
+  zone,
 } from './types.ts';
 
 /** `default` is text, read like a value from the environment; null means "not set". */
@@ -407,6 +410,15 @@ export const SETTINGS = {
     default: null,
     help: 'The chat of the operator, which is told of announced jobs: its number, @name, or chat:topic.',
   },
+  telegramAllowedChatIds: {
+    ...plain,
+    name: 'TELEGRAM_ALLOWED_CHAT_IDS',
+    aliases: ['SPINE_TELEGRAM_ALLOWED_CHAT_IDS'],
+    group: 'Notifications',
+    type: list(chat),
+    default: null,
+    help: 'The chats in which commands are taken: numbers or @names. Unless set, the chat of TELEGRAM_CHAT_ID.',
+  },
   telegramEnabled: {
     ...plain,
     name: 'TELEGRAM_ENABLED',
@@ -433,6 +445,22 @@ export const SETTINGS = {
     type: httpUrl,
     default: 'https://api.telegram.org',
     help: 'The Bot API, for whoever runs a server of it.',
+  },
+  digestAt: {
+    ...plain,
+    name: 'SPINE_DIGEST_AT',
+    group: 'Notifications',
+    type: timeOfDay,
+    default: null,
+    help: 'When the chat of the operator is told each day what the last one came to, like 08:00 in SPINE_DAY_TZ. Unless set, never.',
+  },
+  dayTz: {
+    ...plain,
+    name: 'SPINE_DAY_TZ',
+    group: 'Notifications',
+    type: zone,
+    default: 'UTC',
+    help: 'The time zone in which a day begins, where something is told or bounded by the day.',
   },
   slackToken: {
     ...hidden,

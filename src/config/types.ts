@@ -1,4 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net';
+import { isZone } from '../domain/time-zone.ts';
 
 /** How one kind of setting is read from text. `allowed` says in the docs what may be written. */
 export interface Type<T> {
@@ -170,6 +171,31 @@ export const chatId: Type<string | null> = {
       ? good(text.trim())
       : bad('is not a chat of Telegram: a number like -1001234567890, or @name');
   },
+};
+
+/** The same without a topic. */
+export const chat: Type<string> = {
+  allowed: 'number or @name',
+  parse: (text) =>
+    /^(-?\d+|@\w+)$/.test(text)
+      ? good(text)
+      : bad('is not a chat of Telegram: a number like -1001234567890, or @name'),
+};
+
+/** In minutes after midnight. */
+export const timeOfDay: Type<number> = {
+  allowed: 'time like 08:00',
+  parse(text) {
+    const [, hour, minute] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text) ?? [];
+    return hour === undefined
+      ? bad('is not a time of the day, like 08:00')
+      : good(Number(hour) * 60 + Number(minute));
+  },
+};
+
+export const zone: Type<string> = {
+  allowed: 'name of a time zone',
+  parse: (text) => (isZone(text) ? good(text) : bad('is not a time zone, like Europe/Berlin')),
 };
 
 /** What ends up in addresses and file names as it is. */

@@ -7,6 +7,9 @@ import type { BotStatus } from './statuses.ts';
 /** Work that is nobody's yet. */
 export const UNASSIGNED = 'any';
 
+/** The door at which bots claim: it can be paused. */
+export const BOT_DOOR = 'clawdbot';
+
 export const BOT_PRIORITIES = { low: 0, medium: 10, high: 20, urgent: 30 } as const;
 export type BotPriority = keyof typeof BOT_PRIORITIES;
 const FALLING: readonly BotPriority[] = ['urgent', 'high', 'medium', 'low'];

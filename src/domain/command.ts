@@ -8,6 +8,7 @@ import type { EndingVerb, FailureCause, Job, JobInput, LeasePolicy, State } from
 import type { Question, QuestionDraft } from './question.ts';
 import type { Grant, Message } from './message.ts';
 import type { RunNote } from './run.ts';
+import type { Usage } from './usage.ts';
 
 export interface Actor {
   readonly name: string;
@@ -51,6 +52,8 @@ interface Held extends OnJob {
   readonly leaseToken: string | null;
   /** Ids of the messages that have arrived; unless said, all that were handed out under the lease. */
   readonly received?: readonly string[];
+  /** What the claim took so far, where its holder says so. */
+  readonly usage?: Usage;
 }
 
 export interface Claim extends OnJob {
@@ -260,6 +263,8 @@ export interface ClaimNext {
   readonly kind: 'claimNext';
   readonly actor: Actor;
   readonly targets: readonly string[];
+  /** The door at which is claimed: it may be paused. */
+  readonly door?: string;
   readonly typeNos: readonly number[] | null;
   readonly max: number;
   readonly terms: LeaseTerms;

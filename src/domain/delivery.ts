@@ -1,15 +1,28 @@
 /** A text on its way to somebody outside. */
 
 import type { Place } from './alias.ts';
+import type { Button } from './button.ts';
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
 /**
  * What it tells of: what a run said, how it failed, a question, an event of a subscription, or that some were left out.
- * `chat` is a line for the operator's chat, with markup.
+ * `chat` is a line for the operator's chat, with markup; `budget` asks about one, `digest` tells of a day, `reply` answers a command, and
+ * `press` a button.
  */
-export type DeliveryKind = 'result' | 'failure' | 'approval' | 'question' | 'event' | 'gap' | 'chat';
+export type DeliveryKind =
+  | 'result'
+  | 'failure'
+  | 'approval'
+  | 'question'
+  | 'event'
+  | 'gap'
+  | 'chat'
+  | 'budget'
+  | 'digest'
+  | 'reply'
+  | 'press';
 
 export interface DeliveryDraft extends Place {
   readonly id: string;
@@ -18,6 +31,8 @@ export interface DeliveryDraft extends Place {
   /** The alias that led to the place, without its @. */
   readonly alias: string | null;
   readonly text: string;
+  /** For channels on which people can press any. */
+  readonly buttons: readonly Button[] | null;
   readonly at: number;
   /** Not before: lines for a chat wait a little for others to go with. */
   readonly dueAt: number;
@@ -33,6 +48,7 @@ export interface Delivery extends Place {
   readonly alias: string | null;
   /** Null once it was delivered: what was said is in the job. */
   readonly text: string | null;
+  readonly buttons: readonly Button[] | null;
   readonly status: DeliveryStatus;
   readonly attempts: number;
   /** Of a text that goes in several messages: how many the other side has taken. */
@@ -107,10 +123,10 @@ const MAX_ATTEMPTS = 20;
 /** What could not be delivered for so long is news to nobody. */
 export const STALE_MS = 24 * 3_600_000;
 
-/** Whether one more try is worth while after this many. */
+/** Whether one more try is worth while after this many. Lines of a chat are tried every minute, for a day. */
 export function isGivenUp(
-  { attempts, createdAt }: Pick<Delivery, 'attempts' | 'createdAt'>,
+  { kind, attempts, createdAt }: Pick<Delivery, 'kind' | 'attempts' | 'createdAt'>,
   now: number,
 ): boolean {
-  return attempts >= MAX_ATTEMPTS || now - createdAt > STALE_MS;
+  return (kind !== 'chat' && attempts >= MAX_ATTEMPTS) || now - createdAt > STALE_MS;
 }

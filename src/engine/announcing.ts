@@ -1,6 +1,7 @@
 /** Makes deliveries of what a commit brings about: the end of a run, a question, an event that somebody wants to hear of. */
 
-import { destinationOf, type Destination } from '../domain/alias.ts';
+import { destinationOf, type Destination, type Place } from '../domain/alias.ts';
+import { answerButtons, approvalButtons, type Button } from '../domain/button.ts';
 import { endText } from '../domain/chat-text.ts';
 import { addressOf, type DeliveryDraft, type DeliveryKind, type OperatorChat } from '../domain/delivery.ts';
 import {
@@ -25,6 +26,13 @@ export interface Subscribers {
   readonly newId: (now: number) => string;
 }
 
+/** A text for somebody, and what can be pressed below it. */
+export interface Telling {
+  readonly kind: DeliveryKind;
+  readonly text: string;
+  readonly buttons?: readonly Button[];
+}
+
 /** Gathers the deliveries of one commit; an address hears of a job once. */
 export class Announcer {
   readonly drafts: DeliveryDraft[] = [];
@@ -40,16 +48,20 @@ export class Announcer {
     const destination = spec.deliveryMode === 'none' ? null : destinationOf(spec);
     if (destination === null) return;
     const told = toldOfRun(job, spec, await outcomeOf(tx, job));
-    if (told !== null) await this.#add(tx, job, destination, told.kind, told.text, newId);
+    if (told !== null) await this.#add(tx, job, destination, told, newId);
   }
 
   async asked(tx: Tx, job: Job, input: JobInput, { list, chat, newId }: Subscribers): Promise<void> {
-    const text = toldOfApproval(job.id, titleOf(job, input));
-    if (chat !== null && job.announce) await this.#add(tx, job, chat, 'approval', text, newId);
+    const asked = {
+      kind: 'approval',
+      text: toldOfApproval(job.id, titleOf(job, input)),
+      buttons: approvalButtons(job.id),
+    } as const;
+    if (chat !== null && job.announce) await this.#add(tx, job, chat, asked, newId);
     const own = job.scheduleId === null ? null : destinationOfPlan(input);
-    if (own !== null) await this.#add(tx, job, own, 'approval', text, newId);
+    if (own !== null) await this.#add(tx, job, own, asked, newId);
     for (const { alias } of list.filter((each) => wants(each, 'approval', job)))
-      await this.#add(tx, job, { alias }, 'approval', text, newId);
+      await this.#add(tx, job, { alias }, asked, newId);
   }
 
   /** The alias that is asked; of a name, where its schedule delivers; and whoever wants to hear of questions. */
@@ -60,13 +72,17 @@ export class Announcer {
     { list, newId }: Subscribers,
   ): Promise<void> {
     const input = await tx.jobs.inputOf(job.no);
-    const text = toldOfQuestion(question, titleOf(job, input));
+    const told = {
+      kind: 'question',
+      text: toldOfQuestion(question, titleOf(job, input)),
+      buttons: answerButtons(question.id, question.choices),
+    } as const;
     const alias = aliasAsked(question);
     const own = job.scheduleId === null ? null : destinationOfPlan(input);
     const asked = alias === null ? own : { alias };
-    if (asked !== null) await this.#add(tx, job, asked, 'question', text, newId);
+    if (asked !== null) await this.#add(tx, job, asked, told, newId);
     for (const each of list.filter((one) => wants(one, 'question', job)))
-      await this.#add(tx, job, { alias: each.alias }, 'question', text, newId);
+      await this.#add(tx, job, { alias: each.alias }, told, newId);
   }
 
   /** Tells those who want to know that a job has ended for good. `written` is its outcome when this commit brings it. */
@@ -77,12 +93,17 @@ export class Announcer {
     if (wanted.length === 0) return;
     const title = titleOf(job, await tx.jobs.inputOf(job.no));
     const text = toldOfEvent(job, event, title, written ?? (await outcomeOf(tx, job)));
-    for (const { alias } of wanted) await this.#add(tx, job, { alias }, 'event', text, newId);
+    for (const { alias } of wanted) await this.#add(tx, job, { alias }, { kind: 'event', text }, newId);
   }
 
   /** A line for the operator's chat, of this job or of none. Another one of the same job in this commit is left out. */
   async chat(tx: Tx, job: Job | null, text: string, { chat, newId }: Subscribers): Promise<void> {
-    if (chat !== null) await this.#add(tx, job, chat, 'chat', text, newId, chat.batchMs);
+    if (chat !== null) await this.#add(tx, job, chat, { kind: 'chat', text }, newId, chat.batchMs);
+  }
+
+  /** To one place, of no job: the answer to a command of a chat. */
+  async reply(tx: Tx, place: Place, told: Telling, newId: Subscribers['newId']): Promise<void> {
+    await this.#add(tx, null, place, told, newId);
   }
 
   /** Tells the operator's chat how these jobs have ended. Outcomes that this commit does not bring are looked up. */
@@ -103,15 +124,14 @@ export class Announcer {
   /** Tells those who want to know that a worker was not heard from. */
   async slotStale(tx: Tx, slot: WorkerSlot, { list, newId }: Subscribers): Promise<void> {
     for (const { alias } of list.filter((each) => wantsSlot(each, slot.slot)))
-      await this.#add(tx, null, { alias }, 'event', toldOfStaleSlot(slot), newId);
+      await this.#add(tx, null, { alias }, { kind: 'event', text: toldOfStaleSlot(slot) }, newId);
   }
 
   async #add(
     tx: Tx,
     job: Job | null,
     destination: Destination,
-    kind: DeliveryKind,
-    text: string,
+    { kind, text, buttons = [] }: Telling,
     newId: Subscribers['newId'],
     waitMs = 0,
   ): Promise<void> {
@@ -125,7 +145,9 @@ export class Announcer {
     const problem = place === null ? `there is no alias @${name}` : null;
     const [id, at] = [newId(this.#now), this.#now];
     const dueAt = at + waitMs;
-    this.drafts.push({ id, kind, jobNo, alias: name, channel, target, text, at, dueAt, problem });
+    const pressable = buttons.length === 0 ? null : buttons;
+    const draft = { id, kind, jobNo, alias: name, channel, target, text, buttons: pressable };
+    this.drafts.push({ ...draft, at, dueAt, problem });
   }
 }
 

@@ -8,7 +8,9 @@ import { SpineError } from '../domain/error.ts';
 import type { EventDraft } from '../domain/event.ts';
 import type { Job } from '../domain/job.ts';
 import { finish } from '../domain/retry.ts';
+import type { Tx } from '../store/store.ts';
 import { audit } from './audit.ts';
+import type { ChangeSet } from './change-set.ts';
 import type { Core } from './core.ts';
 import type { Approvals, Verdict } from './engine.ts';
 
@@ -65,28 +67,39 @@ async function resolve(
   { agree, notes }: Pick<Verdict, 'agree' | 'notes'>,
   by: string,
 ): Promise<void> {
-  await core.flusher.transact(actor, async (tx, changeSet) => {
-    const [found] = await tx.jobs.lockByNo([jobNo]);
-    const approval = await tx.approvals.lock(jobNo);
-    if (found === undefined || approval === null) throw new SpineError('not_found', { id: String(jobNo) });
-    const job = changeSet.load(found);
-    if (approval.status !== 'pending' || job.state !== 'awaiting_approval')
-      throw new SpineError('conflict', {
-        id: job.id,
-        problem: decidedAlready(approval),
-        status: approval.status,
-        resolved_by: approval.resolvedBy,
-      });
-    const late = by === 'timeout' && !agree;
-    const status = agree ? 'approved' : late ? 'timed_out' : 'rejected';
-    await tx.approvals.resolve(jobNo, { status, resolvedAt: changeSet.now, resolvedBy: by, notes });
-    const { next, event } = agree
-      ? approved(job, actor, notes, changeSet.now)
-      : refused(job, actor, notes, late, changeSet.now);
-    changeSet.amend(next, [event]);
-    if (actor.role !== 'system')
-      await audit(tx, changeSet, actor, agree ? 'approval.approve' : 'approval.reject', job.id, { notes });
-  });
+  await core.flusher.transact(actor, (tx, changeSet) =>
+    decideApproval(tx, changeSet, actor, jobNo, { agree, notes, by }),
+  );
+}
+
+/** Within a transaction. `by` is who counts as having decided. */
+export async function decideApproval(
+  tx: Tx,
+  changeSet: ChangeSet,
+  actor: Actor,
+  jobNo: number,
+  { agree, notes, by }: Pick<Verdict, 'agree' | 'notes'> & { readonly by: string },
+): Promise<void> {
+  const [found] = await tx.jobs.lockByNo([jobNo]);
+  const approval = await tx.approvals.lock(jobNo);
+  if (found === undefined || approval === null) throw new SpineError('not_found', { id: String(jobNo) });
+  const job = changeSet.load(found);
+  if (approval.status !== 'pending' || job.state !== 'awaiting_approval')
+    throw new SpineError('conflict', {
+      id: job.id,
+      problem: decidedAlready(approval),
+      status: approval.status,
+      resolved_by: approval.resolvedBy,
+    });
+  const late = by === 'timeout' && !agree;
+  const status = agree ? 'approved' : late ? 'timed_out' : 'rejected';
+  await tx.approvals.resolve(jobNo, { status, resolvedAt: changeSet.now, resolvedBy: by, notes });
+  const { next, event } = agree
+    ? approved(job, actor, notes, changeSet.now)
+    : refused(job, actor, notes, late, changeSet.now);
+  changeSet.amend(next, [event]);
+  if (actor.role !== 'system')
+    await audit(tx, changeSet, actor, agree ? 'approval.approve' : 'approval.reject', job.id, { notes });
 }
 
 function decidedAlready({ status, resolvedBy }: Approval): string {

@@ -1,7 +1,7 @@
 /** Bots at work: they take the next job, move it by its status, and say what came of it. */
 
 import type { Actor, JobCommand } from '../domain/command.ts';
-import { type BotStep, botSteps, failureOf, UNASSIGNED, withRetryCounted } from '../domain/bot.ts';
+import { BOT_DOOR, type BotStep, botSteps, failureOf, UNASSIGNED, withRetryCounted } from '../domain/bot.ts';
 import { type Refusal, SpineError } from '../domain/error.ts';
 import type { Job } from '../domain/job.ts';
 import { LIMITS } from '../domain/limits.ts';
@@ -19,7 +19,7 @@ export function botsOf(core: Core, leases: Leases): Bots {
     actor: ({ name }) => ({ name, role: 'worker', targets: [UNASSIGNED, name] }),
     onlineMs: core.workers.onlineMs,
     claim: async (actor) => {
-      const options = { targets: [UNASSIGNED], max: 1, waitMs: 0, ...LEASE };
+      const options = { targets: [UNASSIGNED], door: BOT_DOOR, max: 1, waitMs: 0, ...LEASE };
       return (await leases.claimNext(actor, options)).at(0) ?? null;
     },
     move: async (actor, job, move) => performed(core, job, await commandsOf(core, actor, job, move)),

@@ -8,7 +8,9 @@ import type { OutboxDraft } from '../domain/outbox.ts';
 import { mayHoldGatewaySlot, needsSlots, targetOfGatewayPool } from '../domain/pool.ts';
 import type { Question } from '../domain/question.ts';
 import { RUN_ACTIVE, type RunNote } from '../domain/run.ts';
-import type { Change, NewRow, Tx } from '../store/store.ts';
+import { isTally, quarterOf, TALLIES, type Tally } from '../domain/tally.ts';
+import { added, moreThan, NO_USAGE, raisedTo, type Usage, usageIn } from '../domain/usage.ts';
+import type { AttemptUsage, Change, NewRow, Tx } from '../store/store.ts';
 import { Announcer, type Subscribers } from './announcing.ts';
 
 interface Entry extends Change {
@@ -27,6 +29,8 @@ export interface Effects {
   timed: boolean;
   /** Something is to be sent. */
   delivering: boolean;
+  /** Tokens or money were spent. */
+  spent: boolean;
 }
 
 /** What to tell the outside when a job ends or waits for somebody's word; `input` comes with the latter. */
@@ -46,6 +50,7 @@ export class ChangeSet {
     unsettled: false,
     timed: false,
     delivering: false,
+    spent: false,
   };
   readonly announcer: Announcer;
   readonly #entries = new Map<number, Entry>();
@@ -57,6 +62,9 @@ export class ChangeSet {
   readonly #comments: { jobNo: number; seq: number; at: number; by: string; text: string }[] = [];
   readonly #logs: { jobNo: number; attempt: number; line: LogLine }[] = [];
   readonly #counts = new Map<State, Map<string, number>>();
+  readonly #tally = new Map<Tally, number>();
+  /** What holders said that a claim took, by the number of its job. */
+  readonly #spent = new Map<number, { readonly fence: number; readonly usage: Usage }>();
   readonly #notes: { jobNo: number; note: RunNote }[] = [];
   readonly #questions: { job: Job; question: Omit<Question, 'no'> }[] = [];
   readonly #checkpoints = new Map<number, string>();
@@ -150,6 +158,7 @@ export class ChangeSet {
       const job: Job = { no: nos[i] as number, ...row.job };
       this.loadNamed(job);
       this.#entered(job);
+      if (job.retryOf !== null) this.#tallyOf('retried');
       this.#tell(job, job.updatedAt, event(row));
       return job;
     });
@@ -194,6 +203,9 @@ export class ChangeSet {
     if (this.announcer.drafts.length > 0) await this.#deliver(tx);
     if (this.#events.length > 0) tx.defer(tx.feed.add(this.#events, this.now));
     if (counts.length > 0) tx.defer(tx.counters.add(laneKey, counts));
+    if (this.#outcomes.size > 0) this.#readUsage();
+    if (this.#spent.size > 0) await this.#spend(tx, laneKey);
+    if (this.#tally.size > 0 && audience.subscribers.chat !== null) tx.defer(this.#saveTally(tx, laneKey));
     if (this.effects.queued.size > 0) tx.defer(tx.notify([...this.effects.queued.keys()]));
   }
 
@@ -254,6 +266,52 @@ export class ChangeSet {
     await this.announcer.endedInChat(tx, jobs, this.#outcomes, subscribers);
   }
 
+  /** What a claim took so far. */
+  took({ no, fence }: Job, usage: Usage): void {
+    const known = this.#spent.get(no);
+    this.#spent.set(no, { fence, usage: known?.fence === fence ? raisedTo(known.usage, usage) : usage });
+  }
+
+  /** Results and errors may tell of it, too. */
+  #readUsage(): void {
+    for (const { jobNo, result, error } of this.#outcomes.values()) {
+      const usage = usageIn(result) ?? usageIn(error);
+      const job = this.#entries.get(jobNo)?.after;
+      if (usage !== null && job !== undefined && !this.#spent.has(jobNo)) this.took(job, usage);
+    }
+  }
+
+  async #spend(tx: Tx, laneKey: string): Promise<void> {
+    const known = new Map(
+      (await tx.usage.known([...this.#spent.keys()])).map((each) => [`${each.jobNo} ${each.fence}`, each]),
+    );
+    const attempts: AttemptUsage[] = [];
+    const sums = new Map<number, { reports: number; usage: Usage }>();
+    for (const [jobNo, { fence, usage: said }] of this.#spent) {
+      const typeNo = this.#entries.get(jobNo)?.after.typeNo ?? 0;
+      const before = known.get(`${jobNo} ${fence}`);
+      const usage = raisedTo(before?.usage ?? NO_USAGE, said);
+      attempts.push({ jobNo, fence, typeNo, at: this.now, usage });
+      const sum = sums.get(typeNo) ?? { reports: 0, usage: NO_USAGE };
+      const more = moreThan(before?.usage ?? NO_USAGE, usage);
+      const reports = sum.reports + (before === undefined ? 1 : 0);
+      sums.set(typeNo, { reports, usage: added(sum.usage, more) });
+    }
+    const ofTypes = [...sums].toSorted(([a], [b]) => a - b).map(([typeNo, sum]) => ({ typeNo, ...sum }));
+    tx.defer(tx.usage.save(attempts));
+    tx.defer(tx.usage.spend(laneKey, quarterOf(this.now), ofTypes));
+    this.effects.spent = true;
+  }
+
+  /** Always in the same order, like the counts. */
+  #saveTally(tx: Tx, laneKey: string) {
+    const counts = TALLIES.flatMap((kind) => {
+      const n = this.#tally.get(kind);
+      return n === undefined ? [] : [[kind, n] as const];
+    });
+    return tx.tallies.add(laneKey, quarterOf(this.now), counts);
+  }
+
   async #deliver(tx: Tx): Promise<void> {
     await tx.deliveries.add(this.announcer.drafts);
     this.effects.delivering = true;
@@ -272,6 +330,7 @@ export class ChangeSet {
   }
 
   #record({ before, after: job }: Entry, draft: EventDraft): void {
+    if (LOST.has(draft.kind) && !isFinal(job.state)) this.#tallyOf('retried');
     job.seq += 1;
     job.updatedAt = Math.max(job.updatedAt, before.updatedAt);
     this.#tell(job, before.updatedAt, draft);
@@ -285,6 +344,7 @@ export class ChangeSet {
 
   #moved(from: Job, to: Job): void {
     this.#count(from.target, from.state, -1);
+    if (isFinal(to.state)) this.#tallyOf(to.state);
     if (to.approval === 'needed' && isFinal(to.state)) this.#notNeeded.set(to.no, to);
     if (to.scheduleId !== null && isFinal(from.state) && !isFinal(to.state)) this.#reopened.add(to.no);
     if (from.question !== null && to.question === null) this.#unasked.push(from.question);
@@ -302,6 +362,10 @@ export class ChangeSet {
     if (this.#madeReady.has(from.no)) this.#ready(from.target, -1);
     this.#madeReady.add(to.no);
     this.#ready(to.target, 1);
+  }
+
+  #tallyOf(state: State | 'retried'): void {
+    if (isTally(state)) this.#tally.set(state, (this.#tally.get(state) ?? 0) + 1);
   }
 
   #entered(job: Job): void {
@@ -373,6 +437,9 @@ export class ChangeSet {
     if (draft !== null) this.#outbox.push(draft);
   }
 }
+
+/** An attempt came to nothing. Where the job goes on all the same, another one follows. */
+const LOST: ReadonlySet<string> = new Set(['job.failed', 'job.timeout', 'job.expired']);
 
 /** If its answer came with this very commit, that was written before. */
 const CLOSED = { status: 'closed', answer: null, answeredBy: null, answeredAt: null } as const;

@@ -213,7 +213,8 @@ export class ClaimBatch {
   }
 
   /** One key for each list of heads: a target, what is required there, and one type when only some types may be taken. */
-  #keys({ actor, targets, typeNos, terms }: ClaimNext): string[] {
+  #keys({ actor, targets, typeNos, terms, door }: ClaimNext): string[] {
+    if (door !== undefined && this.#routing.pausedDoors.has(door)) return [];
     const types = typeNos?.filter((no) => !this.#routing.pausedTypes.has(no)) ?? ANY_TYPE;
     const keys: string[] = [];
     for (const target of targets) {

@@ -87,6 +87,8 @@ export interface EngineOptions {
   readonly outbox?: OutboxPolicy;
   /** The chat in which the operator is told of announced jobs. */
   readonly chat?: OperatorChat | null;
+  /** Where a day begins: of what is told by the day. */
+  readonly dayTz?: string;
   readonly logins?: LoginSettings;
   /** Called with the ids of jobs that are removed. */
   readonly forgetFiles?: (ids: readonly string[]) => Promise<void>;
@@ -107,6 +109,8 @@ export interface Hints {
   delivering: () => void;
   /** Messages may wait for whom this server does not know of. */
   mailed: () => void;
+  /** Tokens or money were spent. */
+  spent: () => void;
   /** A worker was heard from. */
   beaten: () => void;
   /** Somebody was heard on whose presence leases rest. */
@@ -162,6 +166,7 @@ export class Core {
   readonly advice: AdviceSettings | null;
   readonly webhookProblem: (url: string) => Promise<string | null>;
   readonly forgetFiles: (ids: readonly string[]) => Promise<void>;
+  readonly dayTz: string;
   readonly flusher: Flusher;
   readonly waiters: Waiters;
   readonly ends: EndWatch;
@@ -185,6 +190,7 @@ export class Core {
     scheduled: () => undefined,
     delivering: () => undefined,
     mailed: () => undefined,
+    spent: () => undefined,
     beaten: () => undefined,
     heard: () => undefined,
     consulting: () => undefined,
@@ -215,6 +221,7 @@ export class Core {
     this.presence = new Presence(this.heardMs, () => this.hints.heard());
     this.webhookProblem = options.webhookProblem ?? (async (url) => webhookUrlProblem(url, []));
     this.forgetFiles = options.forgetFiles ?? (async () => undefined);
+    this.dayTz = options.dayTz ?? 'UTC';
     this.#outbox = options.outbox ?? (() => null);
     this.#chat = options.chat ?? null;
     this.#clock = options.clock;
@@ -373,6 +380,7 @@ export class Core {
     if (effects.unsettled) this.hints.unsettled();
     if (effects.timed) this.hints.timed();
     if (effects.delivering) this.hints.delivering();
+    if (effects.spent) this.hints.spent();
     // On PostgreSQL events come into the feed when the sequencer has numbered them.
     if (this.store.dialect === 'sqlite') this.feed.announce();
     else if (this.feed.watched) this.hints.committed();

@@ -50,6 +50,8 @@ import type { DataBatch, DataFilter, ResultFile } from '../domain/task-data.ts';
 import type { Tick } from '../domain/tick.ts';
 import type { BotStatus, TaskStatus } from '../domain/statuses.ts';
 import type { Token } from '../domain/token.ts';
+import type { Budget } from '../domain/budget.ts';
+import type { Usage } from '../domain/usage.ts';
 import type { User, UserChange, UserDraft } from '../domain/user.ts';
 import type { SlotBeat, SlotStart, WorkerSlot } from '../domain/worker-slot.ts';
 import type { Inputs } from './inputs.ts';
@@ -61,6 +63,7 @@ export interface Engine {
   readonly types: Types;
   readonly routing: RoutingVerbs;
   readonly pools: Pools;
+  readonly spending: Spending;
   readonly blobs: BlobRecords;
   readonly tokens: Tokens;
   readonly audit: AuditTrail;
@@ -199,6 +202,8 @@ export interface ClaimNextOptions extends ClaimOptions {
   readonly types?: readonly string[];
   readonly max: number;
   readonly gatewaySlots?: GatewaySlots;
+  /** The door at which is claimed, where that can be paused. */
+  readonly door?: string;
   /** How long to wait for work when there is none. */
   readonly waitMs: number;
   /** Ends the wait early, when the caller has gone. */
@@ -206,7 +211,7 @@ export interface ClaimNextOptions extends ClaimOptions {
 }
 
 /** How a holder ends one job before it takes the next. */
-export type Ending = { readonly received?: Received } & (
+export type Ending = { readonly received?: Received; readonly usage?: Usage } & (
   | { readonly verb: 'complete'; readonly result: unknown }
   | ({
       readonly verb: 'fail';
@@ -232,7 +237,7 @@ export interface Leases {
     id: string,
     leaseToken: string | null,
     progress: unknown,
-    also?: { readonly received?: Received; readonly leaseMs?: number },
+    also?: { readonly received?: Received; readonly leaseMs?: number; readonly usage?: Usage },
   ): Promise<Accepted>;
   complete(
     actor: Actor,
@@ -240,6 +245,7 @@ export interface Leases {
     leaseToken: string | null,
     result: unknown,
     received?: Received,
+    usage?: Usage,
   ): Promise<Accepted>;
   fail(
     actor: Actor,
@@ -247,7 +253,7 @@ export interface Leases {
     leaseToken: string | null,
     error: unknown,
     requeue: boolean,
-    how?: Failure & { readonly received?: Received },
+    how?: Failure & { readonly received?: Received; readonly usage?: Usage },
   ): Promise<Accepted>;
   release(
     actor: Actor,
@@ -309,6 +315,42 @@ export interface Types {
   declare(actor: Actor, draft: TypeDraft): Promise<JobType>;
   /** Its jobs go on as they are. */
   retire(actor: Actor, name: string): Promise<JobType>;
+}
+
+/** What jobs took; a type's name is null where they had none. */
+export interface TypeSpent {
+  readonly type: string | null;
+  /** How many claims told of it. */
+  readonly reports: number;
+  readonly usage: Usage;
+}
+export interface DaySpent {
+  /** As its date is written. */
+  readonly day: string;
+  readonly types: readonly TypeSpent[];
+}
+export interface ShownBudget extends Budget {
+  readonly type: string;
+  /** Of today. */
+  readonly used: Usage;
+}
+export interface Spending {
+  /** The last so many days, today first. */
+  days(count: number): Promise<readonly DaySpent[]>;
+  /** Of each claim of a job that told of it. */
+  ofJob(
+    actor: Actor,
+    id: string,
+  ): Promise<readonly { readonly fence: number; readonly at: number; readonly usage: Usage }[]>;
+  budgets(): Promise<readonly ShownBudget[]>;
+  /** With neither of both, it is taken away. */
+  setBudget(
+    actor: Actor,
+    type: string,
+    budget: { readonly tokens: number | null; readonly costMicros: number | null },
+  ): Promise<void>;
+  /** As much again for today; its type goes on. */
+  raise(actor: Actor, type: string): Promise<void>;
 }
 
 export interface RoutingVerbs {

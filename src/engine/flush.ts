@@ -120,6 +120,8 @@ function decideOne(
 function decideNow(changeSet: ChangeSet, command: JobCommand, job: Job): Accepted | Refusal {
   const decision = decide(job, command, changeSet.now);
   changeSet.apply(decision, command.actor);
+  if ('usage' in command && decision.answer.ok && decision.answer.repeated === undefined)
+    changeSet.took(job, command.usage);
   return decision.answer;
 }
 

@@ -46,10 +46,10 @@ export function leasesOf(core: Core): Leases {
         ...also,
       });
     },
-    complete: (actor, id, leaseToken, result, received) =>
-      core.perform(
-        ending(core, actor, id, leaseToken, { verb: 'complete', result, ...(received && { received }) }),
-      ),
+    complete: (actor, id, leaseToken, result, received, usage) => {
+      const also = { ...(received && { received }), ...(usage && { usage }) };
+      return core.perform(ending(core, actor, id, leaseToken, { verb: 'complete', result, ...also }));
+    },
     fail: (actor, id, leaseToken, error, requeue, how = {}) =>
       core.perform(ending(core, actor, id, leaseToken, { verb: 'fail', error, requeue, ...how })),
     endThenClaim: async (actor, id, leaseToken, how, next) => {
@@ -172,7 +172,8 @@ function ending(
   leaseToken: string | null,
   how: Ending,
 ): Complete | Fail {
-  const held = { actor, id, leaseToken, ...(how.received && { received: how.received }) };
+  const { received, usage } = how;
+  const held = { actor, id, leaseToken, ...(received && { received }), ...(usage && { usage }) };
   if (how.verb === 'complete') return { kind: 'complete', ...held, result: json(how.result) };
   const { requeue, cause = null, backoff = false } = how;
   const spread = backoff ? core.ids.fraction() : null;
@@ -194,17 +195,9 @@ function command(
   typeNos: readonly number[] | null,
   onlyIf: JobCommand | null,
 ): ClaimNext {
-  const { targets, max, gatewaySlots = null } = options;
-  return {
-    kind: 'claimNext',
-    actor,
-    targets,
-    typeNos,
-    max,
-    terms: termsOf(core, options),
-    gatewaySlots,
-    onlyIf,
-  };
+  const { targets, max, gatewaySlots = null, door } = options;
+  const wanted = { targets, typeNos, max, terms: termsOf(core, options), gatewaySlots };
+  return { kind: 'claimNext', actor, ...wanted, onlyIf, ...(door !== undefined && { door }) };
 }
 
 /** Under `presence` the server says how long, for all the same. */

@@ -20,6 +20,7 @@ import { poolsOf, routingOf, typesOf } from './routing.ts';
 import { runsOf } from './runs.ts';
 import { schedulesOf } from './schedules.ts';
 import { sessionsOf } from './sessions.ts';
+import { spendingOf } from './spending.ts';
 import { subscriptionsOf } from './subscriptions.ts';
 import { taskDataOf } from './task-data.ts';
 import { tasksOf } from './tasks.ts';
@@ -46,6 +47,7 @@ export function openEngine(options: EngineOptions): OpenEngine {
     types: typesOf(core),
     routing: routingOf(core),
     pools: poolsOf(core),
+    spending: spendingOf(core),
     blobs: blobsOf(core),
     tokens: tokensOf(core),
     audit: auditOf(core),

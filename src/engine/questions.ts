@@ -47,7 +47,7 @@ export function questionsOf(core: Core): Questions {
       if (!mayAnswer(actor, question)) throw new SpineError('forbidden', { to: question.to });
       const answer = await answerJson(core, actor, question, value);
       await core.flusher.transact(actor, (tx, changeSet) =>
-        settle(tx, changeSet, question, answer, actor.name),
+        answerQuestion(tx, changeSet, question, answer, actor.name),
       );
       return find(actor, id);
     },
@@ -128,7 +128,8 @@ async function lock(
   return { job: changeSet.load(found), current };
 }
 
-async function settle(
+/** Within a transaction. */
+export async function answerQuestion(
   tx: Tx,
   changeSet: ChangeSet,
   question: Question,

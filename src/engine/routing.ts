@@ -4,7 +4,11 @@ import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
 import { type JobType, LINEAGE_RETRIES, type NewType } from '../domain/job-type.ts';
 import type { PoolUse } from '../domain/pool.ts';
+import { BOT_DOOR } from '../domain/bot.ts';
+import type { PauseKind } from '../domain/routing.ts';
+import type { Tx } from '../store/store.ts';
 import { audit } from './audit.ts';
+import type { ChangeSet } from './change-set.ts';
 import type { Core } from './core.ts';
 import type { Pools, RoutingVerbs, TypeDraft, Types } from './engine.ts';
 
@@ -77,19 +81,38 @@ function nameTaken({ name, active }: JobType): SpineError {
 }
 
 export function routingOf(core: Core): RoutingVerbs {
-  const set = async (actor: Actor, kind: 'target' | 'type', name: string, paused: boolean): Promise<void> => {
-    await core.flusher.transact(actor, async (tx, changeSet) => {
-      await tx.routing.setPaused(kind, name, paused, changeSet.now, actor.name);
-      await audit(tx, changeSet, actor, `${kind}.${paused ? 'pause' : 'resume'}`, name);
-    });
-    core.forgetRouting();
-    if (!paused) core.waiters.wakeAll();
+  const set = async (actor: Actor, kind: PauseKind, name: string, paused: boolean): Promise<void> => {
+    if (kind === 'door' && name !== BOT_DOOR)
+      throw new SpineError('not_found', {
+        door: name,
+        problem: `The door that can be paused is ${BOT_DOOR}.`,
+      });
+    await core.flusher.transact(actor, (tx, changeSet) =>
+      setPaused(tx, changeSet, actor, { kind, name, paused }),
+    );
+    routingChanged(core, paused);
   };
   return {
     pause: (actor, kind, name) => set(actor, kind, name, true),
     resume: (actor, kind, name) => set(actor, kind, name, false),
     current: async () => core.store.read.routing.current(),
   };
+}
+
+export async function setPaused(
+  tx: Tx,
+  changeSet: ChangeSet,
+  actor: Actor,
+  { kind, name, paused }: { readonly kind: PauseKind; readonly name: string; readonly paused: boolean },
+): Promise<void> {
+  await tx.routing.setPaused(kind, name, paused, changeSet.now, actor.name);
+  await audit(tx, changeSet, actor, `${kind}.${paused ? 'pause' : 'resume'}`, name);
+}
+
+/** To be called after that commit. */
+export function routingChanged(core: Core, paused: boolean): void {
+  core.forgetRouting();
+  if (!paused) core.waiters.wakeAll();
 }
 
 export function poolsOf(core: Core): Pools {

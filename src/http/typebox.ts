@@ -16,6 +16,7 @@ const builders = {
   Enum: (values: readonly unknown[], options?: Options) => ({ enum: values, ...options }),
   Integer: (options?: Options) => ({ type: 'integer', ...options }),
   Literal: (value: unknown, options?: Options) => ({ type: typeof value, const: value, ...options }),
+  Number: (options?: Options) => ({ type: 'number', ...options }),
   Object: (properties: Readonly<Record<string, TSchema>>, options?: Options) => {
     const required = Object.keys(properties).filter((name) => !(OPTIONAL in (properties[name] ?? {})));
     return { type: 'object', ...(required.length > 0 && { required }), properties, ...options };

@@ -28,6 +28,7 @@ const AT_ONCE = 50;
 const LEASE_MS = 30_000;
 const FIRST_RETRY_MS = 5_000;
 const LONGEST_WAIT_MS = 3_600_000;
+const CHAT_WAIT_MS = 60_000;
 const ERROR_CHARS = 500;
 
 export class Deliverer implements Duty {
@@ -127,7 +128,8 @@ export class Deliverer implements Duty {
       if (i < partsSent) continue;
       // A receiver that drops repeats must not drop the second part for the first.
       const own = parts.length === 1 ? id : `${id}.${i + 1}`;
-      proofs.push(await channel.send({ ...message, id: own, text: part }, this.#stopping.signal));
+      const buttons = i === parts.length - 1 ? taken.buttons : null;
+      proofs.push(await channel.send({ ...message, id: own, text: part, buttons }, this.#stopping.signal));
       if (i < parts.length - 1 && !(await this.#notePart(taken, i + 1, proofs))) return null;
     }
     return proofOf(proofs);
@@ -141,7 +143,7 @@ export class Deliverer implements Duty {
   }
 
   async #failed(taken: TakenDelivery, { message, final, retryAfterMs }: SendError): Promise<void> {
-    const waitMs = Math.max(backoffDelayMs(FIRST_RETRY_MS, taken.failures + 1), retryAfterMs ?? 0);
+    const waitMs = waitAfter(taken, retryAfterMs);
     await this.#core.flusher.transact(DELIVERER, async (tx, { now }) => {
       const error = message.slice(0, ERROR_CHARS).toWellFormed();
       // Whoever stops a server wants the rest to go on elsewhere.
@@ -151,6 +153,13 @@ export class Deliverer implements Duty {
       return tx.deliveries.retry(tried(taken, now), error, runAt);
     });
   }
+}
+
+/** The operator's chat is looked after again soon, however long it was away: what its lines tell is news. */
+function waitAfter({ kind, failures }: TakenDelivery, retryAfterMs: number | null): number {
+  const backoffMs = backoffDelayMs(FIRST_RETRY_MS, failures + 1);
+  if (kind === 'chat') return retryAfterMs ?? Math.min(backoffMs, CHAT_WAIT_MS);
+  return Math.max(backoffMs, retryAfterMs ?? 0);
 }
 
 function tried(taken: TakenDelivery, now: number): TriedDelivery {

@@ -2,6 +2,7 @@
 
 import { loopActor } from '../domain/actor.ts';
 import { FINAL_STATES, isFinal, type Job, SETTLED, type State } from '../domain/job.ts';
+import { TALLY_KEPT_MS } from '../domain/tally.ts';
 import type { Core } from '../engine/core.ts';
 import type { Duty, Pass } from './loop.ts';
 
@@ -10,6 +11,8 @@ const PRUNER = loopActor('pruner');
 const WINDOW = 500;
 /** Who did what is kept longer than what was done. */
 const AUDIT_MS = 365 * 24 * 3_600_000;
+/** Sums by type are small, and looked back at. */
+const USAGE_MS = 400 * 24 * 3_600_000;
 const IDEMPOTENCY_MS = 24 * 3_600_000;
 /** Of messages, what has arrived but was not read, and reports. */
 const BRIEF_MS = 3 * 24 * 3_600_000;
@@ -44,6 +47,8 @@ export class Pruner implements Duty {
         (await tx.idempotency.dropOld(now - IDEMPOTENCY_MS, WINDOW)) +
         (await tx.pools.dropFreeKeySlots(WINDOW)) +
         (await tx.audit.dropOld(now - AUDIT_MS, WINDOW)) +
+        (await tx.usage.dropOld(now - USAGE_MS)) +
+        (await tx.tallies.dropOld(now - TALLY_KEPT_MS)) +
         (await tx.users.dropEndedRefreshTokens(now, WINDOW)) +
         (this.#options.retentionMs === 0
           ? 0

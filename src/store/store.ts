@@ -10,6 +10,7 @@ import type * as writes from './tx/index.ts';
 export type { PrintedRow } from './reads/jobs.ts';
 export type { MaybePromise } from './sql/driver.ts';
 export type { Change, NewRow } from './tx/jobs.ts';
+export type { AttemptUsage } from './tx/usage.ts';
 
 export interface Store {
   readonly dialect: 'sqlite' | 'postgres';

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../support/clock.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { telegram } from '../support/telegram.ts';
 
@@ -59,4 +60,34 @@ test('switched off, or without a token, nothing is called and nothing complains 
     assert.doesNotMatch(server.output(), /"level":"(?:warn|error)"/);
   }
   assert.deepEqual(bot.came, []);
+});
+
+test('commands are read by long polling, done once though the server is killed, and the token is nowhere [TQ-46]', async () => {
+  await using bot = await telegram(TOKEN);
+  const env = { TELEGRAM_BOT_TOKEN: TOKEN, TELEGRAM_CHAT_ID: CHAT, TELEGRAM_API_URL: bot.url };
+  await using server = await startServer({ logLevel: 'debug', env });
+  const type = { label: 'Reddit Crawl', paramsSchema: { properties: { ticker: { type: 'string' } } } };
+  await server.head.request('PUT', '/types/reddit_crawl', { body: type });
+  bot.say('/add reddit NVDA');
+  const count = async (): Promise<number> =>
+    (await server.head.get<{ jobs: unknown[] }>('/jobs?type=reddit_crawl')).body.jobs.length;
+  await until('it is said', () => bot.texts.length === 1);
+  assert.deepEqual([bot.texts[0], await count()], ['Added: Reddit Crawl for NVDA (#1)', 1]);
+  await until('it is written down that it was said', async () => {
+    const { body } = await server.head.get<{ deliveries: unknown[] }>('/deliveries?status=delivered');
+    return body.deliveries.length === 1;
+  });
+  // It is killed, and Telegram tells of the command once more.
+  await server.kill('SIGKILL');
+  bot.repeat();
+  await server.restart();
+  bot.say('/status');
+  await until('the next is answered', () => bot.texts.length >= 2);
+  assert.deepEqual([bot.texts.slice(1), await count()], [['Unassigned: 1\nRunning: 0\nFailed today: 0'], 1]);
+  const config = await server.head.get('/config');
+  // A wait for commands is under way, and holds up no stop.
+  await server.kill('SIGTERM');
+  assert.equal(server.exitCode, 0);
+  for (const text of [JSON.stringify(config.body), server.output()])
+    assert.ok(!text.includes('secret'), text);
 });

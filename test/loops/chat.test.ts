@@ -203,6 +203,62 @@ onEvery([SQLITE_FILE, POSTGRES], (each) => {
   );
 
   each(
+    '300 ends survive an hour without Telegram, a limit and a restart: all come once, in order, at its pace [TQ-29 TQ-32]',
+    async (spine) => {
+      url = AWAY;
+      const deliverer = sender(spine);
+      const jobs = await createMany(spine, 300, { title: 'Crawl *NVDA*', announce: true });
+      for (const job of jobs.slice(0, 150)) await finished(spine, job, { no: job.no });
+      await pass(spine, deliverer, 10);
+      const reopened = await spine.reopen?.(OPTIONS);
+      assert.ok(reopened);
+      await using again = reopened;
+      await again.clock.advance(spine.clock.now() - again.clock.now());
+      now = () => again.clock.now();
+      for (const job of jobs.slice(150)) await finished(again, job, { no: job.no });
+      for (let minute = 0; minute < 60; minute++) {
+        await deliverAll(delivererTo(again));
+        await again.clock.advance(60_000);
+      }
+      assert.equal(bot.came.length, 0);
+      url = bot.url;
+      bot.replies.push(limited(3));
+      await again.clock.advance(60_000);
+      await pass(again, delivererTo(again), 30);
+      const told = bot.texts.flatMap((text) => text.split('\n'));
+      assert.deepEqual(
+        told.map((line) => Number(/no: (\d+)/.exec(line)?.[1])),
+        jobs.map(({ no }) => no),
+      );
+      for (const { body } of bot.came) assert.ok(String(body['text']).length <= 4_096);
+      assert.equal(bot.came.length, bot.taken.length + 1, 'its pace is kept: only the limit was refused');
+    },
+    OPTIONS,
+  );
+
+  each(
+    'a message whose marks Telegram does not take goes once more as plain text, once [TQ-29]',
+    async (spine) => {
+      const deliverer = sender(spine);
+      await done(spine, 'reddit_crawl *NVDA* [x](y)');
+      const body = { ok: false, description: "Bad Request: can't parse entities: unclosed at byte offset 3" };
+      bot.replies.push({ status: 400, body });
+      await pass(spine, deliverer, 6);
+      assert.deepEqual(bot.texts, ['reddit_crawl *NVDA* [x](y) completed by w.']);
+      assert.deepEqual(
+        bot.came.map((one) => one.body['parse_mode']),
+        ['Markdown', undefined],
+      );
+    },
+    OPTIONS,
+  );
+
+  each('without a chat of the operator nothing is made to be sent [TQ-33]', async (spine) => {
+    await done(spine, 'one');
+    assert.deepEqual(await deliveries(spine), []);
+  });
+
+  each(
     'other texts keep their place in the line, and go without marks [TQ-29]',
     async (spine) => {
       const deliverer = sender(spine);

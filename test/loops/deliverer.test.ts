@@ -249,6 +249,7 @@ onEvery(DIALECTS, (each) => {
       at: spine.engine.now(),
       dueAt: spine.engine.now(),
       problem: null,
+      buttons: null,
     }));
     await spine.engine.core.flusher.transact(HEAD, async (tx) => tx.deliveries.add(drafts));
     assert.equal((await deliveries(spine)).length, LIMITS.deliveriesPerAddress);

@@ -13,6 +13,12 @@ export interface Bot extends Receiver {
   say(text: string, from?: { chat?: number; user?: number }): void;
   /** Somebody presses a button below a message. */
   press(data: string, from?: { chat?: number; user?: number }): void;
+  /** Whatever else Telegram may send. */
+  bring(update: Readonly<Record<string, unknown>>): void;
+  /** The buttons of the last message that had some, by what they say. */
+  buttons(): ReadonlyMap<string, string>;
+  /** Tells of everything once more, as if nobody had confirmed it, and lets go of whoever reads. */
+  repeat(): void;
   /** How many updates nobody has confirmed. */
   unconfirmed(): number;
 }
@@ -24,14 +30,14 @@ export interface BotOptions {
 
 interface Update {
   readonly update_id: number;
-  readonly message?: object;
-  readonly callback_query?: { readonly id: string };
+  readonly [other: string]: unknown;
 }
 
 const FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
   sendMessage: new Set(['chat_id', 'text', 'message_thread_id', 'parse_mode', 'reply_markup']),
   getUpdates: new Set(['offset', 'limit', 'timeout', 'allowed_updates']),
   answerCallbackQuery: new Set(['callback_query_id', 'text']),
+  getMe: new Set(),
 };
 const CHAT = -100;
 const USER = 7;
@@ -40,6 +46,9 @@ export async function telegram(token: string, { now }: BotOptions = {}): Promise
   const texts: string[] = [];
   const answers: string[] = [];
   const updates: Update[] = [];
+  const past: Update[] = [];
+  /** Buttons that were pressed and not answered: a spinner turns on them. */
+  const pressed = new Set<string>();
   const lastAt = new Map<string, number>();
   let [messages, updateId, reading] = [0, 500, 0];
   let arrived: () => void = () => undefined;
@@ -70,7 +79,7 @@ export async function telegram(token: string, { now }: BotOptions = {}): Promise
       return no(409, 'Conflict: terminated by other getUpdates request; make sure that only one runs');
     reading += 1;
     try {
-      while (updates[0] !== undefined && updates[0].update_id < offset) updates.shift();
+      while (updates[0] !== undefined && updates[0].update_id < offset) past.push(...updates.splice(0, 1));
       if (updates.length === 0 && timeout > 0)
         await new Promise<void>((resolve) => {
           arrived = resolve;
@@ -83,8 +92,8 @@ export async function telegram(token: string, { now }: BotOptions = {}): Promise
   }
 
   function answerCallbackQuery({ body }: Received): Reply {
-    const known = updates.some(({ callback_query }) => callback_query?.id === body['callback_query_id']);
-    if (!known) return no(400, 'query is too old and response timeout expired or query ID is invalid');
+    if (!pressed.delete(String(body['callback_query_id'])))
+      return no(400, 'query is too old and response timeout expired or query ID is invalid');
     const said = body['text'] ?? '';
     if (typeof said !== 'string' || said.length > 200) return no(400, 'MESSAGE_TOO_LONG');
     answers.push(said);
@@ -92,6 +101,7 @@ export async function telegram(token: string, { now }: BotOptions = {}): Promise
   }
 
   const methods: Readonly<Record<string, (received: Received) => Reply | Promise<Reply>>> = {
+    getMe: () => yes({ id: 1, is_bot: true, username: 'SpineBot' }),
     sendMessage,
     getUpdates,
     answerCallbackQuery,
@@ -106,7 +116,7 @@ export async function telegram(token: string, { now }: BotOptions = {}): Promise
     return methods[method]?.(received) ?? no(404, 'Not Found');
   });
 
-  const arrive = (update: Omit<Update, 'update_id'>): void => {
+  const arrive = (update: Readonly<Record<string, unknown>>): void => {
     updates.push({ update_id: ++updateId, ...update });
     arrived();
   };
@@ -117,8 +127,21 @@ export async function telegram(token: string, { now }: BotOptions = {}): Promise
       arrive({ message: { message_id: 1, from: { id: user }, chat: { id: chat }, text } }),
     press: (data: string, { chat = CHAT, user = USER } = {}) => {
       const message = { message_id: 1, chat: { id: chat } };
+      pressed.add(`q${updateId}`);
       const query = { id: `q${updateId}`, from: { id: user }, data, message };
       arrive({ callback_query: query });
+    },
+    bring: arrive,
+    buttons: () => {
+      const markups = receiver.taken.flatMap(({ body }) => body['reply_markup'] ?? []);
+      const { inline_keyboard: rows } = markups.at(-1) as {
+        inline_keyboard: { text: string; callback_data: string }[][];
+      };
+      return new Map(rows.flat().map(({ text, callback_data }) => [text, callback_data]));
+    },
+    repeat: () => {
+      updates.unshift(...past.splice(0));
+      arrived();
     },
     unconfirmed: () => updates.length,
   });

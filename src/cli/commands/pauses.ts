@@ -9,6 +9,7 @@ import { relative } from '../text/times.ts';
 interface Options {
   /** `--type digest`, or `--type` beside the name. */
   readonly type?: string | true;
+  readonly door?: string;
 }
 
 export const pause: Handler<Options> = async (session, given) => {
@@ -39,7 +40,11 @@ export const resume: Handler<Options> = async (session, given) => {
 
 type Subject = Pick<Pause, 'kind' | 'name'>;
 
-function subject({ args: [name], options: { type } }: Given<Options>): Subject | null {
+function subject({ args: [name], options: { type, door } }: Given<Options>): Subject | null {
+  if (door !== undefined) {
+    if (name !== undefined || type !== undefined) throw usage('Name a target, a --type or a --door.');
+    return { kind: 'door', name: door };
+  }
   if (type === undefined) return name === undefined ? null : { kind: 'target', name };
   const typeName = type === true ? name : type;
   if (typeName === undefined) throw usage('--type needs the name of a type.');
@@ -48,7 +53,7 @@ function subject({ args: [name], options: { type } }: Given<Options>): Subject |
 }
 
 function words({ kind, name }: Subject): string {
-  return kind === 'type' ? `--type ${name}` : name;
+  return kind === 'target' ? name : `--${kind} ${name}`;
 }
 
 function pauseTable(session: Session, pauses: readonly Pause[]): Line[] {

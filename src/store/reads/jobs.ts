@@ -203,3 +203,13 @@ export async function prunable(
   const reachedYoung = old.length < rows.length || rows.length < limit;
   return { jobs, nextNo: reachedYoung ? null : ((rows.at(-1)?.[0] ?? null) as number | null) };
 }
+
+/** The one that is ready for longest. Served by job_by_state, whose entries lie in the order of creation. */
+export async function oldestReady(sql: Sql): Promise<{ no: number; createdAt: number } | null> {
+  const row = await first(
+    sql,
+    "select no, created_at from job where state = 'queued' order by no limit 1",
+    [],
+  );
+  return row && { no: row[0] as number, createdAt: row[1] as number };
+}

@@ -33,6 +33,7 @@ export async function current(sql: Sql): Promise<Routing> {
     pausedTypes: new Set(
       rows.filter((row) => row[0] === 'type' && row[4] !== null).map((row) => row[4] as number),
     ),
+    pausedDoors: new Set(pauses.filter((pause) => pause.kind === 'door').map((pause) => pause.name)),
     typeBytes: new Map(sizes.map((row) => [row[0] as number, row[1] as number])),
     pauses,
   };

@@ -5,6 +5,7 @@ import type { Alias } from '../../domain/alias.ts';
 import type { Approval } from '../../domain/approval.ts';
 import type { Audit } from '../../domain/audit.ts';
 import type { Blob } from '../../domain/blob.ts';
+import type { Budget } from '../../domain/budget.ts';
 import type { Delivery } from '../../domain/delivery.ts';
 import type { JobType } from '../../domain/job-type.ts';
 import type { Message, Receipt } from '../../domain/message.ts';
@@ -71,6 +72,16 @@ export const BLOB = tableOf<Blob>('blob', {
   createdBy: 'text',
 });
 
+export const BUDGET = tableOf<Budget>('budget', {
+  typeNo: 'bigint',
+  tokens: 'bigint',
+  costMicros: 'bigint',
+  usedUpOn: 'bigint',
+  raised: 'bigint',
+  raisedOn: 'bigint',
+  held: 'flag',
+});
+
 /** Its address has a column of its own beside the channel and the target that make it. */
 export const DELIVERY = tableOf<Delivery>('delivery', {
   no: 'bigint',
@@ -81,6 +92,7 @@ export const DELIVERY = tableOf<Delivery>('delivery', {
   channel: 'text',
   target: 'text',
   text: ['body', 'text'],
+  buttons: 'json',
   status: 'text',
   attempts: 'bigint',
   partsSent: 'bigint',

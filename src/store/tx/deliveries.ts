@@ -26,6 +26,7 @@ const NEW: Shape = {
     ['target', 'text'],
     ['address', 'text'],
     ['body', 'text'],
+    ['buttons', 'text'],
     ['status', 'text'],
     ['attempts', 'bigint'],
     ['parts_sent', 'bigint'],
@@ -56,8 +57,10 @@ export async function add(sql: Sql, drafts: readonly DeliveryDraft[]): Promise<v
 
 function newRow(draft: DeliveryDraft): Row {
   const { id, kind, jobNo, alias, channel, target, text, problem, at, dueAt } = draft;
+  const buttons = draft.buttons === null ? null : JSON.stringify(draft.buttons);
   const status: DeliveryStatus = problem === null ? 'pending' : 'failed';
-  return [id, kind, jobNo, alias, channel, target, addressOf(draft), text, status, 0, 0, problem, at, dueAt];
+  const place = [channel, target, addressOf(draft)];
+  return [id, kind, jobNo, alias, ...place, text, buttons, status, 0, 0, problem, at, dueAt];
 }
 
 /** How many find room. The update of nothing locks the row: whoever ends the last one there waits for this commit. */

@@ -297,6 +297,7 @@ const belongings = [
   'history',
   'job_input',
   'job_result',
+  'job_usage',
   'job_tag',
   'comment',
   'job_log',

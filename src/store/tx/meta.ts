@@ -9,6 +9,16 @@ export async function set(sql: Sql, name: string, value: string): Promise<void> 
   );
 }
 
+/** Writes a later moment than is there, both in epoch ms; false when it is no later. */
+export async function raise(sql: Sql, name: string, value: string): Promise<boolean> {
+  const raised = await sql.run(
+    `insert into meta (name, value) values ($1, $2)
+     on conflict (name) do update set value = excluded.value where meta.value < excluded.value`,
+    [name, value],
+  );
+  return raised > 0;
+}
+
 /** Writes it unless it is there. */
 export async function keep(sql: Sql, name: string, value: string): Promise<void> {
   const text = 'insert into meta (name, value) values ($1, $2) on conflict (name) do nothing';

@@ -18,6 +18,12 @@ const HEAD = ['head'] as const;
 type JobType = Awaited<ReturnType<Engine['types']['get']>>;
 type PauseKind = Parameters<Engine['routing']['pause']>[1];
 
+const OF: Readonly<Record<PauseKind, string>> = {
+  target: 'of this target',
+  type: 'of this type',
+  door: 'at this door',
+};
+
 export const adminRoutes: readonly Route[] = [
   route({
     method: 'GET',
@@ -104,6 +110,8 @@ export const adminRoutes: readonly Route[] = [
   pausing('target', 'pause'),
   pausing('target', 'resume'),
   pausing('type', 'pause'),
+  pausing('door', 'pause'),
+  pausing('door', 'resume'),
   pausing('type', 'resume'),
   route({
     method: 'GET',
@@ -127,11 +135,8 @@ function pausing(kind: PauseKind, verb: 'pause' | 'resume'): Route {
   return route({
     method: 'POST',
     path: `/${kind}s/:name/${verb}`,
-    name: `${verb}${kind === 'target' ? 'Target' : 'Type'}`,
-    about:
-      verb === 'pause'
-        ? `Hand out nothing of this ${kind} any more.`
-        : `Hand out work of this ${kind} again.`,
+    name: `${verb}${kind[0]?.toUpperCase()}${kind.slice(1)}`,
+    about: verb === 'pause' ? `Hand out nothing ${OF[kind]} any more.` : `Hand out work ${OF[kind]} again.`,
     answer: PauseSet,
     errors: ['not_found'],
     who: HEAD,

@@ -209,7 +209,7 @@ export const Pool = Type.Object({
 });
 export const Pools = Type.Object({ pools: listOf(Pool) });
 export const PoolRemoved = Type.Object({ name: text, removed: Type.Literal(true) });
-const kind = Type.Enum(['target', 'type']);
+const kind = Type.Enum(['target', 'type', 'door']);
 export const PauseSet = Type.Object({ kind, name: text, paused: flag });
 export const Pauses = Type.Object({
   pauses: listOf(Type.Object({ kind, name: text, since: time, by: text })),
@@ -218,6 +218,27 @@ export const Stats = Type.Object({
   states: Type.Object(Object.fromEntries(STATES.map((name) => [name, whole]))),
   targets: Type.Object({}, { additionalProperties: { type: 'object', additionalProperties: whole } }),
   waitingClaims: whole,
+});
+
+const number = { type: 'number' } as const;
+const took = { inputTokens: whole, outputTokens: whole, totalTokens: whole, costUsd: number };
+export const UsageByDay = Type.Object({
+  days: listOf(
+    Type.Object({
+      day: text,
+      types: listOf(Type.Object({ type: orNull('string'), attempts: whole, ...took })),
+    }),
+  ),
+});
+export const JobUsage = Type.Object({
+  attempts: listOf(Type.Object({ claim: whole, t: time, ...took })),
+});
+const budgetFields = { type: text, tokens: orNull('number'), costUsd: orNull('number') };
+export const BudgetAnswer = Type.Object(budgetFields);
+export const Budgets = Type.Object({
+  budgets: listOf(
+    Type.Object({ ...budgetFields, usedUp: flag, raised: whole, held: flag, used: Type.Object(took) }),
+  ),
 });
 
 const tokenFields = {

@@ -17,6 +17,7 @@ import { publicRoutes } from './public.ts';
 import { questionRoutes } from './questions.ts';
 import { NewJob } from './new-job.ts';
 import { tokenRoutes } from './tokens.ts';
+import { usageRoutes } from './usage.ts';
 import { userRoutes } from './users.ts';
 
 export const spine: Door = {
@@ -35,6 +36,7 @@ export const spine: Door = {
     ...adminRoutes,
     ...tokenRoutes,
     ...userRoutes,
+    ...usageRoutes,
   ],
   auth: bearerTokens,
   errors: nativeErrors,

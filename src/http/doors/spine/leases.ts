@@ -3,6 +3,7 @@
 import type { Actor } from '../../../domain/command.ts';
 import { SpineError } from '../../../domain/error.ts';
 import { LIMITS } from '../../../domain/limits.ts';
+import { type Usage, type UsageSaid, usageSaid } from '../../../domain/usage.ts';
 import type { Ending } from '../../../engine/engine.ts';
 import { BatchResults, Beat, EndedJob, EndedMaybeNext, LogsAccepted } from './answers.ts';
 import { type Call, route, type Route } from '../../routes.ts';
@@ -49,10 +50,12 @@ export const leaseRoutes: readonly Route[] = [
     handle: async (call) => {
       const progress = atMost(call.body.progress, 'progress', LIMITS.progressBytes);
       const { leases } = call.engine;
-      const { received, leaseMs } = call.body;
+      const { received, leaseMs, usage } = call.body;
+      const [took] = tookIn(usage);
       const accepted = await leases.heartbeat(call.actor, await jobId(call), tokenOf(call), progress, {
         ...(received && { received }),
         ...(leaseMs !== undefined && { leaseMs }),
+        ...(took && { usage: took }),
       });
       const news = accepted.messages ? mailJson(accepted.messages) : NO_NEWS;
       return answer(call, accepted, accepted.job.cancelRequested ? news : GO_ON + news);
@@ -71,13 +74,15 @@ export const leaseRoutes: readonly Route[] = [
     answer: EndedMaybeNext,
     errors: HELD,
     handle: async (call) => {
-      const { next, result, received } = call.body;
+      const { next, result, received, usage } = call.body;
+      const [took] = tookIn(usage);
       const id = await jobId(call);
-      const ending = { verb: 'complete', result, ...(received && { received }) } as const;
+      const also = { ...(received && { received }), ...(took && { usage: took }) };
+      const ending = { verb: 'complete', result, ...also } as const;
       if (next !== undefined) return endThenClaim(call, id, ending, next);
       return endAnswer(
         call,
-        await call.engine.leases.complete(call.actor, id, tokenOf(call), result, received),
+        await call.engine.leases.complete(call.actor, id, tokenOf(call), result, received, took),
       );
     },
   }),
@@ -109,10 +114,11 @@ export const leaseRoutes: readonly Route[] = [
     answer: EndedMaybeNext,
     errors: HELD,
     handle: async (call) => {
-      const { requeue = true, cause = null, backoff = false, next, received } = call.body;
+      const { requeue = true, cause = null, backoff = false, next, received, usage } = call.body;
+      const [took] = tookIn(usage);
       const error = atMost(call.body.error, 'error', LIMITS.errorChars);
       const id = await jobId(call);
-      const how = { cause, backoff, ...(received && { received }) };
+      const how = { cause, backoff, ...(received && { received }), ...(took && { usage: took }) };
       if (next !== undefined) return endThenClaim(call, id, { verb: 'fail', error, requeue, ...how }, next);
       const { leases } = call.engine;
       return endAnswer(call, await leases.fail(call.actor, id, tokenOf(call), error, requeue, how));
@@ -184,6 +190,12 @@ export const leaseRoutes: readonly Route[] = [
     },
   }),
 ];
+
+/** None where nothing was counted. */
+function tookIn(said: UsageSaid | undefined): readonly [usage?: Usage] {
+  const took = said === undefined ? null : usageSaid(said);
+  return took === null ? [] : [took];
+}
 
 /** The job itself shows `cancelRequested` when it is true. */
 const NO_NEWS = ',"messages":[]';

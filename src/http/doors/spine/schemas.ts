@@ -5,6 +5,7 @@ import { fields, optional, textOrNull, TypeRetry, whole } from '../../fields.ts'
 import { Type } from '../../typebox.ts';
 import { EVENT_KINDS } from '../../../domain/event.ts';
 import { LIMITS } from '../../../domain/limits.ts';
+import { USAGE_TOKENS, USAGE_USD } from '../../../domain/usage.ts';
 import { GRANTED_KINDS } from '../../../domain/message.ts';
 import { TRACEPARENT, TRACEPARENT_CHARS } from '../../../domain/trace.ts';
 
@@ -85,6 +86,16 @@ export const ClaimNextBody = fields({
 });
 /** Ids of messages that have arrived. */
 const received = optional(list(id, LIMITS.messagesReceived));
+/** What the claim took so far. */
+const amount = (most: number) => optional(Type.Number({ minimum: 0, maximum: most }));
+const usage = optional(
+  fields({
+    inputTokens: amount(USAGE_TOKENS),
+    outputTokens: amount(USAGE_TOKENS),
+    totalTokens: amount(USAGE_TOKENS),
+    costUsd: amount(USAGE_USD),
+  }),
+);
 export const HeartbeatBody = fields({
   progress: optional(json),
   leaseMs: optional(
@@ -96,6 +107,7 @@ export const HeartbeatBody = fields({
   ),
   leaseToken,
   received,
+  usage,
 });
 /** What a holder takes in the same call that ends its job; nobody waits here. */
 const Next = fields({
@@ -107,7 +119,13 @@ const Next = fields({
   claimId: optional(label(LIMITS.nameChars)),
 });
 export type NextClaim = Static<typeof Next>;
-export const CompleteBody = fields({ result: optional(json), leaseToken, received, next: optional(Next) });
+export const CompleteBody = fields({
+  result: optional(json),
+  leaseToken,
+  received,
+  usage,
+  next: optional(Next),
+});
 export const FailBody = fields({
   error: optional(json),
   requeue: optional(Type.Boolean()),
@@ -120,6 +138,7 @@ export const FailBody = fields({
   ),
   leaseToken,
   received,
+  usage,
   next: optional(Next),
 });
 export const CompleteBatchBody = fields({
@@ -174,6 +193,10 @@ export const TypeBody = fields({
   maxRetries: optional(whole(0, LIMITS.maxAttempts)),
   retry: optional(TypeRetry),
 });
+const limit = (most: number) =>
+  optional(Type.Unsafe<number | null>({ type: ['number', 'null'], exclusiveMinimum: 0, maximum: most }));
+export const BudgetBody = fields({ tokens: limit(USAGE_TOKENS), costUsd: limit(USAGE_USD) });
+export const UsageQuery = fields({ days: optional(whole(1, 366)) });
 export const PoolBody = fields({
   capacity: whole(1, LIMITS.poolCapacity),
   perKey: optional(whole(1, LIMITS.poolCapacity)),

@@ -26,13 +26,14 @@ insert into revision (name, value) values ('subscriptions', 1);
 create table delivery (
   no ${numbered},
   id text not null,            -- the same for every try, so that receivers can drop repeats
-  kind text not null,          -- result, failure, approval, question, event, gap or chat
+  kind text not null,          -- result, failure, approval, question, event, gap, chat, budget, digest, reply or press
   job_no ${int},
   alias text,                  -- the name that led to the place
   channel text not null,
   target text not null,
   address text not null,       -- both in one: what goes to one address goes in order
   body text,                   -- null once it was delivered
+  buttons text,                -- JSON: what people can press below it
   status text not null,        -- pending, delivered or failed
   attempts ${int} not null,
   parts_sent ${int} not null,  -- of a text that goes in several messages
@@ -57,5 +58,14 @@ create table delivery_address (
   left_out ${int} not null     -- how many found no room since the receiver was last told
 )${byKey};
 create index delivery_address_due on delivery_address (run_at);
+
+-- A bot whose chat people write commands in, and the server that reads it: one at a time.
+create table chat_reader (
+  bot text primary key,
+  next_update ${int} not null, -- everything before it is done; raised in the commit that does a command
+  heard_at ${int} not null,    -- when a command was read last
+  reader text,                 -- the server
+  reader_until ${int} not null
+)${byKey};
 `;
 }

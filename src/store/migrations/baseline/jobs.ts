@@ -154,6 +154,43 @@ create table job_result (
   error text
 )${byNumber};
 
+-- What a claim of a job took in tokens and money, as far as its holder said so.
+create table job_usage (
+  job_no ${int} not null,
+  fence ${int} not null,
+  type_no ${int} not null,
+  at ${int} not null,
+  input_tokens ${int} not null,
+  output_tokens ${int} not null,
+  total_tokens ${int} not null,
+  cost_micros ${int} not null, -- millionths of a dollar
+  primary key (job_no, fence)
+)${byKey};
+
+-- The same, summed. Writers of different lanes add to rows of their own.
+create table spending (
+  at ${int} not null,          -- the beginning of a quarter of an hour
+  type_no ${int} not null,
+  lane text not null,
+  reports ${int} not null,     -- how many claims were told of
+  input_tokens ${int} not null,
+  output_tokens ${int} not null,
+  total_tokens ${int} not null,
+  cost_micros ${int} not null,
+  primary key (at, type_no, lane)
+)${byKey};
+
+-- What the jobs of a type may take in a day. When it is used up the type is paused, and somebody is asked.
+create table budget (
+  type_no ${int} primary key,
+  tokens ${int},               -- null: not bounded
+  cost_micros ${int},
+  used_up_on ${int},           -- the beginning of the day on which it was
+  raised ${int} not null,      -- how often by itself
+  raised_on ${int},            -- on which day
+  held ${flag} not null        -- 1: the next day does not end the pause
+)${byKey};
+
 -- What people and workers say about a job.
 create table comment (
   job_no ${job},

@@ -23,9 +23,9 @@ create table slot (
 create unique index slot_by_job on slot (job_no, pool) where job_no is not null;
 create index slot_free on slot (pool, idx) where job_no is null;
 
--- A target or a type whose jobs nobody may claim for now.
+-- A target or a type whose jobs nobody may claim for now, or a door at which nobody may.
 create table pause (
-  kind text not null,          -- target or type
+  kind text not null,          -- target, type or door
   name text not null,
   at ${int} not null,
   actor text not null,
@@ -56,6 +56,15 @@ create table outbox (
   created_at ${int} not null
 )${byNumber};
 create index outbox_due on outbox (run_at, no);
+
+-- How many jobs ended how, counted where an operator's chat is told of such things. Lanes have rows of their own.
+create table tally (
+  at ${int} not null,          -- the beginning of a quarter of an hour
+  kind text not null,          -- done, failed, dead or retried
+  lane text not null,
+  n ${int} not null,
+  primary key (at, kind, lane)
+)${byKey};
 
 -- How many jobs there are. Writers of different lanes add to rows of their own; the sum counts.
 create table counter (
