@@ -17,7 +17,9 @@ import { type Files, openFiles } from './app/files.ts';
 import { openObjects } from './app/objects.ts';
 import { greeting } from './app/greeting.ts';
 import { noticeOf } from './app/notices.ts';
-import { type Log, openLog } from './app/log.ts';
+import { jobLog } from './app/job-log.ts';
+import type { Log } from './app/log.ts';
+import { processLog } from './app/process-log.ts';
 import { unreadyBecause } from './app/readiness.ts';
 import { adviceOf, modelOf } from './app/model.ts';
 import { announceServer } from './app/server-file.ts';
@@ -78,11 +80,7 @@ export interface App {
 async function openApp(config: Config): Promise<App> {
   const clock = systemClock();
   const ids = systemIds();
-  const log = openLog(
-    config.logLevel,
-    () => systemTime.wallMs(),
-    (line) => void process.stderr.write(`${line}\n`),
-  );
+  const log = processLog(config, clock);
   const onFatal = (error: Error): void => {
     if (error instanceof DataDirError) log.error(error.message);
     else log.error('The disk refused to make a write durable; stopping', { error });
@@ -134,7 +132,9 @@ async function openApp(config: Config): Promise<App> {
       },
       webhookProblem: (url) => guard.problem(url),
       forgetFiles: (ids) => files.forget(ids),
+      metrics: config.metrics,
     });
+    if (log.writes('warn')) engine.core.watchers.push(jobLog(log, clock));
     await engine.core.continueTime();
     await storage.store.listen((wakeUps) => engine.core.heardOf(wakeUps));
     const blobStore = await openDiskBlobs({
@@ -293,6 +293,8 @@ async function listen(parts: Parts): Promise<FastifyInstance> {
       waitingClaims: engine.core.waiters.size,
       pendingCommands: engine.core.flusher.pending,
       loops: duties.status(),
+      spans: null,
+      droppedLines: log.dropped,
     }),
     unready: () =>
       unreadyBecause({
@@ -310,6 +312,10 @@ async function listen(parts: Parts): Promise<FastifyInstance> {
       workers: parts.workers?.status() ?? [],
     }),
     log,
+    monoMs: () => systemTime.monoMs(),
+    startedS: systemTime.wallMs() / 1_000 - process.uptime(),
+    slowMs: config.logSlowMs,
+    metrics: config.metrics,
   });
   await server.listen({ host: config.host, port: config.port });
   return server;
@@ -364,11 +370,16 @@ async function serveUntil(stop: StopRequest, config: Config, out: Out, terminal:
   const conceal = announceServer(config.dataDir, app.url);
   for (const line of greeting(app, config, terminal)) out.print(line);
   for (const warning of app.warnings) out.warn(warning);
+  const store = config.databaseUrl === null ? 'SQLite' : 'PostgreSQL';
+  app.log.info('Spine is ready', { url: app.url, store, version: version(), pid: process.pid });
   // A server that is killed would never write the cache of its compiled code.
   flushCompileCache();
   giveBackAtRest(app.http);
   const fault = await stop.asked;
+  app.log.info('Spine is stopping', fault === undefined ? {} : { error: fault });
   conceal();
   await app.close();
+  app.log.info('Spine has stopped');
+  await app.log.end();
   if (fault !== undefined) throw new Fault(fault);
 }

@@ -15,7 +15,7 @@ import { ShellRunner } from '../worker/shell-runner.ts';
 import { SpawnedSessions } from '../worker/spawned-sessions.ts';
 import { embeddedClient } from './embedded-client.ts';
 import { embeddedNotes } from './embedded-notes.ts';
-import type { Log } from './log.ts';
+import type { WorkerLog } from '../worker/ports.ts';
 import { OWN_SETTINGS } from './own-settings.ts';
 import { sessionRunnerOf } from './session-runner.ts';
 import { openRunner } from './session-runners.ts';
@@ -49,7 +49,7 @@ export interface EmbeddedWorkersOptions {
     | 'sessionConcurrency'
   >;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: WorkerLog;
   /** Where commands reach this server. */
   readonly url: string;
   /** Opens the gateways of the settings; tests bring their own. */

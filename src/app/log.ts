@@ -1,38 +1,59 @@
-/** The server's own log: one JSON line each on standard error. */
+/** The log of this process, server or worker: one line for each thing worth knowing. Format and way are chosen once. */
 
-import { isoTime } from '../domain/iso-time.ts';
-
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+import { type Facts, jsonLine, type LogLevel, LOG_LEVELS, textLine } from './log-lines.ts';
+import type { LogSink } from './log-sink.ts';
+import { Sparing } from './log-sparing.ts';
+import type { Clock } from '../domain/ports.ts';
 
 export interface Log {
-  info(message: string, facts?: Readonly<Record<string, unknown>>): void;
-  warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
-  error(message: string, facts?: Readonly<Record<string, unknown>>): void;
+  /** Null where such lines are not written: then nobody need put one together. */
+  readonly debug: ((message: string, facts?: Facts) => void) | null;
+  info(message: string, facts?: Facts): void;
+  warn(message: string, facts?: Facts): void;
+  error(message: string, facts?: Facts): void;
+  /** One line now and then for each kind, with how many were left out. */
+  sparingly(kind: string, level: 'warn' | 'info', message: string, facts: Facts): void;
+  writes(level: LogLevel): boolean;
+  /** Lines that nobody took in time. */
+  readonly dropped: number;
+  /** Resolves when what was written has been taken, or after a short while. */
+  end(): Promise<void>;
 }
 
-const ORDER: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'silent'];
+export interface LogOptions {
+  readonly level: LogLevel;
+  readonly format: 'text' | 'json';
+  readonly colours: boolean;
+  readonly clock: Pick<Clock, 'after'>;
+  readonly wallMs: () => number;
+  readonly sink: LogSink;
+}
 
-export function openLog(level: LogLevel, now: () => number, write: (line: string) => void): Log {
+export function openLog({ level, format, colours, clock, wallMs, sink }: LogOptions): Log {
+  const writes = (own: LogLevel): boolean => LOG_LEVELS.indexOf(own) >= LOG_LEVELS.indexOf(level);
   const at =
-    (own: LogLevel) =>
-    (message: string, facts: Readonly<Record<string, unknown>> = {}) => {
-      if (ORDER.indexOf(own) < ORDER.indexOf(level)) return;
-      write(JSON.stringify({ t: isoTime(now()), level: own, message, ...printable(facts) }));
+    (own: Exclude<LogLevel, 'silent'>) =>
+    (message: string, facts: Facts = {}): void => {
+      if (!writes(own)) return;
+      const now = wallMs();
+      sink.write(
+        format === 'json' ? jsonLine(now, own, message, facts) : textLine(now, own, message, facts, colours),
+        own === 'error',
+      );
     };
-  return { info: at('info'), warn: at('warn'), error: at('error') };
-}
-
-/** Errors print as their message, cause and stack; everything else as it is. */
-function printable(facts: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(facts).map(([key, value]) => [key, value instanceof Error ? errorFacts(value) : value]),
-  );
-}
-
-function errorFacts(error: Error): Record<string, unknown> {
+  const lines = { info: at('info'), warn: at('warn'), error: at('error') };
+  const sparing = new Sparing(clock, (own, message, facts) => lines[own](message, facts));
   return {
-    error: error.message,
-    stack: error.stack,
-    ...(error.cause instanceof Error && { cause: error.cause.message }),
+    ...lines,
+    debug: writes('debug') ? at('debug') : null,
+    sparingly: (kind, own, message, facts) => sparing.say(kind, own, message, facts),
+    writes,
+    get dropped() {
+      return sink.dropped;
+    },
+    end: () => {
+      sparing.end();
+      return sink.end();
+    },
   };
 }

@@ -10,7 +10,8 @@ import type { Config } from '../config.ts';
 import { systemClock, systemTime } from '../runtime/clock.ts';
 import { pollWaitMs } from '../worker/service/backoff.ts';
 import { WorkerService } from '../worker/service/worker-service.ts';
-import { type Log, openLog } from './log.ts';
+import type { Log } from './log.ts';
+import { processLog } from './process-log.ts';
 import { openRunner } from './session-runners.ts';
 import { type WorkerToken, workerToken } from './worker-token.ts';
 
@@ -22,11 +23,7 @@ export async function runWorker(order: WorkerOrder, config: Config, version: str
   const { slot, url, concurrency, capabilities } = order;
   const platform = systemPlatform;
   const clock = systemClock();
-  const log = openLog(
-    config.logLevel,
-    () => systemTime.wallMs(),
-    (line) => void process.stderr.write(`${line}\n`),
-  );
+  const log = processLog(config, clock);
   const roots = order.roots.length > 0 ? order.roots : config.sessionRoots;
   const { runner, close } = openRunner(
     {
@@ -77,6 +74,7 @@ export async function runWorker(order: WorkerOrder, config: Config, version: str
     await caller.close();
     await close();
     stop.done();
+    await log.end();
   }
 }
 

@@ -31,6 +31,9 @@ export interface Effects {
   delivering: boolean;
   /** Tokens or money were spent. */
   spent: boolean;
+  /** Rows that are different now, and what happened to them: for whoever counts it and tells of it. */
+  changes: readonly Change[];
+  events: readonly JobEvent[];
 }
 
 /** What to tell the outside when a job ends or waits for somebody's word; `input` comes with the latter. */
@@ -51,6 +54,8 @@ export class ChangeSet {
     timed: false,
     delivering: false,
     spent: false,
+    changes: [],
+    events: [],
   };
   readonly announcer: Announcer;
   readonly #entries = new Map<number, Entry>();
@@ -176,6 +181,8 @@ export class ChangeSet {
     await this.#requestApprovals(tx, audience);
     for (const asked of this.#questions) await this.#ask(tx, asked, audience.subscribers);
     const changes = [...this.#entries.values()].filter((entry) => entry.before !== entry.after);
+    this.effects.changes = changes;
+    this.effects.events = this.#events;
     for (const entry of changes) {
       this.#announce(entry, audience.outbox);
       if (entry.after.settled === SETTLED && entry.before.settled !== SETTLED)

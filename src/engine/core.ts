@@ -16,6 +16,7 @@ import type { Audience, Effects, OutboxPolicy } from './change-set.ts';
 import { EndWatch } from './end-watch.ts';
 import type { LoginSettings } from './engine.ts';
 import { FeedWatch } from './feed-watch.ts';
+import { Meters } from './meters.ts';
 import { MailHint } from './mail-hint.ts';
 import { Presence } from './presence.ts';
 import { serverName } from './server-name.ts';
@@ -94,6 +95,8 @@ export interface EngineOptions {
   readonly forgetFiles?: (ids: readonly string[]) => Promise<void>;
   /** Why a webhook may not be called; null when it may. Unless given, only the text of the URL is judged. */
   readonly webhookProblem?: (url: string) => Promise<string | null>;
+  /** Whether anything is counted; so unless said. */
+  readonly metrics?: boolean;
   /** Where this server runs: no other can run there at the same time. */
   readonly site?: string;
 }
@@ -118,6 +121,8 @@ export interface Hints {
   /** Somebody is to be asked about a failure, or has answered. */
   consulting: () => void;
 }
+
+export type CommitWatcher = (effects: Effects) => void;
 
 interface KnownTypes {
   readonly byName: Map<string, JobType>;
@@ -169,6 +174,10 @@ export class Core {
   readonly dayTz: string;
   readonly flusher: Flusher;
   readonly waiters: Waiters;
+  /** What is counted for /metrics; null where nothing is. */
+  readonly meters: Meters | null;
+  /** Whoever wants to know what a commit has brought, once it is durable. They must not throw: it is done. */
+  readonly watchers: CommitWatcher[] = [];
   readonly ends: EndWatch;
   /** For checks that a caller's data may make long. */
   readonly longWork: LongWork;
@@ -222,6 +231,7 @@ export class Core {
     this.webhookProblem = options.webhookProblem ?? (async (url) => webhookUrlProblem(url, []));
     this.forgetFiles = options.forgetFiles ?? (async () => undefined);
     this.dayTz = options.dayTz ?? 'UTC';
+    this.meters = options.metrics === false ? null : new Meters();
     this.#outbox = options.outbox ?? (() => null);
     this.#chat = options.chat ?? null;
     this.#clock = options.clock;
@@ -243,6 +253,8 @@ export class Core {
       routing: () => this.routing(),
       forgetRouting: () => this.forgetRouting(),
       onEffects: (effects) => this.#react(effects),
+      onFlushed: (answers, tookMs) => this.meters?.flushed(answers, tookMs),
+      monoMs: () => this.#time?.monoMs() ?? this.#clock.now(),
       onUnknown: (commands, answers) => this.unknownClaims.remember(commands, answers),
       handOver: (target, jobs) => this.waiters.handOver(target, jobs),
     });
@@ -375,6 +387,8 @@ export class Core {
   }
 
   #react(effects: Effects): void {
+    this.meters?.committed(effects);
+    for (const watch of this.watchers) watch(effects);
     for (const [target, count] of effects.queued) this.waiters.wake(target, count);
     if (effects.ended.length > 0) this.#tellOfEnds(effects.ended);
     if (effects.unsettled) this.hints.unsettled();

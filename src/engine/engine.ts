@@ -55,6 +55,7 @@ import type { Usage } from '../domain/usage.ts';
 import type { User, UserChange, UserDraft } from '../domain/user.ts';
 import type { SlotBeat, SlotStart, WorkerSlot } from '../domain/worker-slot.ts';
 import type { Inputs } from './inputs.ts';
+import type { Metered } from './meters.ts';
 
 /** Every verb answers after its commit, and throws a SpineError when it is refused. */
 export interface Engine {
@@ -85,9 +86,20 @@ export interface Engine {
   readonly taskData: TaskData;
   /** Jobs by target and state, from counters: costs the same with ten jobs and ten million. */
   counts(): Promise<{ target: string; state: State; n: number }[]>;
+  /** What this server has done since its start; null where nothing is counted. */
+  metered(): Metered | null;
+  /** How things stand in line. Bounded, however much there is. */
+  standing(): Promise<Standing>;
   now(): number;
   /** Calls back, now and then, when there may be new events in the feed. A hint: reading the feed is the truth. */
   onNewEvents(listener: () => void): () => void;
+}
+
+export interface Standing {
+  /** Since when the job is ready that has been so for longest; null when none is. */
+  readonly oldestReadyAt: number | null;
+  /** When the oldest commit was made that has no place in the feed yet; null when all have one. */
+  readonly unnumberedAt: number | null;
 }
 
 /** A job as a caller describes it; what is left out gets the installation's default. */

@@ -65,6 +65,9 @@ export interface FlusherOptions {
   readonly routing: () => Promise<Routing>;
   readonly forgetRouting: () => void;
   readonly onEffects: (effects: Effects) => void;
+  /** Of a flush that was committed, and how long that took. */
+  readonly onFlushed: (answers: readonly Answer[], tookMs: number) => void;
+  readonly monoMs: () => number;
   /** These answers were decided, and nobody knows whether they were saved. */
   readonly onUnknown: (commands: readonly Command[], answers: readonly Answer[]) => void;
   /** Waiting claims for new jobs of a target, to be decided in the flush that makes them. */
@@ -325,7 +328,7 @@ export class Flusher {
   }
 
   async #attempt(lane: number, batch: readonly Waiting[]): Promise<readonly Answer[]> {
-    const { store, now, laneKey, newToken, mail } = this.#options;
+    const { store, now, laneKey, newToken, mail, monoMs } = this.#options;
     const commands = batch.flatMap((waiting) => waiting.commands);
     for (;;) {
       const routing = await this.#options.routing();
@@ -343,7 +346,9 @@ export class Flusher {
       let decided: Flushed | null = null;
       const work = async (tx: Tx): Promise<Flushed> => (decided = await flush(tx, commands, settings));
       try {
+        const beganMs = monoMs();
         const { answers, effects } = await store.transaction(lane, work);
+        this.#options.onFlushed(answers, monoMs() - beganMs);
         this.#options.onEffects(effects);
         return answers;
       } catch (error) {

@@ -58,6 +58,11 @@ export function openEngine(options: EngineOptions): OpenEngine {
     questions: questionsOf(core),
     agents: agentsOf(core),
     counts: async () => core.store.read.counters.all(),
+    metered: () => core.meters,
+    standing: async () => ({
+      oldestReadyAt: await core.store.read.jobs.oldestReadyAt(),
+      unnumberedAt: await core.store.read.feed.unnumberedAt(),
+    }),
     aliases: aliasesOf(core),
     subscriptions: subscriptionsOf(core),
     deliveries: deliveriesOf(core),

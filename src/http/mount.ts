@@ -39,9 +39,9 @@ export function mount(app: FastifyInstance, door: Door, parts: Parts, refuse: Re
 }
 
 function mountRoute(app: FastifyInstance, one: Route, { callers, refuse, parts }: Opened): void {
-  const { engine, counts, limits } = parts;
+  const { engine, requests, limits } = parts;
   const check = checkRequest(one, callers);
-  const count = counts.of(one.method, one.path);
+  const answered = requests.of(one.method, one.path, one.waits === true || one.load === 'stream');
   const type = one.media ?? JSON_TYPE;
   const status = one.status ?? 200;
   app.route({
@@ -57,10 +57,10 @@ function mountRoute(app: FastifyInstance, one: Route, { callers, refuse, parts }
       const { actor, params, query, body } = request as FastifyRequest & { params: Record<string, string> };
       const answer = await one.handle({ engine, actor, params, query, body, request, reply, parts, callers });
       if (answer === reply) {
-        count(reply.raw.headersSent ? reply.raw.statusCode : reply.statusCode);
+        answered(request, reply.raw.headersSent ? reply.raw.statusCode : reply.statusCode);
         return reply;
       }
-      count(status);
+      answered(request, status);
       reply.code(status).header('content-type', type);
       return sendable(typeof answer === 'string' ? answer : JSON.stringify(answer));
     },

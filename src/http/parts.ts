@@ -10,7 +10,7 @@ import type { EventStreams } from './events/streams.ts';
 import type { CallLimits } from './call-limits.ts';
 import type { LongWork } from '../engine/long-work.ts';
 import type { LoopDelay } from './loop-delay.ts';
-import type { RequestCounts } from './request-counts.ts';
+import type { RequestLog, Requests } from './requests.ts';
 
 export interface Parts {
   readonly engine: Engine;
@@ -29,7 +29,11 @@ export interface Parts {
   readonly gauges: () => Gauges;
   /** Every setting in force, with secrets masked. */
   readonly settings: () => readonly ShownSetting[];
-  readonly counts: RequestCounts;
+  readonly requests: Requests;
+  /** Whether anything is counted for /metrics. */
+  readonly metrics: boolean;
+  /** When this process began, in seconds since 1970. */
+  readonly startedS: number;
   /** Where large answers wait for room. */
   readonly room: AnswerRoom;
   readonly streams: EventStreams;
@@ -37,13 +41,9 @@ export interface Parts {
   /** For what holds the event loop, or a connection to the database, for a while. */
   readonly longWork: LongWork;
   readonly loopDelay: LoopDelay;
-  readonly log: ServerLog;
+  readonly log: RequestLog;
   /** The description of all routes, or of those with one tag, as JSON. */
   readonly description: (tag?: string) => string;
-}
-
-export interface ServerLog {
-  error(message: string, facts: Readonly<Record<string, unknown>>): void;
 }
 
 export interface Unready {
@@ -58,6 +58,10 @@ export interface Gauges {
   readonly waitingClaims: number;
   readonly pendingCommands: number;
   readonly loops: readonly LoopGauge[];
+  /** Spans for the collector: sent, and left out because it was too slow; null where none are sent. */
+  readonly spans: { readonly sent: number; readonly dropped: number } | null;
+  /** Lines of the log that nobody took in time. */
+  readonly droppedLines: number;
 }
 
 export interface LoopGauge {
@@ -66,6 +70,8 @@ export interface LoopGauge {
   readonly lastRunAt: number | null;
   readonly lastDurationMs: number | null;
   readonly lastError: string | null;
+  /** How many of its passes have failed. */
+  readonly errors: number;
 }
 
 export interface ShownSetting {

@@ -53,6 +53,8 @@ export interface Described {
   readonly params?: TObject;
   readonly headers?: TObject;
   readonly answer: TSchema;
+  /** A call may wait for something: it is not slow when it does. */
+  readonly waits?: true;
   /** The type of what is answered, unless it is JSON. */
   readonly media?: string;
   /** Whoever has it already is told so, and nothing else. */
@@ -86,5 +88,7 @@ declare module 'fastify' {
     actor: Actor;
     /** SHA-256 of the body as it came in; empty unless the call carries an Idempotency-Key. */
     bodyHash: string;
+    /** When its head was read, by the clock for lengths. */
+    arrivedMs: number;
   }
 }

@@ -18,8 +18,8 @@ import { EventStreams } from './events/streams.ts';
 import { CallLimits, type CallLimitSettings } from './call-limits.ts';
 import { LongWork } from '../engine/long-work.ts';
 import { LoopDelay } from './loop-delay.ts';
-import type { Gauges, Parts, ServerLog, ShownSetting, Unready } from './parts.ts';
-import { NO_ROUTE, RequestCounts } from './request-counts.ts';
+import type { Gauges, Parts, ShownSetting, Unready } from './parts.ts';
+import { NO_ROUTE, type RequestLog, Requests } from './requests.ts';
 import { isUnderWay, readPast } from './unread-body.ts';
 import { mount, type Refuse } from './mount.ts';
 import { describeApi } from './openapi.ts';
@@ -53,7 +53,15 @@ export interface ServerOptions {
   /** Every setting in force, with secrets masked. */
   readonly settings: () => readonly ShownSetting[];
   readonly connections: ConnectionLimits;
-  readonly log: ServerLog;
+  readonly log: RequestLog;
+  /** For lengths of time. */
+  readonly monoMs: () => number;
+  /** When this process began, in seconds since 1970. */
+  readonly startedS: number;
+  /** Calls that take longer are told to the log; 0 is none. */
+  readonly slowMs: number;
+  /** Whether anything is counted for /metrics. */
+  readonly metrics: boolean;
 }
 
 const MAX_PARAM_CHARS = 500;
@@ -80,8 +88,9 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   });
   // Fastify wants every property of a request to be there from the start, to keep its shape.
   app.decorateRequest('bodyHash', '');
+  app.decorateRequest('arrivedMs', 0);
   app.decorateRequest('actor');
-  addGuard(app, options.allowedHosts, admitConnections(app.server, options.connections));
+  addGuard(app, options, admitConnections(app.server, options.connections));
   addParser(app, options.clock);
   app.setErrorHandler(refuse);
   // Streams never end by themselves, and closing waits for every answer to end.
@@ -120,7 +129,7 @@ function partsOf(options: ServerOptions): Parts {
   };
   return {
     ...options,
-    counts: new RequestCounts(),
+    requests: new Requests({ ...options, counts: options.metrics }),
     room: new AnswerRoom(options.answerRoomBytes, clock),
     limits: new CallLimits(options.callLimits, clock),
     longWork: new LongWork(options.readsAtOnce, clock),
@@ -137,9 +146,14 @@ function requestIds(startedAt: number): () => string {
   return () => `${prefix}-${(++count).toString(36)}`;
 }
 
-function addGuard(app: FastifyInstance, allowedHosts: readonly string[], admitted: Admission): void {
+function addGuard(
+  app: FastifyInstance,
+  { allowedHosts, monoMs }: Pick<ServerOptions, 'allowedHosts' | 'monoMs'>,
+  admitted: Admission,
+): void {
   const problemWith = guard(allowedHosts);
   app.addHook('onRequest', (request, reply, done) => {
+    request.arrivedMs = monoMs();
     reply.headers(SECURITY_HEADERS);
     const { method, headers, socket } = request.raw;
     const tooMany = admitted(request);
@@ -176,12 +190,16 @@ function bodyHash(request: FastifyRequest, bytes: Buffer): string {
   return hash('sha256', Buffer.concat([route, bytes]), 'hex');
 }
 
-function refusing(doorAt: DoorAt, { counts, clock }: Parts, log: ServerLog): Refuse {
+function refusing(doorAt: DoorAt, { requests, clock }: Parts, log: RequestLog): Refuse {
   return (error, request, reply) => {
     const refusal = asSpineError(error);
     const { status, headers, body } = errorAnswer(doorAt(request.url), refusal, request.id);
     const { url } = request.routeOptions;
-    counts.of(url === undefined ? NO_ROUTE : request.method, url ?? NO_ROUTE)(status);
+    requests.of(url === undefined ? NO_ROUTE : request.method, url ?? NO_ROUTE)(
+      request,
+      status,
+      refusal.code,
+    );
     if (refusal.code === 'internal') logUnexpected(refusal, request, log);
     const send = (): void =>
       void reply
@@ -207,7 +225,7 @@ function sendBesideBody(request: FastifyRequest, reply: FastifyReply, clock: Clo
   readPast(raw, clock);
 }
 
-function logUnexpected(refusal: SpineError, request: FastifyRequest, log: ServerLog): void {
+function logUnexpected(refusal: SpineError, request: FastifyRequest, log: RequestLog): void {
   log.error('A request failed unexpectedly', {
     requestId: request.id,
     method: request.method,

@@ -28,6 +28,8 @@ export interface LoopStatus {
   readonly lastError: string | null;
   /** The refusal's code, where it was one. */
   readonly lastErrorCode: string | null;
+  /** How many passes have failed. */
+  readonly errors: number;
 }
 
 const BACKOFF_MS = 1_000;
@@ -51,6 +53,7 @@ export class Loop {
   #lastDurationMs: number | null = null;
   #lastError: string | null = null;
   #lastErrorCode: string | null = null;
+  #errors = 0;
 
   constructor(duty: Duty, clock: Clock, onError: (name: string, error: unknown) => void) {
     this.#duty = duty;
@@ -94,6 +97,7 @@ export class Loop {
       lastDurationMs: this.#lastDurationMs,
       lastError: this.#lastError,
       lastErrorCode: this.#lastErrorCode,
+      errors: this.#errors,
     };
   }
 
@@ -122,6 +126,7 @@ export class Loop {
     const isAway = code !== null && AWAY.has(code);
     // Every loop meets the same outage every second; each tells of it once.
     if (!isAway || this.#lastError !== text) this.#onError(this.#duty.name, error);
+    this.#errors += 1;
     this.#lastError = text;
     this.#lastErrorCode = code;
     this.#failures = isAway ? 0 : this.#failures + 1;

@@ -12,6 +12,7 @@ const PULSE: LoopStatus = {
   lastDurationMs: 2,
   lastError: null,
   lastErrorCode: null,
+  errors: 0,
 };
 const WELL = { store: { trouble: () => null }, stopping: false, started: true, pulse: PULSE, now: 11_000 };
 

@@ -80,9 +80,23 @@ export async function openServer(
     version: '0.0.0-test',
     unready: () => null,
     health: () => ({ loops: {} }),
-    gauges: () => ({ waitingClaims: engine.core.waiters.size, pendingCommands: 0, loops: [] }),
+    gauges: () => ({
+      waitingClaims: engine.core.waiters.size,
+      pendingCommands: 0,
+      loops: [],
+      spans: null,
+      droppedLines: 0,
+    }),
     settings: () => [{ name: 'SPINE_PORT', value: '1', origin: 'default' }],
-    log: { error: (message, facts) => void logged.push({ message, facts }) },
+    log: {
+      error: (message, facts) => void logged.push({ message, facts }),
+      sparingly: (_kind, _level, message, facts) => void logged.push({ message, facts }),
+      debug: null,
+    },
+    monoMs: () => performance.now(),
+    startedS: 1,
+    slowMs: 0,
+    metrics: true,
   };
   const app = buildServer({ ...options, ...changed(options) });
   const url = await app.listen({ port: 0, host: '127.0.0.1' });

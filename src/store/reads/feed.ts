@@ -77,6 +77,12 @@ async function jobsOf(sql: Sql, found: readonly FeedEntry[]): Promise<ReadonlyMa
   return new Map(rows.map((row) => [row[0], row]));
 }
 
+/** When the oldest commit was made that has no place yet; along feed_commit_unnumbered. */
+export async function unnumberedAt(sql: Sql): Promise<number | null> {
+  const [row] = await sql.all('select at from feed_commit where pos is null order by no limit 1', []);
+  return row === undefined ? null : (row[0] as number);
+}
+
 /** The last place in the feed that is taken; along feed_commit_by_pos from its end. */
 export async function end(sql: Sql): Promise<FeedPlace> {
   const text = 'select pos, last from feed_commit where pos is not null order by pos desc limit 1';

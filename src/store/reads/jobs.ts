@@ -213,3 +213,12 @@ export async function oldestReady(sql: Sql): Promise<{ no: number; createdAt: nu
   );
   return row && { no: row[0] as number, createdAt: row[1] as number };
 }
+
+/** Since when the job is ready that waits longest, judged by the oldest of those that are ready: they come first in job_by_state. */
+export async function oldestReadyAt(sql: Sql): Promise<number | null> {
+  const text = `select min(since) from (
+    select coalesce(queued_at, created_at) as since from job where state = 'queued' order by no limit 100
+  ) as oldest`;
+  const since = (await sql.all(text, []))[0]?.[0] ?? null;
+  return since === null ? null : Number(since);
+}

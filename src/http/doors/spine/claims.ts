@@ -24,6 +24,7 @@ export const claimRoutes: readonly Route[] = [
     method: 'POST',
     path: '/jobs/claim',
     name: 'claimNext',
+    waits: true,
     load: 'job',
     about: 'Take the best ready jobs, waiting for one if need be.',
     who: WORKERS,

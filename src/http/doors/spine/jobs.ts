@@ -78,6 +78,7 @@ export const jobRoutes: readonly Route[] = [
     method: 'GET',
     path: '/jobs/:id',
     name: 'getJob',
+    waits: true,
     about: 'Read a job, by its id or its short number; with wait, when it has ended or the wait is over.',
     who: [...EVERYONE, 'run'],
     query: GetQuery,

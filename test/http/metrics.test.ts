@@ -1,0 +1,117 @@
+import { match, ok, strictEqual } from 'node:assert';
+import { spawnSync } from 'node:child_process';
+import { suite, test } from 'node:test';
+import { promtool } from '../support/promtool.ts';
+import { openServer } from './server.ts';
+
+suite('the numbers for Prometheus', () => {
+  test('count what was done, and how long it took [WK-39]', async (t) => {
+    const { head, left, anyone } = await openServer(t);
+    for (let i = 0; i < 3; i++) await head.post('/jobs', {});
+    const { body: job } = await head.post<{ id: string }>('/jobs', {});
+    const { body: held } = await left.post<{ leaseToken: string }>(`/jobs/${job.id}/claim`);
+    await left.post(`/jobs/${job.id}/complete`, { leaseToken: held.leaseToken });
+    const stale = await left.post(`/jobs/${job.id}/heartbeat`, { leaseToken: held.leaseToken });
+    strictEqual(stale.status, 409);
+    await anyone.get('/no/such/path/secret-in-a-path?token=secret-in-a-query');
+    const { text } = await head.get('/metrics');
+    for (const line of [
+      'spine_jobs_created_total 4',
+      'spine_jobs_claimed_total 1',
+      'spine_jobs_completed_total 1',
+      'spine_jobs_failed_total 0',
+      'spine_jobs_dead_total 0',
+      'spine_leases_expired_total 0',
+      'spine_stale_writes_refused_total 1',
+      'spine_job_queue_wait_seconds_count{target="left-claw"} 1',
+      'spine_job_run_seconds_count{target="left-claw"} 1',
+      'spine_http_request_seconds_count{method="POST",route="/jobs/:id/claim"} 1',
+      'spine_feed_lag_seconds 0',
+      'process_start_time_seconds 1',
+    ])
+      ok(text.includes(`\n${line}\n`), `${line}\n${text}`);
+    match(text, /^spine_oldest_ready_age_seconds \d/m);
+    match(text, /^process_cpu_seconds_total \d/m);
+    match(text, /^spine_commit_seconds_sum \d/m);
+    match(text, /^spine_commit_commands_bucket\{le="\+Inf"\} \d+$/m);
+    // Paths and queries are the callers', and may hold anything.
+    ok(!text.includes('secret-in') && text.includes('route="(none)"'));
+  });
+
+  test('stay bounded, however many targets callers name, and lose no job of them', async (t) => {
+    const { head } = await openServer(t);
+    for (let batch = 0; batch < 2; batch++) {
+      const jobs = Array.from({ length: 250 }, (_, i) => ({ target: `t-${batch}-${i}` }));
+      strictEqual((await head.post('/jobs/batch', { jobs })).status, 201);
+    }
+    const { text } = await head.get('/metrics');
+    const depths = [...text.matchAll(/^spine_jobs\{target="([^"]+)",state="queued"\} (\d+)$/gm)];
+    strictEqual(depths.length, 101);
+    strictEqual(
+      depths.reduce((sum, [, , n]) => sum + Number(n), 0),
+      500,
+    );
+    ok(depths.some(([, target, n]) => target === '(others)' && n === '400'));
+  });
+
+  test('are those that promtool takes without a complaint [WK-39]', async (t) => {
+    const tool = await promtool();
+    if ('missing' in tool) return t.skip(tool.missing);
+    const { head, left } = await openServer(t);
+    const { body: job } = await head.post<{ id: string }>('/jobs', {
+      target: 'a"b\\c'.replace(/[^a-c]/g, ''),
+    });
+    await left.post(`/jobs/${job.id}/claim`);
+    await left.post('/jobs/claim', {});
+    await head.get('/metrics');
+    const { text } = await head.get('/metrics');
+    const { status, stdout, stderr } = spawnSync(tool.path, ['check', 'metrics'], {
+      input: text,
+      encoding: 'utf8',
+    });
+    strictEqual(status, 0, `${stdout}${stderr}`);
+    strictEqual(`${stdout}${stderr}`.trim(), '');
+  });
+
+  test('are not there where nothing is counted', async (t) => {
+    const { head } = await openServer(t, () => ({ metrics: false }));
+    strictEqual((await head.get('/metrics')).status, 404);
+  });
+});
+
+suite('what the log is told of requests', () => {
+  test('slow calls by their route, and never what callers wrote [WK-39]', async (t) => {
+    const now = { ms: 0 };
+    const { head, logged } = await openServer(t, () => ({ slowMs: 10, monoMs: () => (now.ms += 11) }));
+    await head.get('/jobs/secret-id-secret-id?x=secret-query');
+    await head.get('/stats');
+    const slow = logged.filter(({ message }) => message === 'A call was slow');
+    strictEqual(slow.length, 1, JSON.stringify(logged));
+    const { requestId, ...facts } = slow[0]?.facts ?? {};
+    match(String(requestId), /^\w+-\w+$/);
+    strictEqual(JSON.stringify(facts), '{"by":"head","method":"GET","route":"/stats","status":200,"ms":11}');
+  });
+
+  test('refusals that an operator may want to know of, and no others', async (t) => {
+    const { head, anyone, logged } = await openServer(t);
+    await anyone.get('/jobs', { headers: { authorization: 'Bearer secret-token-of-somebody' } });
+    await head.get('/jobs/none-such');
+    await head.post('/jobs', { bad: 1 });
+    strictEqual(logged.length, 1);
+    strictEqual(logged[0]?.facts['refusal'], 'unauthorized');
+    ok(!JSON.stringify(logged).includes('secret'));
+  });
+
+  test('each request, where somebody wants to read of each', async (t) => {
+    const lines: Readonly<Record<string, unknown>>[] = [];
+    const { head } = await openServer(t, ({ log }) => ({
+      log: { ...log, debug: (_message, facts) => void lines.push(facts) },
+    }));
+    const { body } = await head.post<{ id: string }>('/jobs', { spec: 'secret' });
+    await head.get(`/jobs/${body.id}`);
+    strictEqual(lines.length, 2);
+    strictEqual(lines[1]?.['id'], body.id);
+    strictEqual(lines[0]?.['route'], '/jobs');
+    ok(!JSON.stringify(lines).includes('secret'));
+  });
+});
