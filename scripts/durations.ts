@@ -30,7 +30,7 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'test/conformance/postgres.test.ts': 20,
   'test/worker/service/crash.test.ts': 30,
   'test/worker/service/trouble.test.ts': 30,
-  'test/worker/service/sessions.test.ts': 15,
+  'test/worker/service/sessions.test.ts': 20,
   'test/backup/s3.test.ts': 15,
   'test/contracts/scheduler-postgres.test.ts': 15,
   'test/contention/claim-race.test.ts': 15,

@@ -7,6 +7,8 @@ export interface TaskText {
   readonly workingDir: string;
   readonly description: string;
   readonly instructions: string | null;
+  /** How tasks of its type are done; null where it has none. */
+  readonly sop: string | null;
   readonly deliverables: string | null;
   readonly steps: readonly string[];
   /** Where the agent reaches the server. */
@@ -29,7 +31,7 @@ ${task.description}
 **Instructions**:
 ${task.instructions ?? 'Complete the task as described above.'}
 
-**Deliverables**:
+${task.sop === null ? '' : `**How tasks of this type are done**:\n${task.sop}\n\n`}**Deliverables**:
 ${task.deliverables ?? 'Provide a summary of what was accomplished.'}
 
 **Steps**:

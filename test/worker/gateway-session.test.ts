@@ -10,6 +10,8 @@ const ORDER: SessionOrder = {
   model: 'm',
   thinking: 'low',
   channel: 'internal',
+  conversation: null,
+  continues: false,
   workingDir: null,
   env: {},
   leaseMs: 90_000,

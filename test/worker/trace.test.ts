@@ -13,6 +13,7 @@ const TERMS = {
   timeoutMs: 1,
   timeoutMaxMs: 1,
   leaseMs: 1,
+  nonce: 'n',
 };
 
 test('commands and sessions find the trace of their job in their environment, where it has one [WK-39]', () => {

@@ -11,6 +11,7 @@ import { type Platform, sleep } from '../../client/platform.ts';
 import type { ClaimedJob } from '../../client/types.ts';
 import { Worker } from '../../client/worker.ts';
 import type { WorkerLog } from '../ports.ts';
+import { newNonce } from '../assignment.ts';
 import { runSession } from '../sessions/run-session.ts';
 import type { SessionRunner } from '../sessions/session.ts';
 import { taskOrder } from '../sessions/task-order.ts';
@@ -225,7 +226,15 @@ export class WorkerService {
     // What is held is known before anything is begun: whoever comes after a crash finds it.
     await slot.work(job, sessionId);
     log.info('A task begins', { ...facts, title: job.title });
-    const order = taskOrder(job, { sessionId, url, defaultDir, timeoutMs, timeoutMaxMs, leaseMs });
+    const order = taskOrder(job, {
+      sessionId,
+      url,
+      defaultDir,
+      timeoutMs,
+      timeoutMaxMs,
+      leaseMs,
+      nonce: newNonce(platform),
+    });
     const endedByAgent = (): Promise<boolean> => this.#endedByAgent(job);
     try {
       const result = await runSession({ platform, runner, endedByAgent }, order, context);

@@ -1,20 +1,64 @@
 /** Sessions of Claude Code without a terminal: one prompt in, one JSON object out. */
 
 import { CommandRunner, type CommandRunnerOptions, type Printed, whyFailed } from './command-runner.ts';
-import { failedEnd, type SessionEnd, type SessionOrder } from './session.ts';
+import {
+  failedEnd,
+  type Say,
+  type Session,
+  type SessionEnd,
+  type SessionOrder,
+  type SessionRunner,
+} from './session.ts';
 
 const COMMAND: readonly string[] = ['claude'];
+
+/** What it says of a conversation that it does not have in this folder, or has already. */
+const NOT_THERE = 'No conversation found';
+const THERE = 'is already in use';
 
 /** `command` is the program with arguments of the operator's own, such as its permission mode. */
 export function claudeRunner(
   options: Omit<CommandRunnerOptions, 'command'> & { readonly command: readonly string[] | null },
-): CommandRunner {
+): SessionRunner {
   const { command } = options;
-  return new CommandRunner({ ...options, command: command ?? COMMAND }, 'claude', byItsWord, argumentsOf);
+  const runner = new CommandRunner(
+    { ...options, command: command ?? COMMAND },
+    'claude',
+    byItsWord,
+    argumentsOf,
+  );
+  return {
+    name: runner.name,
+    begin: (order, say) => beginOrContinue(runner, order, say),
+    endLeftover: (id) => runner.endLeftover(id),
+  };
 }
 
-function argumentsOf({ model }: SessionOrder): readonly string[] {
-  return ['-p', '--output-format', 'json', '--model', model.replace(/^anthropic\//, '')];
+function argumentsOf({ model, conversation, continues }: SessionOrder): readonly string[] {
+  const asked = ['-p', '--output-format', 'json', '--model', model.replace(/^anthropic\//, '')];
+  return conversation === null ? asked : [...asked, continues ? '--resume' : '--session-id', conversation];
+}
+
+/**
+ * Whether it has the conversation only it knows: an earlier attempt may have been on another machine, or have ended before
+ * it began. Then it says so and does nothing, and is asked the other way, once. The lease and the guardian see to it
+ * that no two sessions of a task run at a time.
+ */
+async function beginOrContinue(runner: CommandRunner, order: SessionOrder, say: Say): Promise<Session> {
+  let session = await runner.begin(order, say);
+  let killed = false;
+  const ended = session.ended.then(async (end) => {
+    const isOther = !end.ok && end.reason?.includes(order.continues ? NOT_THERE : THERE) === true;
+    if (!isOther || killed || order.conversation === null) return end;
+    session = await runner.begin({ ...order, continues: !order.continues }, say);
+    if (killed) await session.kill();
+    return session.ended;
+  });
+  const kill = async (): Promise<void> => {
+    killed = true;
+    await session.kill();
+  };
+  return { ended, kill };
 }
 
 interface Result {

@@ -6,6 +6,10 @@ export interface SessionOrder {
   /** Its name, chosen by whoever begins it. */
   readonly id: string;
   readonly prompt: string;
+  /** The agent's conversation about this task, the same in every attempt, for programs that keep conversations; null where there is none. */
+  readonly conversation: string | null;
+  /** An earlier session may have begun it. */
+  readonly continues: boolean;
   readonly model: string;
   readonly thinking: string;
   readonly channel: string;

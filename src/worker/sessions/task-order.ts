@@ -1,6 +1,9 @@
 /** A claimed job as a session is to do it. */
 
 import type { ClaimedJob } from '../../client/types.ts';
+import { handedOnBlock } from '../../prompt/handed-on.ts';
+import { messagesBlock } from '../../prompt/messages.ts';
+import { quoteSection } from '../../prompt/quote.ts';
 import { TASK_WORKING_DIR, taskPrompt } from '../../prompt/task.ts';
 import type { SessionOrder } from './session.ts';
 
@@ -19,7 +22,12 @@ export interface OrderTerms {
   readonly leaseMs: number;
 }
 
-export function taskOrder(job: ClaimedJob, terms: OrderTerms): SessionOrder {
+export interface TaskTerms extends OrderTerms {
+  /** New for every prompt. */
+  readonly nonce: string;
+}
+
+export function taskOrder(job: ClaimedJob, terms: TaskTerms): SessionOrder {
   const spec = specOf(job.spec);
   const workingDir = textOf(spec, 'workingDir');
   const prompt = taskPrompt({
@@ -29,13 +37,16 @@ export function taskOrder(job: ClaimedJob, terms: OrderTerms): SessionOrder {
     workingDir: workingDir ?? terms.defaultDir ?? TASK_WORKING_DIR,
     description: job.description ?? '',
     instructions: textOf(spec, 'instructions') ?? textOf(spec, 'message'),
+    sop: job.sop ?? null,
     deliverables: textOf(spec, 'deliverables'),
     steps: stepsOf(spec['steps']),
     url: terms.url,
   });
   return {
     id: terms.sessionId,
-    prompt,
+    prompt: withTold(prompt, job, terms.nonce),
+    conversation: conversationOf(job.id),
+    continues: job.attempt > 1 || job.checkpoint !== undefined || (job.answers ?? []).length > 0,
     workingDir,
     ...commonTerms(spec, terms),
     env: {
@@ -54,10 +65,30 @@ export function spawnedOrder(job: ClaimedJob, terms: OrderTerms): SessionOrder {
   return {
     id: terms.sessionId,
     prompt: textOf(spec, 'prompt') ?? '',
+    conversation: null,
+    continues: false,
     workingDir: textOf(spec, 'workingDir'),
     ...commonTerms(spec, terms),
     env: { SPINE_URL: terms.url, ...traceOf(job) },
   };
+}
+
+/** What came with the claim: earlier results, answers, the last checkpoint, messages. All of it is quoted. */
+function withTold(prompt: string, job: ClaimedJob, nonce: string): string {
+  const messages = (job.messages ?? []).map((message) => ({ ...message, sender: message.from_agent }));
+  const told = [handedOnBlock(job, nonce), messagesBlock(messages, nonce)].filter((block) => block !== null);
+  return told.length === 0 ? prompt : [quoteSection(nonce), ...told, prompt].join('\n\n');
+}
+
+const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[89ab][\da-f]{3}-[\da-f]{12}$/;
+const VERSION_AT = 14;
+
+/**
+ * Made of the job's id and nothing else: nobody who describes a task can name the conversation of another one. Programs
+ * take ids of version 4.
+ */
+function conversationOf(jobId: string): string | null {
+  return UUID.test(jobId) ? `${jobId.slice(0, VERSION_AT)}4${jobId.slice(VERSION_AT + 1)}` : null;
 }
 
 /** So that what the session traces stands in the trace of its job. */

@@ -10,6 +10,24 @@ const CRASH = ['test/worker/service/crash.test.ts'];
 
 export const WORKERS: readonly Mutant[] = [
   {
+    name: 'conversation-gone',
+    means: 'a task whose conversation is on another machine is blocked instead of being begun anew',
+    file: 'src/worker/sessions/claude-runner.ts',
+    find: `if (!isOther || killed || order.conversation === null) return end;`,
+    replace: `if (isOther || killed || order.conversation === null || !end.ok || end.ok) return end;`,
+    seenBy: ['test/worker/service/sessions.test.ts'],
+    only: 'where the conversation is not known',
+  },
+  {
+    name: 'session-not-told',
+    means:
+      'the session of a worker is not told the checkpoint, the answers and the messages that came with its task',
+    file: 'src/worker/sessions/task-order.ts',
+    find: `prompt: withTold(prompt, job, terms.nonce),`,
+    replace: `prompt,`,
+    seenBy: ['test/worker/task-order.test.ts'],
+  },
+  {
     name: 'slot-twice',
     means: 'two living processes have one slot',
     file: 'src/domain/worker-slot.ts',

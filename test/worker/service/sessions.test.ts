@@ -1,12 +1,14 @@
 import { deepStrictEqual, match, ok, strictEqual } from 'node:assert';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test, type TestContext } from 'node:test';
 import { startServer, type TestServer } from '../../support/server.ts';
 import {
   heartbeatOf,
+  linesOf,
   makeTask,
   shellSession,
   SHORT_SERVER,
@@ -184,7 +186,8 @@ suite('sessions of a worker', () => {
   const CLAUDE = `#!/bin/sh
 test "$1 $2 $3 $4" = "-p --output-format json --model" || { echo "bad arguments: $*" >&2; exit 64; }
 test "$5" = "claude-sonnet-4-5" || { echo "bad model: $5" >&2; exit 64; }
-test $# = 5 || { echo "too many" >&2; exit 64; }
+test "$6" = "--session-id" || { echo "no conversation: $6" >&2; exit 64; }
+test $# = 7 || { echo "too many" >&2; exit 64; }
 grep -q "^You are a worker agent" || { echo "no prompt" >&2; exit 65; }
 `;
   const claude = (t: TestContext, slot: string, answer: string, status: string) =>
@@ -215,6 +218,58 @@ grep -q "^You are a worker agent" || { echo "no prompt" >&2; exit 65; }
       turns: 3,
     });
   });
+
+  /** Keeps conversations as files in the folder it works in, as the real one keeps them for each folder. */
+  const CONVERSING = `#!/bin/sh
+cat >> prompts
+case "$6" in
+--session-id) test ! -e "$7" || { echo "Error: Session ID $7 is already in use." >&2; exit 1; }
+  touch "$7"; echo "begins $7" >> calls; test "$(wc -l < calls)" -gt 1 || exec sleep 600 ;;
+--resume) test -e "$7" || { echo "No conversation found with session ID: $7" >&2; exit 1; }
+  echo "continues $7" >> calls ;;
+esac
+echo '{"type":"result","subtype":"success","is_error":false,"result":"Painted it."}'
+`;
+  for (const [where, kept, second] of [
+    ['in the same folder goes on with its conversation', true, 'continues'],
+    ['where the conversation is not known begins anew', false, 'begins'],
+  ] as const)
+    test(`after a crash Claude Code ${where}, with the checkpoint in its prompt [WK-32 WK-43]`, async (t) => {
+      const folder = mkdtempSync(join(tmpdir(), 'spine-claude-'));
+      t.after(() => rmSync(folder, { recursive: true }));
+      writeFileSync(join(folder, 'claude'), CONVERSING);
+      chmodSync(join(folder, 'claude'), 0o755);
+      const calls = join(folder, 'calls');
+      const slot = kept ? 'going-on' : 'anew';
+      const args = [
+        '--runner',
+        'claude',
+        '--command',
+        JSON.stringify([join(folder, 'claude')]),
+        '--root',
+        folder,
+      ];
+      const task = await makeTask(server, { title: 'Paint', owner: slot, workingDir: folder });
+      const first = startWorker(t, server, slot, { args });
+      await until('the first session', () => linesOf(calls).length > 0);
+      const checkpoint = { text: 'Two walls are done.' };
+      strictEqual((await server.head.post(`/jobs/${task.id}/checkpoint`, checkpoint)).status, 200);
+      first.kill('SIGKILL');
+      await first.ended;
+      if (!kept) for (const line of linesOf(calls)) rmSync(join(folder, line.split(' ')[1] ?? ''));
+      startWorker(t, server, slot, { args });
+      await untilTask(server, task.id, 'done');
+      const said = linesOf(calls).map((line) => line.split(' '));
+      deepStrictEqual(
+        said.map(([what]) => what),
+        ['begins', second],
+      );
+      strictEqual(said[0]?.[1], said[1]?.[1]);
+      match(
+        readFileSync(join(folder, 'prompts'), 'utf8'),
+        /The last checkpoint:\n<data \S+>\nTwo walls are done\./,
+      );
+    });
 
   for (const [i, [what, said]] of [
     ['no JSON', 'echo All done!'],
