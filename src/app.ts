@@ -23,6 +23,7 @@ import { processLog } from './app/process-log.ts';
 import { unreadyBecause } from './app/readiness.ts';
 import { adviceOf, modelOf } from './app/model.ts';
 import { announceServer } from './app/server-file.ts';
+import { openTracer } from './app/tracing.ts';
 import { endSession, sessionRunnerOf } from './app/session-runner.ts';
 import { EXIT, explained, Fault } from './app/start-error.ts';
 import { type StopRequest, stopRequest } from './app/stop-request.ts';
@@ -45,6 +46,7 @@ import { BlobSweeper } from './loops/blob-sweeper.ts';
 import { objectSweeper } from './loops/object-sweeper.ts';
 import { dataDirWatch } from './loops/keepers.ts';
 import type { Duty } from './loops/loop.ts';
+import type { Tracer } from './loops/tracer.ts';
 import { systemClock, systemTime } from './runtime/clock.ts';
 import { boundHeap } from './runtime/heap.ts';
 import { systemIds } from './runtime/ids.ts';
@@ -135,6 +137,7 @@ async function openApp(config: Config): Promise<App> {
       metrics: config.metrics,
     });
     if (log.writes('warn')) engine.core.watchers.push(jobLog(log, clock));
+    const tracer = openTracer(config, engine.core, version());
     await engine.core.continueTime();
     await storage.store.listen((wakeUps) => engine.core.heardOf(wakeUps));
     const blobStore = await openDiskBlobs({
@@ -185,6 +188,7 @@ async function openApp(config: Config): Promise<App> {
         new HeartbeatsFile(config.dataDir, storage.store.read, () => clock.now()),
         ...backups.duties,
         ...(storage.dataDir === null ? [] : [dataDirWatch(storage.look, onFatal)]),
+        ...(tracer === null ? [] : [tracer]),
         objectSweeper(engine.core, objects, OBJECTS_MS),
         ...(await blobDuties(config, storage, engine, blobStore, log)),
       ],
@@ -195,6 +199,7 @@ async function openApp(config: Config): Promise<App> {
     const parts: Parts = {
       config,
       engine,
+      tracer,
       storage,
       blobStore,
       objects,
@@ -234,6 +239,7 @@ async function openApp(config: Config): Promise<App> {
 }
 
 interface Parts {
+  readonly tracer: Tracer | null;
   readonly config: Config;
   readonly engine: OpenEngine;
   readonly storage: Storage;
@@ -293,7 +299,7 @@ async function listen(parts: Parts): Promise<FastifyInstance> {
       waitingClaims: engine.core.waiters.size,
       pendingCommands: engine.core.flusher.pending,
       loops: duties.status(),
-      spans: null,
+      spans: parts.tracer?.status() ?? null,
       droppedLines: log.dropped,
     }),
     unready: () =>
@@ -324,6 +330,9 @@ async function listen(parts: Parts): Promise<FastifyInstance> {
 /** Of the time to stop, what the server, its loops and the store have for themselves. */
 const CLOSING_MS = 1_500;
 
+/** How long a stopping server has for spans that wait. */
+const TRACING_MS = 1_000;
+
 /** New claims are refused first, then the answers under way go out, then the loops and the store end. */
 async function closeAll(parts: Parts, server?: FastifyInstance): Promise<void> {
   const { config, engine, duties, files, storage, log } = parts;
@@ -333,7 +342,11 @@ async function closeAll(parts: Parts, server?: FastifyInstance): Promise<void> {
   await server?.close();
   // An upload may take longer than there is time; the next start makes another.
   await parts.backups.stop();
+  const patience = parts.clock.after(TRACING_MS, () => parts.tracer?.callOff());
   await duties.stop();
+  // What the collector does not take now, it is not told.
+  await parts.tracer?.end().catch(() => undefined);
+  patience();
   await engine.core.flusher.stop();
   // The files are made from the database: what cannot be written now follows at the next start.
   await files.close().catch((error: unknown) => log.warn('The files are not up to date', { error }));

@@ -86,6 +86,7 @@ const SHOWN: Readonly<Record<string, readonly (readonly [beginning: RegExp, how:
     [/^import [^]*interface Work/, 'test/packages.test.ts compiles it'],
     [/^(export|import)/, HERE],
   ],
+  'docs/guides/operating.md': [[/^\{"t":/, 'test/app/log.test.ts tells of such a job']],
   'docs/guides/bridge.md': [[/^export SPINE=/, 'test/http/bridge.test.ts']],
   'docs/guides/worker-service.md': [
     [/^npx spine /, 'test/worker/service runs the command with every kind of session'],

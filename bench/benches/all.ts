@@ -13,6 +13,7 @@ import { postgresDrainBatches } from './postgres-drain-batches.ts';
 import { postgresDrainSingles } from './postgres-drain-singles.ts';
 import { postgresEnqueue } from './postgres-enqueue.ts';
 import { postgresServers } from './postgres-servers.ts';
+import { watching } from './watching.ts';
 
 export function allBenches(size: Size): Bench[] {
   return [
@@ -31,5 +32,6 @@ export function allBenches(size: Size): Bench[] {
     million(size),
     memory(size),
     files(size),
+    watching(size),
   ];
 }

@@ -11,12 +11,17 @@ export interface LifecycleOptions {
   readonly ms: number;
   /** SPINE_FILES of the server. */
   readonly files: 'on' | 'off';
+  /** Further settings of it. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 const WARM_UP_JOBS = 2_000;
 
-export async function lifecycle(place: Place, { width, ms, files }: LifecycleOptions): Promise<Measured> {
-  const server = await startServer({ dataDir: place.folder, env: { SPINE_FILES: files } });
+export async function lifecycle(
+  place: Place,
+  { width, ms, files, env }: LifecycleOptions,
+): Promise<Measured> {
+  const server = await startServer({ dataDir: place.folder, env: { SPINE_FILES: files, ...env } });
   try {
     const callers = callersOf(server, width);
     const job = async (i: number): Promise<void> => {

@@ -103,6 +103,30 @@ export const httpUrl: Type<string> = {
   },
 };
 
+/** `key=value,key=value`, as OpenTelemetry writes headers. */
+export const headers: Type<Readonly<Record<string, string>>> = {
+  allowed: 'key=value,key=value',
+  parse(text) {
+    const found: Record<string, string> = {};
+    for (const part of text.split(',').filter((each) => each.trim() !== '')) {
+      const [, name, value] = /^\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*([\x20-\x7e]*?)\s*$/.exec(part) ?? [];
+      const decoded = value === undefined ? null : decodedOrNull(value);
+      if (name === undefined || decoded === null || /[\r\n\0]/.test(decoded))
+        return bad('is not a list of key=value, with commas between them');
+      found[name.toLowerCase()] = decoded;
+    }
+    return good(found);
+  },
+};
+
+function decodedOrNull(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
+
 export const postgresUrl: Type<string> = {
   allowed: 'postgres:// or postgresql:// URL',
   parse(text) {

@@ -1,0 +1,18 @@
+/** Sends spans of jobs to the operator's collector, where there is one. Else nothing of it costs anything. */
+
+import { hostname } from 'node:os';
+import { otlp } from '../channels/otlp.ts';
+import type { Config } from '../config.ts';
+import type { Core } from '../engine/core.ts';
+import { Tracer } from '../loops/tracer.ts';
+
+type Settings = Pick<Config, 'otlpEndpoint' | 'otlpHeaders' | 'otlpService'>;
+
+export function openTracer(config: Settings, core: Core, version: string): Tracer | null {
+  const { otlpEndpoint: endpoint, otlpHeaders: headers, otlpService: service } = config;
+  if (endpoint === null) return null;
+  const instance = `${hostname()}:${process.pid}`;
+  const tracer = new Tracer(core, otlp({ endpoint, headers: headers ?? {}, service, version, instance }));
+  core.watchers.push(tracer.watch);
+  return tracer;
+}

@@ -1,0 +1,73 @@
+/** Sends spans to a collector, as OTLP over HTTP in JSON. */
+
+import type { Span } from '../domain/spans.ts';
+import { post, refused } from './post.ts';
+
+export interface OtlpOptions {
+  /** The collector's address; traces go to `/v1/traces` below it. */
+  readonly endpoint: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly service: string;
+  readonly version: string;
+  /** Which of the servers it is. */
+  readonly instance: string;
+}
+
+export type SendSpans = (spans: readonly Span[], signal: AbortSignal) => Promise<void>;
+
+const TIMEOUT_MS = 10_000;
+const WHO = 'the OTLP collector';
+const INTERNAL = 1;
+const CONSUMER = 5;
+
+export function otlp({ endpoint, headers, service, version, instance }: OtlpOptions): SendSpans {
+  const url = new URL(`${endpoint.replace(/\/+$/, '')}/v1/traces`);
+  const resource = {
+    attributes: attributesOf({
+      'service.name': service,
+      'service.version': version,
+      'service.instance.id': instance,
+    }),
+  };
+  return async (spans, signal) => {
+    const scopeSpans = [{ scope: { name: 'spine', version }, spans: spans.map(spanJson) }];
+    const body = JSON.stringify({ resourceSpans: [{ resource, scopeSpans }] });
+    const ownType = { 'content-type': 'application/json' };
+    const answer = await post({
+      url,
+      headers: { ...ownType, ...headers },
+      body,
+      signal,
+      timeoutMs: TIMEOUT_MS,
+      who: WHO,
+    });
+    if (answer.status < 200 || answer.status > 299) throw refused(WHO, answer);
+  };
+}
+
+function spanJson({ traceId, spanId, parentSpanId, name, startMs, endMs, ok, links, facts }: Span): object {
+  return {
+    traceId,
+    spanId,
+    ...(parentSpanId !== null && { parentSpanId }),
+    name,
+    kind: name === 'spine.attempt' ? CONSUMER : INTERNAL,
+    startTimeUnixNano: nanos(startMs),
+    endTimeUnixNano: nanos(Math.max(startMs, endMs)),
+    attributes: attributesOf(facts),
+    links: links.map((id) => ({ traceId, spanId: id })),
+    status: ok === null ? {} : { code: ok ? 1 : 2 },
+  };
+}
+
+/** More than a number can hold exactly, and so a text. */
+function nanos(ms: number): string {
+  return `${Math.round(ms)}000000`;
+}
+
+function attributesOf(facts: Readonly<Record<string, string | number>>): object[] {
+  return Object.entries(facts).map(([key, value]) => ({
+    key,
+    value: typeof value === 'number' ? { intValue: String(value) } : { stringValue: value },
+  }));
+}
