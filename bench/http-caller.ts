@@ -9,6 +9,7 @@ export interface HttpCaller {
   get<T>(path: string): Promise<T>;
   /** `headers` are whole lines, each with its end. */
   post<T>(path: string, body: unknown, headers?: string): Promise<T>;
+  put<T>(path: string, body: unknown): Promise<T>;
   close(): void;
 }
 
@@ -28,14 +29,16 @@ export function httpCaller(url: string, connections: number, token?: string): Ht
     return JSON.parse(answer.body) as T;
   }
 
+  const send = <T>(method: string, path: string, value: unknown, headers: string): Promise<T> => {
+    const body = JSON.stringify(value);
+    const length = Buffer.byteLength(body);
+    const about = `content-type: application/json\r\ncontent-length: ${length}\r\n`;
+    return call(`${method} ${path}`, `${method} ${path}${fixed}${about}${headers}\r\n${body}`);
+  };
   return {
     get: (path) => call(`GET ${path}`, `GET ${path}${fixed}\r\n`),
-    post: (path, value, headers = '') => {
-      const body = JSON.stringify(value);
-      const length = Buffer.byteLength(body);
-      const about = `content-type: application/json\r\ncontent-length: ${length}\r\n`;
-      return call(`POST ${path}`, `POST ${path}${fixed}${about}${headers}\r\n${body}`);
-    },
+    post: (path, value, headers = '') => send('POST', path, value, headers),
+    put: (path, value) => send('PUT', path, value, ''),
     close: () => pool.close(),
   };
 }

@@ -9,6 +9,7 @@ import { openPlainjob } from './peers/plainjob.ts';
 import { openRawPg } from './peers/raw-pg.ts';
 import type { Place, Queue } from './queue.ts';
 import { IN_BATCHES, ONE_BY_ONE, openSpineQueue } from './spine.ts';
+import { openSpineBots, openSpineBridge } from './spine-bots.ts';
 import { FUSED, FUSED_HUNDREDS, HUNDREDS, openSpineHttp, SINGLES } from './spine-http.ts';
 
 export const QUEUES = {
@@ -18,6 +19,8 @@ export const QUEUES = {
   'Spine over HTTP, fused': (place: Place) => openSpineHttp(place, FUSED),
   'Spine over HTTP, in hundreds': (place: Place) => openSpineHttp(place, HUNDREDS),
   'Spine over HTTP, in hundreds, fused': (place: Place) => openSpineHttp(place, FUSED_HUNDREDS),
+  'Spine, bots': openSpineBots,
+  'Spine, bridge': openSpineBridge,
   'bare Fastify': () => openFastify(SINGLES.connections),
   'plainjob FULL': (place: Place) => openPlainjob(place, 'FULL'),
   'plainjob NORMAL': (place: Place) => openPlainjob(place, 'NORMAL'),

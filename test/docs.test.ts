@@ -88,6 +88,7 @@ const SHOWN: Readonly<Record<string, readonly (readonly [beginning: RegExp, how:
   ],
   'docs/guides/operating.md': [[/^\{"t":/, 'test/app/log.test.ts tells of such a job']],
   'docs/guides/bridge.md': [[/^export SPINE=/, 'test/http/bridge.test.ts']],
+  'docs/guides/task-queue.md': [[/^(printf|call|TOKEN=)/, 'test/http/bots-guide.test.ts']],
   'docs/guides/worker-service.md': [
     [/^npx spine /, 'test/worker/service runs the command with every kind of session'],
   ],

@@ -3,6 +3,7 @@ import { embeddedDrain } from './embedded-drain.ts';
 import { embeddedEnqueue } from './embedded-enqueue.ts';
 import { files } from './files.ts';
 import { httpBatches } from './http-batches.ts';
+import { httpBots } from './http-bots.ts';
 import { httpEnqueue } from './http-enqueue.ts';
 import { httpSingles } from './http-singles.ts';
 import { latency } from './latency.ts';
@@ -28,6 +29,7 @@ export function allBenches(size: Size): Bench[] {
     httpEnqueue(size),
     httpSingles(size),
     httpBatches(size),
+    httpBots(size),
     latency(size),
     million(size),
     memory(size),

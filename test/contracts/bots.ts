@@ -3,6 +3,7 @@ import type { StartBots } from './bot-cases.ts';
 import { botDataCases } from './bots-data.ts';
 import { botLifeCases } from './bots-life.ts';
 import { botQueueCases } from './bots-queue.ts';
+import { doorCases } from './doors.ts';
 
 export interface BotStore {
   readonly name: string;
@@ -13,6 +14,6 @@ export interface BotStore {
 /** What the door of bots promises over HTTP, held against a real listening server. */
 export function botContract({ name, skip = false, start }: BotStore): void {
   suite(`the contract of bots over ${name}`, { skip }, () => {
-    for (const declare of [botQueueCases, botLifeCases, botDataCases]) declare(start);
+    for (const declare of [botQueueCases, botLifeCases, botDataCases, doorCases]) declare(start);
   });
 }

@@ -1,0 +1,165 @@
+import { deepStrictEqual, ok, strictEqual } from 'node:assert';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { httpClient } from '../support/http.ts';
+import { freshDatabase, skipWithoutPostgres } from '../support/postgres.ts';
+import { startServer } from '../support/server.ts';
+import {
+  addTask,
+  ADMIN,
+  type Bot,
+  claim,
+  claimed,
+  type Enveloped,
+  expectData,
+  expectError,
+  move,
+  peopled,
+  readTask,
+  type Task,
+  WORKER,
+} from './bot-cases.ts';
+
+test('two servers on one database hand out each task once, to workers of both [TQ-02 TQ-42]', {
+  skip: skipWithoutPostgres,
+}, async (t) => {
+  const database = await freshDatabase(process.env['TEST_POSTGRES_URL'] ?? '');
+  t.after(() => database.drop());
+  const one = await startServer({ databaseUrl: database.url });
+  const spine = await peopled(one);
+  t.after(() => spine.stop());
+  await using other = await startServer({ databaseUrl: database.url });
+  // What one server let in is known to the other.
+  const bots: Bot[] = spine.bots.map((bot, i) =>
+    i % 2 === 0 ? bot : { ...bot, http: httpClient(other.url, { token: bot.token }) },
+  );
+  t.after(() => bots.forEach(({ http }, i) => i % 2 === 1 && http.close()));
+  for (let round = 0; round < 30; round++) {
+    const { id } = await addTask(spine);
+    const answers = await Promise.all(bots.map(claim));
+    const winners = answers.flatMap((task, i) => (task === null ? [] : [i]));
+    deepStrictEqual([winners.length, answers[winners[0] ?? -1]?.id], [1, id]);
+    expectData(await move(bots[winners[0] ?? -1] as Bot, id, 'completed'));
+  }
+  const made = new Set<string>();
+  for (let i = 0; i < 100; i++) made.add((await addTask(spine)).id);
+  const seen: string[] = [];
+  await Promise.all(
+    bots.map(async (bot) => {
+      for (let task = await claim(bot); task !== null; task = await claim(bot)) {
+        seen.push(task.id);
+        expectData(await move(bot, task.id, 'completed'));
+      }
+    }),
+  );
+  deepStrictEqual([seen.length, new Set(seen)], [100, made]);
+  // A right that is taken away at one server is gone at the other.
+  const fired = bots[1] as Bot;
+  expectData(await fired.http.get<Enveloped<Task[]>>(`${WORKER}/tasks?limit=1`));
+  await spine.admin.http.request('DELETE', `${ADMIN}/${fired.id}`);
+  expectError(await fired.http.post(`${WORKER}/tasks/claim`), 403, 'Not authorized as a worker');
+});
+
+test('a server that is killed during claims loses no task and gives none out twice [TQ-02 TQ-42]', async (t) => {
+  const server = await startServer();
+  const spine = await peopled(server);
+  t.after(() => spine.stop());
+  const made: string[] = [];
+  for (let i = 0; i < 200; i++) made.push((await addTask(spine)).id);
+  const answered = new Map<string, Bot>();
+  let killed = false;
+  const claiming = spine.bots.map(async (bot) => {
+    while (!killed) {
+      const task = await claim(bot).catch(() => null);
+      if (task === null) return;
+      ok(!answered.has(task.id), 'a task was given out twice');
+      answered.set(task.id, bot);
+      if (answered.size >= 60 && !killed) {
+        killed = true;
+        await server.kill('SIGKILL');
+      }
+    }
+  });
+  await Promise.all(claiming);
+  await server.restart();
+  // Connections of before are gone, logins are not.
+  const held = new Map<string, Task>();
+  for (const id of made) {
+    const task = await readTask(spine, id);
+    if (task.status === 'in_progress') held.set(id, task);
+    else strictEqual(task.status, 'pending', 'a task is neither held nor waits');
+  }
+  for (const [id, bot] of answered)
+    strictEqual(held.get(id)?.assigned_to, bot.id, 'an answered claim was lost');
+  const unheard = [...held.keys()].filter((id) => !answered.has(id));
+  ok(unheard.length <= spine.bots.length, `${unheard.length} claims were lost on their way`);
+  // Whoever holds one finds it among its own, and can do it.
+  for (const [id, { assigned_to: who }] of held) {
+    const bot = spine.bots.find((each) => each.id === who);
+    ok(bot);
+    expectData(await move(bot, id, 'completed'));
+  }
+  const rest: string[] = [];
+  await Promise.all(
+    spine.bots.map(async (bot) => {
+      for (let task = await claim(bot); task !== null; task = await claim(bot)) {
+        rest.push(task.id);
+        expectData(await move(bot, task.id, 'completed'));
+      }
+    }),
+  );
+  deepStrictEqual(new Set([...held.keys(), ...rest]), new Set(made));
+  strictEqual(rest.length + held.size, made.length);
+});
+
+test('a worker counts as online as long as the setting says, and a silent one is stuck [TQ-12 TQ-22]', async (t) => {
+  const env = {
+    SPINE_ONLINE_MS: '700',
+    SPINE_STUCK_SCAN_MS: '100',
+    SPINE_STUCK_RUNNING_MS: '900',
+    SPINE_STUCK_OFFLINE_MS: '600',
+  };
+  const spine = await peopled(await startServer({ env }), 2);
+  t.after(() => spine.stop());
+  const [bot, other] = spine.bots as [Bot, Bot];
+  interface Listed {
+    readonly id: string;
+    readonly is_online: boolean;
+    readonly last_activity_at: string;
+  }
+  const listed = async () =>
+    expectData(await spine.admin.http.get<Enveloped<Listed[]>>(ADMIN)).find(({ id }) => id === bot.id);
+  const { id } = await addTask(spine);
+  strictEqual((await claimed(bot)).id, id);
+  strictEqual((await listed())?.is_online, true);
+  let task = await readTask(spine, id);
+  for (let looks = 0; task.status === 'in_progress' && looks < 300; looks++) {
+    await sleep(50);
+    task = await readTask(spine, id);
+  }
+  strictEqual(task.status, 'failed');
+  const silent = await listed();
+  strictEqual(silent?.is_online, false);
+  const updates = expectData(
+    await spine.admin.http.get<Enveloped<{ content: string }[]>>(`${ADMIN}/tasks/${id}/updates`),
+  ).map(({ content }) => content);
+  ok(updates.includes('Worker W1 went offline. Task marked as failed for retry.'), JSON.stringify(updates));
+  // It comes back with what it did: the task stays failed, and nothing is lost.
+  expectError(await move(bot, id, 'completed'), 409, /./);
+  expectError(
+    await bot.http.post(`${WORKER}/tasks/${id}/result`, { result: { posts: 3 } }),
+    409,
+    /kept as an update/,
+  );
+  const kept = expectData(
+    await bot.http.get<Enveloped<{ content: string }[]>>(`${WORKER}/tasks/${id}/updates`),
+  );
+  ok(kept.some(({ content }) => content.includes('{"posts":3}')));
+  ok(((await listed())?.last_activity_at ?? '') > (silent?.last_activity_at ?? ''));
+  let retry: Task | null = null;
+  for (let looks = 0; retry === null && looks < 300; looks++) {
+    retry = await claim(other);
+    if (retry === null) await sleep(20);
+  }
+  deepStrictEqual([retry?.parent_task_id, retry?.retry_count], [id, 1]);
+});
