@@ -20,6 +20,7 @@ import { noticeOf } from './app/notices.ts';
 import { jobLog } from './app/job-log.ts';
 import type { Log } from './app/log.ts';
 import { processLog } from './app/process-log.ts';
+import { openProbes, type Probes } from './app/probes.ts';
 import { unreadyBecause } from './app/readiness.ts';
 import { adviceOf, modelOf } from './app/model.ts';
 import { announceServer } from './app/server-file.ts';
@@ -146,6 +147,7 @@ async function openApp(config: Config): Promise<App> {
       now: () => engine.now(),
     });
     const objects = await openObjects(config, clock, log);
+    const probes = openProbes(guard, config.shell === 'on', clock);
     const duties = startDuties({
       core: engine.core,
       clock,
@@ -179,6 +181,7 @@ async function openApp(config: Config): Promise<App> {
               }),
             ],
       channelOf: openChannels(config, guard, log, () => engine.now()),
+      askProbe: probes.ask,
       digestAt: operatorChat(config) === null ? null : config.digestAt,
       chatCommands: chatCommands(config, (problem) =>
         log.warn('Commands of the chat cannot be read now', { problem }),
@@ -204,6 +207,7 @@ async function openApp(config: Config): Promise<App> {
       blobStore,
       objects,
       duties,
+      probes,
       files,
       backups,
       tokens,
@@ -246,6 +250,7 @@ interface Parts {
   readonly blobStore: BlobStore;
   readonly objects: ObjectStore;
   readonly duties: Duties;
+  readonly probes: Probes;
   readonly files: Files;
   readonly backups: Backups;
   readonly tokens: Config['tokens'];
@@ -347,6 +352,7 @@ async function closeAll(parts: Parts, server?: FastifyInstance): Promise<void> {
   // What the collector does not take now, it is not told.
   await parts.tracer?.end().catch(() => undefined);
   patience();
+  await parts.probes.stop();
   await engine.core.flusher.stop();
   // The files are made from the database: what cannot be written now follows at the next start.
   await files.close().catch((error: unknown) => log.warn('The files are not up to date', { error }));

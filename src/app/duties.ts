@@ -25,6 +25,7 @@ import { notifier } from '../loops/notifier.ts';
 import { budgets } from '../loops/budgets.ts';
 import { approver } from '../loops/approver.ts';
 import { hearing } from '../loops/hearing.ts';
+import { type AskProbe, Prober } from '../loops/prober.ts';
 import { poolSweeper } from '../loops/pool-sweeper.ts';
 import { Pruner } from '../loops/pruner.ts';
 import { Reaper } from '../loops/reaper.ts';
@@ -58,6 +59,8 @@ export interface DutyOptions {
   readonly chatCommands?: Omit<ChatReaderOptions, 'waitS'> | null;
   /** When in the day it is told what the day came to, in minutes after midnight; null where it is not. */
   readonly digestAt?: number | null;
+  /** How the probes of schedules are asked; null where none are. */
+  readonly askProbe?: AskProbe | null;
   /** Projections that follow the committed events, and whoever looks after the data dir. */
   readonly files: readonly Duty[];
   readonly forget: (ids: readonly string[]) => Promise<void>;
@@ -75,7 +78,7 @@ export interface Duties {
 }
 
 export function startDuties(options: DutyOptions): Duties {
-  const { core, clock, notices, digestAt = null } = options;
+  const { core, clock, notices, digestAt = null, askProbe = null } = options;
   const loop = (duty: Duty): Loop => new Loop(duty, clock, options.onError);
   const reaper = new Reaper(core, options.reaperIntervalMs);
   const settling = loop(settler(core));
@@ -86,6 +89,8 @@ export function startDuties(options: DutyOptions): Duties {
   const mailing = loop(mail(core, options.messageDeliveryMs));
   const deliverer = new Deliverer(core, options.channelOf);
   const delivering = loop(deliverer);
+  const prober = askProbe === null ? null : new Prober(core, askProbe);
+  const probing = prober === null ? null : loop(prober);
   const budgeting = loop(budgets(core));
   const chatReader =
     options.chatCommands === undefined || options.chatCommands === null
@@ -135,6 +140,7 @@ export function startDuties(options: DutyOptions): Duties {
     ...(notices.length > 0 ? [loop(notifier(core, notices))] : []),
     delivering,
     budgeting,
+    ...(probing === null ? [] : [probing]),
     ...(digestAt === null ? [] : [loop(digest(core, digestAt))]),
     ...(chatReader === null ? [] : [loop(chatReader)]),
     watchdog,
@@ -153,6 +159,7 @@ export function startDuties(options: DutyOptions): Duties {
     scheduling.wake();
     spawning.wake();
   };
+  core.hints.probing = () => probing?.wake();
   core.hints.spent = () => budgeting.wake();
   core.hints.mailed = () => mailing.wake();
   core.hints.delivering = () => delivering.wake();
@@ -169,9 +176,11 @@ export function startDuties(options: DutyOptions): Duties {
   return {
     stop: async () => {
       chatReader?.callOff();
+      prober?.callOff();
       await Promise.all(loops.map((each) => each.stop()));
       await retrier.stop();
       await chatReader?.release().catch(() => undefined);
+      await prober?.rest();
       const patience = clock.after(SENDING_MS, () => deliverer.callOff());
       // What cannot be begun now waits for the next start, or another server.
       await deliverer.flush().catch(() => undefined);

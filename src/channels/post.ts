@@ -1,4 +1,4 @@
-/** One POST to the world outside: bounded in time and size, never redirected, and quiet about where it went. */
+/** One call, mostly a POST, to the world outside: bounded in time and size, never redirected, and quiet about where it went. */
 
 import type { IncomingHttpHeaders, IncomingMessage, RequestOptions } from 'node:http';
 import { SendError } from './channel.ts';
@@ -14,6 +14,7 @@ const ANSWER_BYTES = 65_536;
 export interface Post {
   readonly url: URL;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly method?: 'POST' | 'GET';
   readonly body: string;
   readonly signal: AbortSignal;
   /** Finds the address of a name, and may refuse it. */
@@ -34,13 +35,13 @@ export interface PostAnswer {
 
 export function post(given: Post): Promise<PostAnswer> {
   const { url, headers, body, signal, lookup, who } = given;
-  const { timeoutMs = TIMEOUT_MS, answerBytes = ANSWER_BYTES } = given;
+  const { method = 'POST', timeoutMs = TIMEOUT_MS, answerBytes = ANSWER_BYTES } = given;
   return new Promise((resolve, reject) => {
     const limit = AbortSignal.timeout(timeoutMs);
     const send = url.protocol === 'https:' ? secureRequest : plainRequest;
     const fail = (cause: unknown): void => reject(failure(who, cause, limit.aborted ? timeoutMs : null));
     const request = send(url, {
-      method: 'POST',
+      method,
       // A connection of its own: a kept one would not ask again where the name leads.
       agent: false,
       headers: {

@@ -61,6 +61,9 @@ export interface NewSchedule {
   readonly type?: string | null;
   readonly params?: unknown;
   readonly budget?: unknown;
+  /** A command or a URL that says, when it is due, whether there is work. */
+  readonly probe?: string | null;
+  readonly probe_timeout_s?: number | null;
   readonly priority?: number | null;
   readonly run_timeout_ms?: number | null;
   readonly stale_threshold_s?: number | null;

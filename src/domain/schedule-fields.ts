@@ -178,6 +178,14 @@ export const RULES: Readonly<Record<ScheduleKey, FieldRule>> = {
     default: null,
     help: 'What a run may cost, for the worker of a queue: any JSON.',
   },
+  probe: {
+    ...text(
+      4_000,
+      'A command or a URL that is asked first, at each tick, whether there is work for the queue.',
+    ),
+    lines: true,
+  },
+  probeTimeoutS: integer(1, 300, 30, 'How long the probe may take.'),
   priority: integer(-LIMITS.priority, LIMITS.priority, 0, 'Higher goes first.'),
 
   runTimeoutMs: integer(

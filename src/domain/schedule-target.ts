@@ -1,5 +1,6 @@
 /** Where the runs of a schedule go, and what they carry. */
 
+import { isProbeUrl } from './probe.ts';
 import type { ScheduleSpec, SessionTarget } from './schedule.ts';
 import { RULES, type SpecKey, snakeName } from './schedule-fields.ts';
 import { type Refused, refused, type ScheduleRequest } from './schedule-request.ts';
@@ -19,7 +20,7 @@ const KINDS: Readonly<Record<SessionTarget, readonly ScheduleSpec['payloadKind']
   shell: ['shellCommand'],
   queue: ['job'],
 };
-const FOR_QUEUES = ['target', 'type', 'params', 'budget'] as const;
+const FOR_QUEUES = ['target', 'type', 'params', 'budget', 'probe', 'probeTimeoutS'] as const;
 const FOR_AGENTS = [
   'payloadModel',
   'payloadThinking',
@@ -44,6 +45,7 @@ export function completeTarget(
   const place = request.spec.sessionTarget === null ? 'isolated' : (request.spec.sessionTarget ?? before);
   const problem =
     shellProblem(request, base, place, facts) ??
+    probeProblem(request, base, facts) ??
     gatewayProblem(request, base, facts) ??
     misfitProblem(request, place);
   if (problem !== null) return problem;
@@ -105,6 +107,17 @@ function shellProblem(
   return refused(
     'sessionTarget',
     'session_target shell is switched off on this server; set SPINE_SHELL=on to allow commands.',
+  );
+}
+
+/** A command is one wherever it stands. */
+function probeProblem(request: ScheduleRequest, base: ScheduleSpec | null, facts: DoorFacts): Refused | null {
+  const { probe } = request.spec;
+  if (probe === undefined || probe === null || probe === base?.probe) return null;
+  if (isProbeUrl(probe) || facts.shellAllowed) return null;
+  return refused(
+    'probe',
+    'probe is a command, and commands are switched off on this server; send a URL, or set SPINE_SHELL=on.',
   );
 }
 

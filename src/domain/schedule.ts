@@ -56,6 +56,9 @@ export interface ScheduleSpec {
   readonly type: string | null;
   readonly params: unknown;
   readonly budget: unknown;
+  /** Asked when a tick of its clock is due: a command or a URL. */
+  readonly probe: string | null;
+  readonly probeTimeoutS: number;
   readonly priority: number;
 
   /** No hard limit when null: the implicit heartbeat decides. */

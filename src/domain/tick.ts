@@ -4,10 +4,18 @@
 export interface Tick {
   readonly scheduleId: string;
   readonly at: number;
-  readonly fate: 'fired' | 'missed';
+  /** `skipped`: its probe found nothing to do. */
+  readonly fate: 'fired' | 'missed' | 'skipped';
   readonly jobNo: number | null;
   readonly untilAt: number;
   readonly n: number;
   readonly reason: string | null;
   readonly recordedAt: number;
+}
+
+/** A tick whose probe is to be asked before it fires. */
+export interface ProbedTick {
+  readonly scheduleId: string;
+  readonly at: number;
+  readonly kind: 'cron' | 'catch_up';
 }

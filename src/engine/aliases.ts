@@ -3,6 +3,7 @@
 import { destinationOf, placeProblem, type Place } from '../domain/alias.ts';
 import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
+import { isProbeUrl } from '../domain/probe.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { ScheduleSpec } from '../domain/schedule.ts';
 import type { Tx } from '../store/store.ts';
@@ -58,8 +59,12 @@ async function checkPlace(
 /** What can be told without the database; the alias itself is looked for in the transaction that saves. */
 export async function checkDelivery(
   core: Core,
-  spec: Pick<ScheduleSpec, 'deliveryChannel' | 'deliveryTo'>,
+  spec: Pick<ScheduleSpec, 'deliveryChannel' | 'deliveryTo' | 'probe'>,
 ): Promise<void> {
+  if (spec.probe !== null && isProbeUrl(spec.probe)) {
+    const why = await core.webhookProblem(spec.probe);
+    if (why !== null) throw problem('probe', why);
+  }
   const destination = destinationOf(spec);
   if (destination === null || 'alias' in destination) return;
   await checkPlace(core, destination, { channel: 'delivery_channel', target: 'delivery_to' });

@@ -5,7 +5,7 @@ import { checkDelivery } from './aliases.ts';
 import { type Problem, problemOf } from './apply-problem.ts';
 import type { Core } from './core.ts';
 
-type Delivery = Pick<ScheduleSpec, 'deliveryChannel' | 'deliveryTo'>;
+type Delivery = Pick<ScheduleSpec, 'deliveryChannel' | 'deliveryTo' | 'probe'>;
 
 type Draft = Readonly<Record<string, unknown>>;
 
@@ -45,5 +45,6 @@ function deliveryOf(draft: Draft): Delivery {
   return {
     deliveryChannel: text('delivery_channel', 'deliveryChannel'),
     deliveryTo: text('delivery_to', 'deliveryTo'),
+    probe: text('probe'),
   };
 }

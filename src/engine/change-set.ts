@@ -34,6 +34,8 @@ export interface Effects {
   /** Rows that are different now, and what happened to them: for whoever counts it and tells of it. */
   changes: readonly Change[];
   events: readonly JobEvent[];
+  /** A tick is due whose probe is to be asked. */
+  probing: boolean;
 }
 
 /** What to tell the outside when a job ends or waits for somebody's word; `input` comes with the latter. */
@@ -56,6 +58,7 @@ export class ChangeSet {
     spent: false,
     changes: [],
     events: [],
+    probing: false,
   };
   readonly announcer: Announcer;
   readonly #entries = new Map<number, Entry>();

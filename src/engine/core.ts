@@ -114,6 +114,8 @@ export interface Hints {
   mailed: () => void;
   /** Tokens or money were spent. */
   spent: () => void;
+  /** A probe is to be asked. */
+  probing: () => void;
   /** A worker was heard from. */
   beaten: () => void;
   /** Somebody was heard on whose presence leases rest. */
@@ -200,6 +202,7 @@ export class Core {
     delivering: () => undefined,
     mailed: () => undefined,
     spent: () => undefined,
+    probing: () => undefined,
     beaten: () => undefined,
     heard: () => undefined,
     consulting: () => undefined,
@@ -395,6 +398,7 @@ export class Core {
     if (effects.timed) this.hints.timed();
     if (effects.delivering) this.hints.delivering();
     if (effects.spent) this.hints.spent();
+    if (effects.probing) this.hints.probing();
     // On PostgreSQL events come into the feed when the sequencer has numbered them.
     if (this.store.dialect === 'sqlite') this.feed.announce();
     else if (this.feed.watched) this.hints.committed();

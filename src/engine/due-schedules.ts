@@ -41,9 +41,14 @@ async function fireTicks(core: Core, tx: Tx, changeSet: ChangeSet, schedule: Sch
   await missed(tx, changeSet, schedule, ticks.slice(0, ticks.length - wanted.length));
   for (const at of wanted) {
     if (isUsedUp(schedule)) break;
-    if (!(await tx.ticks.take(schedule.id, at, changeSet.now))) continue;
     const late = changeSet.now - at > GRACE_MS || at !== last;
     const kind = late ? 'catch_up' : 'cron';
+    if (schedule.spec.probe !== null) {
+      if (await tx.ticks.takeToProbe({ scheduleId: schedule.id, at, kind }, changeSet.now))
+        changeSet.effects.probing = true;
+      continue;
+    }
+    if (!(await tx.ticks.take(schedule.id, at, changeSet.now))) continue;
     // Beside those that are made up for, the one that is on time waits in line too: it would be skipped because of them.
     const inLine = late || wanted.length > 1;
     const job = await fire(core, tx, changeSet, schedule, { kind, dueAt: at, inLine });

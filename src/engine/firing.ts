@@ -30,6 +30,8 @@ export interface Occasion {
   readonly delayMs?: number;
   /** The run whose end is the reason, and what is to be known of it. */
   readonly trigger?: { readonly job: Job; readonly context: TriggerContext };
+  /** What its probe said. */
+  readonly probed?: string;
   /** Missed work that is made up for waits in line even where an overlap would be skipped. */
   readonly inLine?: boolean;
 }
@@ -61,6 +63,7 @@ export async function fire(
       state: row.job.state,
       schedule: schedule.id,
       run: occasion.kind,
+      ...(occasion.probed !== undefined && { probe: occasion.probed }),
       ...reasonOf(fate),
     },
   }));

@@ -232,7 +232,8 @@ export async function amended(
 
 /** A place that was good when it was written stays; only a new one is judged. */
 function deliversAlike(one: ScheduleSpec, other: ScheduleSpec): boolean {
-  return one.deliveryChannel === other.deliveryChannel && one.deliveryTo === other.deliveryTo;
+  const { deliveryChannel, deliveryTo, probe } = other;
+  return one.deliveryChannel === deliveryChannel && one.deliveryTo === deliveryTo && one.probe === probe;
 }
 
 function enable(core: Core, actor: Actor, which: string, enabled: boolean): Promise<Schedule> {

@@ -64,6 +64,8 @@ test("the text's own example is accepted and every default is filled in [SC-77] 
     type: null,
     params: null,
     budget: null,
+    probe: null,
+    probeTimeoutS: 30,
     priority: 0,
     runTimeoutMs: null,
     staleThresholdS: null,

@@ -81,6 +81,8 @@ const FURTHER: Readonly<Record<string, unknown>> = {
   target: 'somebody-else',
   type: 'other',
   budget: { tokens: 1_000_000 },
+  probe: 'https://example.org/',
+  probe_timeout_s: 31,
   priority: 4,
   run_timeout_ms: 60_001,
   stale_threshold_s: 86_400,

@@ -2,12 +2,15 @@
 
 import type { Tick } from '../../domain/tick.ts';
 import type { Row, Sql } from '../sql/driver.ts';
+import { only } from '../sql/rows.ts';
 
-const MISSED = `select at, until_at, n, reason, recorded_at from tick where schedule_id = $1 and fate = 'missed'`;
+const ROWS = 'select at, until_at, n, reason, recorded_at, fate from tick where schedule_id = $1';
+const MISSED = `${ROWS} and fate = 'missed'`;
+const UNFIRED = `${ROWS} and fate in ('missed', 'skipped')`;
 
-/** The newest ones. */
+/** The newest ones, those that were skipped by their probe included. */
 export async function missed(sql: Sql, scheduleId: string, limit: number): Promise<Tick[]> {
-  const rows = await sql.all(`${MISSED} order by at desc limit $2 + 0`, [scheduleId, limit]);
+  const rows = await sql.all(`${UNFIRED} order by at desc limit $2 + 0`, [scheduleId, limit]);
   return rows.map((row) => missedFrom(scheduleId, row));
 }
 
@@ -25,10 +28,15 @@ export async function missedBeyond(
   return (await sql.all(text, [scheduleId, after, beyond])).map((row) => missedFrom(scheduleId, row));
 }
 
-function missedFrom(scheduleId: string, [at, untilAt, n, reason, recordedAt]: Row): Tick {
+/** When a probe is to be asked next; null when none waits. */
+export function nextProbeAt(sql: Sql): Promise<number | null> {
+  return only<number | null>(sql, "select min(probe_until) from tick where fate = 'probing'", []);
+}
+
+function missedFrom(scheduleId: string, [at, untilAt, n, reason, recordedAt, fate]: Row): Tick {
   return {
     scheduleId,
-    fate: 'missed',
+    fate: fate as Tick['fate'],
     jobNo: null,
     at: at as number,
     untilAt: untilAt as number,

@@ -1,13 +1,55 @@
 /** Ticks of schedules: each is taken once. */
 
-import type { Tick } from '../../domain/tick.ts';
-import type { Shape, Sql } from '../sql/driver.ts';
+import type { ProbedTick, Tick } from '../../domain/tick.ts';
+import { locking, perDialect, type Shape, type Sql } from '../sql/driver.ts';
 
 /** False when this tick was taken before. */
 export async function take(sql: Sql, scheduleId: string, at: number, now: number): Promise<boolean> {
   const text = `insert into tick (schedule_id, at, fate, until_at, n, recorded_at) values ($1, $2, 'fired', $2, 1, $3)
     on conflict do nothing`;
   return (await sql.run(text, [scheduleId, at, now])) > 0;
+}
+
+/** The same of a tick whose probe is to be asked first. */
+export async function takeToProbe(sql: Sql, { scheduleId, at, kind }: ProbedTick, now: number) {
+  const text = `insert into tick (schedule_id, at, fate, until_at, n, recorded_at, kind, probe_until)
+    values ($1, $2, 'probing', $2, 1, $3, $4, 0) on conflict do nothing`;
+  return (await sql.run(text, [scheduleId, at, now, kind])) > 0;
+}
+
+// Served by tick_probing.
+const toProbe = perDialect(
+  (dialect) =>
+    `select schedule_id, at, kind from tick where fate = 'probing' and probe_until <= $1
+     order by probe_until limit $2 + 0${locking({ dialect }, 'for update skip locked')}`,
+);
+
+/** Those whose probes nobody asks; until then nobody else takes them. */
+export async function takeProbes(sql: Sql, now: number, limit: number, until: number): Promise<ProbedTick[]> {
+  const ticks = (await sql.all(toProbe(sql), [now, limit])).map((row) => ({
+    scheduleId: row[0] as string,
+    at: row[1] as number,
+    kind: row[2] as ProbedTick['kind'],
+  }));
+  for (const { scheduleId, at } of ticks)
+    await sql.run('update tick set probe_until = $3 where schedule_id = $1 and at = $2', [
+      scheduleId,
+      at,
+      until,
+    ]);
+  return ticks;
+}
+
+/** What came of the probe; false when that was settled before. */
+export async function settleProbe(
+  sql: Sql,
+  { scheduleId, at }: ProbedTick,
+  fate: 'fired' | 'skipped',
+  reason: string | null,
+): Promise<boolean> {
+  const text = `update tick set fate = $3, reason = $4, probe_until = null
+    where schedule_id = $1 and at = $2 and fate = 'probing'`;
+  return (await sql.run(text, [scheduleId, at, fate, reason])) > 0;
 }
 
 /** Says which job the tick made. */

@@ -37,14 +37,17 @@ create index schedule_by_change on schedule (updated_at);
 create table tick (
   schedule_id text not null,
   at ${int} not null,
-  fate text not null,          -- fired or missed
+  fate text not null,          -- fired, missed, probing, or skipped by its probe
   job_no ${int},
   until_at ${int} not null,    -- the last moment of the row
   n ${int} not null,           -- how many
   reason text,
   recorded_at ${int} not null,
+  kind text,                   -- from here on, while it is probed: of the run that it makes
+  probe_until ${int},          -- until when a server asks
   primary key (schedule_id, at)
 )${byKey};
+create index tick_probing on tick (probe_until) where fate = 'probing';
 create index tick_by_age on tick (recorded_at);
 
 -- What a job has beside its row when a schedule made it. Whether it is under way stands here and in no index over job,
