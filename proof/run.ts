@@ -16,6 +16,7 @@ import { provePowerCut } from './power-cut.ts';
 import { freshSeed } from './random.ts';
 import { proveRecovery } from './recovery.ts';
 import { printReport, type ProofReport } from './report.ts';
+import { proveRetries } from './retries.ts';
 import { proveSchedules } from './schedules.ts';
 import { proveStale } from './stale.ts';
 import { proveStall } from './stall.ts';
@@ -60,6 +61,10 @@ const PROOFS: Readonly<Record<string, (run: Run) => Promise<ProofReport | string
   },
   ask: (run) =>
     onStore(run, (store) => proveAsk(store, { jobs: run.sized(200), kills: run.sized(20), seed: run.seed })),
+  retries: (run) =>
+    onStore(run, (store) =>
+      proveRetries(store, { tasks: run.sized(2_000), kills: run.sized(20), modelMs: 2_000, seed: run.seed }),
+    ),
   stale: (run) =>
     onStore(run, (store) => proveStale(store, { workers: 5, jobsEach: 5, rounds: run.sized(12) })),
   workers: (run) =>

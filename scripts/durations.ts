@@ -42,6 +42,7 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'test/scheduler/shell.test.ts': 15,
   'test/docs.test.ts': 15,
   'test/packages.test.ts': 30,
+  'test/crash/retries.test.ts': 40,
   'test/crash/stale.test.ts': 15,
   'test/crash/terminate.test.ts': 15,
   'test/files/server.test.ts': 15,

@@ -24,9 +24,13 @@ interface Wait {
   readonly fingerprint: string;
   readonly reason: string;
 }
-export type Outlook = GoOn | Skip | Wait | typeof NO_RETRY;
+export type Outlook = GoOn | Skip | Wait | typeof NO_RETRY | typeof STAY;
 
 export const NO_RETRY = { kind: 'none' } as const;
+const STAY = { kind: 'stay' } as const;
+
+/** Whoever asks may die, and another one asks once more: a job waits for that, too. */
+export const SLACK_MS = 5_000;
 
 /** Of one failure, so much is kept for whoever is asked about it. */
 const REASON_CHARS = 4_000;
@@ -42,6 +46,9 @@ export async function outlookOf(core: Core, tx: Tx, job: Job, now: number): Prom
   const verdict = await tx.verdicts.good(fingerprint, job.settled === CONSULTING ? 0 : now);
   if (verdict?.decision === 'skip') return { kind: 'skip', input, words: verdict.words };
   if (verdict?.decision === 'retry') return { ...plain, failedTry: { reason, advice: verdict.words } };
+  // It was asked for anew since somebody looked: the answer is on its way.
+  if (verdict === null && job.settled === CONSULTING && ((await tx.consultations.untilOf(job.no)) ?? 0) > now)
+    return STAY;
   // Nobody could be asked lately, nobody is there to be asked, or the answer did not come in time.
   if (verdict !== null || core.advice === null || job.settled === CONSULTING) return plain;
   return { kind: 'wait', fingerprint, reason };
@@ -49,7 +56,7 @@ export async function outlookOf(core: Core, tx: Tx, job: Job, now: number): Prom
 
 export async function consult(core: Core, tx: Tx, { no }: Job, { fingerprint, reason }: Wait, now: number) {
   await tx.verdicts.want(fingerprint, reason, now);
-  await tx.consultations.begin(no, fingerprint, now + (core.advice?.waitMs ?? 0));
+  await tx.consultations.begin(no, fingerprint, now + 2 * ((core.advice?.waitMs ?? 0) + SLACK_MS));
 }
 
 /** What its holder said of the failure, else the last thing that was said of the job. */

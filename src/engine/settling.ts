@@ -71,6 +71,7 @@ function isUnsettled({ settled }: Job): boolean {
 async function settleOne(core: Core, tx: Tx, changeSet: ChangeSet, job: Job, around: Around): Promise<void> {
   const mayRetry = job.retryAt !== null && (job.cause !== 'crashed' || (await isReplayed(tx, job)));
   const outlook = mayRetry ? await outlookOf(core, tx, job, changeSet.now) : NO_RETRY;
+  if (outlook.kind === 'stay') return;
   if (outlook.kind === 'wait') {
     await consult(core, tx, job, outlook, changeSet.now);
     changeSet.amend({ ...job, settled: CONSULTING });

@@ -7,6 +7,7 @@ import { SendError } from '../channels/channel.ts';
 import type { Model, ModelAnswer } from '../channels/anthropic.ts';
 import { loopActor } from '../domain/actor.ts';
 import { type Verdict, verdictIn } from '../domain/verdict.ts';
+import { SLACK_MS } from '../engine/consulting.ts';
 import type { AdviceSettings, Core } from '../engine/core.ts';
 import { settle } from '../engine/settling.ts';
 import { failurePrompt } from '../prompt/failure.ts';
@@ -19,8 +20,6 @@ const AT_ONCE = 8;
 const HOUR_MS = 3_600_000;
 /** A call that died with its server is made once more, and no oftener. */
 const ASKS = 2;
-/** Of whoever asks: longer than an answer may take, so that another server asks only when this one is gone. */
-const SLACK_MS = 15_000;
 /** A failure that nobody could be asked about is not asked about again at once. */
 const NONE_MS = 60_000;
 /** A key that is not taken, and an API that is overrun, are left alone for a while. */
@@ -63,12 +62,19 @@ export class RetryCreator implements Duty {
 
   async runOnce(): Promise<Pass> {
     const { store, advice } = this.#core;
+    if (this.#model !== null && advice !== null) await this.#ask(this.#model, advice);
     const over = await store.read.consultations.over(this.#core.now(), BATCH);
     if (over.length > 0) await settle(this.#core, over);
-    if (this.#model !== null && advice !== null) await this.#ask(this.#model, advice);
-    const nextAt = await store.read.consultations.nextAt();
-    const nextInMs = nextAt === null ? null : nextAt - this.#core.now();
-    return { done: over.length, more: over.length === BATCH, nextInMs };
+    const waits = [await store.read.consultations.nextAt(), await this.#nextUnaskedAt()];
+    const nextAt = Math.min(...waits.map((at) => at ?? Infinity));
+    const more = over.length === BATCH;
+    return { done: over.length, more, nextInMs: nextAt === Infinity ? null : nextAt - this.#core.now() };
+  }
+
+  /** When the next one has waited in vain until somebody had the time to ask. */
+  async #nextUnaskedAt(): Promise<number | null> {
+    const wantedAt = await this.#core.store.read.verdicts.nextUnaskedAt();
+    return wantedAt === null ? null : wantedAt + (this.#core.advice?.waitMs ?? 0);
   }
 
   /** Resolves when nothing is under way any more. What was not answered is asked again by whoever comes next. */
@@ -83,11 +89,13 @@ export class RetryCreator implements Duty {
 
   /** Begins what is wanted, and does not wait for the answers. */
   async #ask(model: Model, advice: AdviceSettings): Promise<void> {
-    const room = AT_ONCE - this.#asking.size;
-    if (room <= 0 || this.#stopping.signal.aborted) return;
+    const room = Math.max(0, AT_ONCE - this.#asking.size);
+    if (this.#stopping.signal.aborted) return;
     const [wanted, called] = await this.#core.flusher.transact(RETRIER, async (tx, { now }) => [
+      // Longer than an answer may take: another server asks only when this one is gone.
       await tx.verdicts.take(now, room, advice.waitMs + SLACK_MS),
       await tx.modelCalls.countSince(now - HOUR_MS),
+      await tx.verdicts.dropUnasked(now - advice.waitMs, 'nobody had the time to ask', now),
     ]);
     wanted.forEach((each, i) => {
       const isBeyond = called + i >= advice.perHour;

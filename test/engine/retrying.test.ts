@@ -250,8 +250,8 @@ onEvery(DIALECTS, (each) => {
       model.say = () => 'x'.repeat(60_000);
       assert.ok((await descriptionAfter('long answer')).length < 800);
       // It hangs: nobody waits for longer than the time that the call has.
-      let answer: (said: string) => void = () => undefined;
-      model.say = () => new Promise((resolve) => (answer = resolve));
+      const answers: ((said: string) => void)[] = [];
+      model.say = () => new Promise((resolve) => void answers.push(resolve));
       const hung = await create(spine);
       await failedUnder(spine, hung, 'hangs');
       await settleAll(spine);
@@ -262,11 +262,11 @@ onEvery(DIALECTS, (each) => {
       await spine.engine.leases.fail(W, offline.id, null, 'Timed out after 60 s', true);
       await settleAll(spine);
       assert.ok(await childOf(spine, offline), 'others go on');
-      await spine.clock.advance(ADVICE.waitMs);
+      await spine.clock.advance(2 * (ADVICE.waitMs + 5_000));
       const pass = await creator.runOnce();
       assert.equal(pass.done, 1);
       assert.ok(await childOf(spine, hung));
-      answer('too late for this one');
+      for (const answer of answers) answer('too late for this one');
       await creator.rest();
       model.say = () => Promise.reject(new SendError('the model answered 429', { retryAfterMs: 90_000 }));
       const before = model.asked.length;

@@ -20,7 +20,7 @@ export function nextAt(sql: Sql): Promise<number | null> {
   return only<number | null>(sql, text, []);
 }
 
-/** The fingerprint under which it waits; null when it does not. */
-export function fingerprintOf(sql: Sql, jobNo: number): Promise<string | null> {
-  return only<string | null>(sql, 'select fingerprint from consultation where job_no = $1', [jobNo]);
+/** How long a job waits at most; null when it does not. */
+export function untilOf(sql: Sql, jobNo: number): Promise<number | null> {
+  return only<number | null>(sql, 'select until_at from consultation where job_no = $1', [jobNo]);
 }

@@ -3,12 +3,12 @@
 import type { Decision } from '../../domain/verdict.ts';
 import { locking, perDialect, type Sql } from '../sql/driver.ts';
 
-/** Asks for a verdict, unless it is being asked for already. A failure that comes later is one more of the same. */
+/** Asks for a verdict, unless it is being asked for already, or has just come. */
 export async function want(sql: Sql, fingerprint: string, body: string, now: number): Promise<void> {
   await sql.run(
     `insert into verdict (fingerprint, body, wanted_at, asked_until, asks, good_until) values ($1, $2, $3, null, 0, 0)
      on conflict (fingerprint) do update set body = excluded.body, asks = 0, asked_until = null,
-       wanted_at = excluded.wanted_at where verdict.wanted_at is null`,
+       wanted_at = excluded.wanted_at where verdict.wanted_at is null and verdict.good_until <= $3`,
     [fingerprint, body, now],
   );
 }
@@ -46,6 +46,20 @@ export async function take(
       asks,
     ]);
   return rows;
+}
+
+/** Those that nobody had the time to ask for get none. */
+export async function dropUnasked(
+  sql: Sql,
+  wantedBefore: number,
+  words: string,
+  now: number,
+): Promise<number> {
+  return sql.run(
+    `update verdict set decision = 'none', words = $2, decided_at = $3, good_until = $3, wanted_at = null
+     where wanted_at is not null and wanted_at <= $1 and asks = 0`,
+    [wantedBefore, words, now],
+  );
 }
 
 /** Only whoever still asks may say what came of it. */
