@@ -14,6 +14,7 @@ import { QUESTIONS } from './planted/questions.ts';
 import { MAIL } from './planted/mail.ts';
 import { QUEUE } from './planted/queue.ts';
 import { RECOVERY } from './planted/recovery.ts';
+import { RETRIES } from './planted/retries.ts';
 import { SCHEDULER } from './planted/scheduler.ts';
 import { SECRETS } from './planted/secrets.ts';
 import { STEERING } from './planted/steering.ts';
@@ -25,6 +26,7 @@ export const ALL: readonly Mutant[] = [
   ...KEYS,
   ...QUEUE,
   ...QUESTIONS,
+  ...RETRIES,
   ...SCHEDULER,
   ...DELIVERY,
   ...MAIL,

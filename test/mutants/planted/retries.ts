@@ -1,0 +1,46 @@
+/** Work whose worker goes away, what follows a failure, and the model that is asked about it. */
+
+import type { Mutant } from '../mutant.ts';
+
+export const RETRIES: readonly Mutant[] = [
+  {
+    name: 'silence-forgiven',
+    means: 'a task whose worker is gone stays in progress for ever',
+    file: 'src/domain/decide.ts',
+    find: `if (absent === undefined) return unchanged(job);`,
+    replace: `if (absent !== null) return unchanged(job);`,
+    seenBy: ['test/engine/presence.test.ts'],
+  },
+  {
+    name: 'downtime-is-silence',
+    means: 'after an hour in which the server stood still every task of every worker is failed',
+    file: 'src/loops/stuck-detector.ts',
+    find: `if (waitMs > 0) return`,
+    replace: `if (waitMs > 1e12) return`,
+    seenBy: ['test/engine/presence.test.ts'],
+  },
+  {
+    name: 'retry-titles-stacked',
+    means: 'the third try of a task is called "T (retry 1) (retry 2) (retry 3)"',
+    file: 'src/domain/retry-text.ts',
+    find: `return retryCount > 0 && title.endsWith(own) ?`,
+    replace: `return retryCount > 1e6 && title.endsWith(own) ?`,
+    seenBy: ['test/engine/retrying.test.ts'],
+  },
+  {
+    name: 'skip-begins-a-sentence',
+    means: 'a task is given up because its advice begins with the word skip',
+    file: 'src/engine/consulting.ts',
+    find: `if (verdict?.decision === 'skip')`,
+    replace: `if (verdict?.words?.startsWith('Skip') || verdict?.decision === 'skip')`,
+    seenBy: ['test/engine/retrying.test.ts'],
+  },
+  {
+    name: 'model-asked-about-timeouts',
+    means: 'money is spent on asking what a worker that went away has done wrong',
+    file: 'src/engine/consulting.ts',
+    find: `if (isPlainFailure(job.cause, reason)) return plain;`,
+    replace: `if (isPlainFailure(job.cause, reason) && reason === '') return plain;`,
+    seenBy: ['test/engine/retrying.test.ts'],
+  },
+];
