@@ -57,6 +57,10 @@ const SHOWN: Readonly<Record<string, readonly (readonly [beginning: RegExp, how:
     [/^(HEAD_TOKEN=|export )/, 'test/http/guide.test.ts starts its own server, with its own tokens'],
     [/^/, 'test/http/guide.test.ts'],
   ],
+  'docs/guides/agents.md': [
+    [/^\$ npx spine token add/, 'the token would be real; test/cli/golden-server.test.ts'],
+    [/^\$ npx spine mcp install/, 'test/cli/mcp-install.test.ts'],
+  ],
   'docs/guides/events.md': [
     [/^import /, HERE],
     [/^/, 'test/http/guide.test.ts'],

@@ -13,6 +13,7 @@ import { historyRoutes } from './history.ts';
 import { jobRoutes } from './jobs.ts';
 import { leaseRoutes } from './leases.ts';
 import { metricRoutes } from './metrics.ts';
+import { pageRoutes } from './pages.ts';
 import { publicRoutes } from './public.ts';
 import { questionRoutes } from './questions.ts';
 import { NewJob } from './new-job.ts';
@@ -25,6 +26,7 @@ export const spine: Door = {
   prefixes: ['/'],
   routes: [
     ...publicRoutes,
+    ...pageRoutes,
     ...jobRoutes,
     ...historyRoutes,
     ...claimRoutes,
