@@ -67,6 +67,7 @@ function valueOf(schema: Schema, name: string | null, usual: readonly string[]):
       return items === undefined || '$ref' in items || (schema.minItems === 0 && name !== null)
         ? []
         : [valueOf(items, null, [])];
+    case 'number':
     case 'integer':
       return Math.max(1, schema.minimum ?? 1);
     case 'boolean':
