@@ -28,12 +28,12 @@ function scheduleShape(required: readonly string[], shape: typeof shapeOf): TSch
     properties: Object.fromEntries(
       SCHEDULE_FIELDS.map((field) => [field.name, shape(field, required.includes(field.name))]),
     ),
-    // The same fields under their other names.
+    // The same fields under their other names. Programs that are made from the description trip over references into a shape.
     patternProperties: Object.fromEntries(
-      SCHEDULE_FIELDS.flatMap(({ name, key, synonyms = [] }) =>
-        [key, ...synonyms]
-          .filter((other) => other !== name)
-          .map((other) => [`^${other}$`, { $ref: `#/components/schemas/ScheduleChange/properties/${name}` }]),
+      SCHEDULE_FIELDS.flatMap((field) =>
+        [field.key, ...(field.synonyms ?? [])]
+          .filter((other) => other !== field.name)
+          .map((other) => [`^${other}$`, shape(field, false)]),
       ),
     ),
     additionalProperties: false,
