@@ -287,6 +287,7 @@ async function listen(parts: Parts): Promise<FastifyInstance> {
     engine,
     credentials,
     allowedHosts: config.allowedHosts,
+    allowedOrigins: config.allowedOrigins,
     bodyLimitBytes: config.bodyLimitBytes,
     blobLimitBytes: config.blobLimitBytes,
     answerRoomBytes: config.answerRoomBytes,

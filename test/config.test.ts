@@ -108,6 +108,26 @@ suite('the environment', () => {
     assert.equal(loadConfig({ SPINE_LEASE_MS: '250', LEASE_SECONDS: '9' }).leaseMs, 250);
   });
 
+  test('names the origins of pages, and nothing else that looks like one', () => {
+    const { allowedOrigins } = loadConfig({
+      SPINE_ALLOWED_ORIGINS: 'https://Board.example, http://localhost:5173',
+    });
+    assert.deepEqual(allowedOrigins, ['https://board.example', 'http://localhost:5173']);
+    for (const wrong of [
+      '*',
+      'null',
+      'board.example',
+      'https://a.example/',
+      'https://u@a.example',
+      'ftp://a',
+    ])
+      assert.throws(
+        () => loadConfig({ SPINE_ALLOWED_ORIGINS: wrong }),
+        /SPINE_ALLOWED_ORIGINS.*is not the origin of a page/,
+        wrong,
+      );
+  });
+
   test('names further hosts, in lower case', () => {
     assert.deepEqual(loadConfig({ SPINE_ALLOWED_HOSTS: 'Spine.LAN, ,10.0.0.7,::2' }).allowedHosts, [
       'spine.lan',

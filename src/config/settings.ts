@@ -18,6 +18,7 @@ import {
   manyTokens,
   name,
   oneToken,
+  origin,
   path,
   port,
   postgresUrl,
@@ -71,6 +72,14 @@ export const SETTINGS = {
     type: list(host),
     default: '',
     help: 'Further host names under which clients may call, for example on a LAN.',
+  },
+  allowedOrigins: {
+    ...plain,
+    name: 'SPINE_ALLOWED_ORIGINS',
+    group: 'Server',
+    type: list(origin),
+    default: '',
+    help: 'Pages that may call from a browser, by where they come from, for example https://board.example. Each request brings its token; cookies count for nothing.',
   },
   skillMdPath: {
     ...plain,

@@ -80,6 +80,18 @@ export const host: Type<string> = {
   },
 };
 
+/** As browsers name it: where a page comes from, without anything that follows. */
+export const origin: Type<string> = {
+  allowed: 'origin of a page: http or https, host, and port where it is another',
+  parse(text) {
+    const given = text.toLowerCase();
+    const isOne = /^https?:\/\/[^/]+$/.test(given) && URL.canParse(given) && new URL(given).origin === given;
+    return isOne
+      ? good(given)
+      : bad('is not the origin of a page, for example https://board.example or http://localhost:5173');
+  },
+};
+
 const isHostName = (text: string): boolean =>
   text.length <= 253 && /^[a-z\d_]([a-z\d_-]*[a-z\d_])?(\.[a-z\d_]([a-z\d_-]*[a-z\d_])?)*$/i.test(text);
 

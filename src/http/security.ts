@@ -2,6 +2,7 @@
 
 import type { IncomingHttpHeaders } from 'node:http';
 import { SpineError } from '../domain/error.ts';
+import type { Origins } from './origins.ts';
 
 /** An API answer is never a page: nothing in it may load, run, or be framed. */
 export const SECURITY_HEADERS = {
@@ -22,11 +23,11 @@ export type Guard = (arrival: Arrival) => SpineError | null;
 
 const OWN_NAMES = ['localhost', '127.0.0.1', '[::1]'];
 
-export function guard(allowedHosts: readonly string[]): Guard {
+export function guard(allowedHosts: readonly string[], origins: Pick<Origins, 'has'>): Guard {
   const names = new Set([...OWN_NAMES, ...allowedHosts.map(asHostName)]);
   return (arrival) =>
     hostProblem(arrival, names) ??
-    originProblem(arrival) ??
+    (origins.has(arrival.headers.origin) ? null : originProblem(arrival)) ??
     encodingProblem(arrival.headers['content-encoding']);
 }
 
@@ -53,7 +54,7 @@ function asHostName(host: string): string {
   return name.includes(':') && !name.startsWith('[') ? `[${name}]` : name;
 }
 
-/** Programs send neither header. Of browsers only our own pages may call, and links may lead here. */
+/** Programs send neither header. Of browsers only our own pages may call unless others are allowed, and links may lead here. */
 function originProblem({ method, headers }: Arrival): SpineError | null {
   const site = headers['sec-fetch-site'];
   if (headers.origin !== undefined && !isOwnOrigin(headers.origin, headers.host))

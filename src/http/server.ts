@@ -23,6 +23,7 @@ import { NO_ROUTE, type RequestLog, Requests } from './requests.ts';
 import { isUnderWay, readPast } from './unread-body.ts';
 import { mount, type Refuse } from './mount.ts';
 import { describeApi } from './openapi.ts';
+import { allowOrigins } from './origins.ts';
 import { guard, SECURITY_HEADERS } from './security.ts';
 import { answerBrokenRequest, methodsOf } from './unrouted.ts';
 
@@ -33,6 +34,8 @@ export interface ServerOptions {
   readonly credentials: readonly Credential[];
   /** Host names to answer to, besides the loopback ones and the address that was called. */
   readonly allowedHosts: readonly string[];
+  /** Whose pages may call, besides our own. */
+  readonly allowedOrigins: readonly string[];
   readonly bodyLimitBytes: number;
   readonly blobLimitBytes: number;
   /** What large answers may take together while they are read and sent. */
@@ -148,10 +151,11 @@ function requestIds(startedAt: number): () => string {
 
 function addGuard(
   app: FastifyInstance,
-  { allowedHosts, monoMs }: Pick<ServerOptions, 'allowedHosts' | 'monoMs'>,
+  { allowedHosts, allowedOrigins, monoMs }: Pick<ServerOptions, 'allowedHosts' | 'allowedOrigins' | 'monoMs'>,
   admitted: Admission,
 ): void {
-  const problemWith = guard(allowedHosts);
+  const origins = allowOrigins(allowedOrigins);
+  const problemWith = guard(allowedHosts, origins);
   app.addHook('onRequest', (request, reply, done) => {
     request.arrivedMs = monoMs();
     reply.headers(SECURITY_HEADERS);
@@ -159,7 +163,14 @@ function addGuard(
     const tooMany = admitted(request);
     if (tooMany !== null) reply.header('connection', 'close');
     const arrival = { method: method ?? '', headers, localAddress: socket.localAddress };
-    done(tooMany ?? problemWith(arrival) ?? undefined);
+    origins.permit(headers, reply.raw);
+    const problem = tooMany ?? problemWith(arrival);
+    if (problem === null && origins.isPreflight(arrival.method, headers, reply.raw)) {
+      // A browser asks without the token, so nothing after this could answer.
+      void reply.code(204).send();
+      return;
+    }
+    done(problem ?? undefined);
   });
 }
 

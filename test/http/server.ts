@@ -63,6 +63,7 @@ export async function openServer(
     clock,
     credentials: credentialsOf({ head: [tokens.head], left_claw: [tokens.left], right_claw: [tokens.right] }),
     allowedHosts: ['spine.lan'],
+    allowedOrigins: [],
     bodyLimitBytes: 1_048_576,
     blobLimitBytes: 1_048_576,
     answerRoomBytes: 33_554_432,
