@@ -104,6 +104,11 @@ const SHOWN: Readonly<Record<string, readonly (readonly [beginning: RegExp, how:
     [/^OPENCLAW_GATEWAY_URL=/, 'settings of the reader’s own gateway; test/gateway'],
     [/^curl -s "\$SPINE_URL\/messages"/, 'test/scheduler/shell.test.ts'],
   ],
+  'docs/guides/deploy.md': [
+    [/^(server \{|spine\.example \{)/, 'test/deploy.test.ts'],
+    [/^SPINE_ALLOWED_HOSTS=/, 'test/deploy.test.ts sets it'],
+    [/^sudo npx spine service install/, 'it would change the reader’s machine; test/cli/golden/service.txt'],
+  ],
   'docs/guides/performance.md': [[/^(npm run bench|git worktree)/, 'it takes a quarter of an hour']],
 };
 
