@@ -17,8 +17,8 @@ const PATH = `${process.env['PATH']}:/usr/sbin`;
 interface Proxy {
   readonly name: string;
   /** The whole configuration around what the page prints. */
-  config(block: string, folder: string): string;
-  command(file: string, folder: string): string[];
+  readonly config: (block: string, folder: string) => string;
+  readonly command: (file: string, folder: string) => string[];
 }
 
 const PROXIES: readonly Proxy[] = [
