@@ -114,10 +114,10 @@ test('a server that is killed during claims loses no task and gives none out twi
 
 test('a worker counts as online as long as the setting says, and a silent one is stuck [TQ-12 TQ-22]', async (t) => {
   const env = {
-    SPINE_ONLINE_MS: '700',
+    SPINE_ONLINE_MS: '4000',
     SPINE_STUCK_SCAN_MS: '100',
-    SPINE_STUCK_RUNNING_MS: '900',
-    SPINE_STUCK_OFFLINE_MS: '600',
+    SPINE_STUCK_RUNNING_MS: '4500',
+    SPINE_STUCK_OFFLINE_MS: '4200',
   };
   const spine = await peopled(await startServer({ env }), 2);
   t.after(() => spine.stop());
@@ -134,7 +134,7 @@ test('a worker counts as online as long as the setting says, and a silent one is
   strictEqual((await listed())?.is_online, true);
   let task = await readTask(spine, id);
   for (let looks = 0; task.status === 'in_progress' && looks < 300; looks++) {
-    await sleep(50);
+    await sleep(100);
     task = await readTask(spine, id);
   }
   strictEqual(task.status, 'failed');
