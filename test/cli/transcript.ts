@@ -88,6 +88,7 @@ export function normal(text: string): string {
   return text
     .replaceAll(UUID, (id) => `<id ${nth(ids, id)}>`)
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '<time>')
+    .replaceAll(/("day": ?)"\d{4}-\d\d-\d\d"/g, '$1"<day>"')
     .replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, 'http://127.0.0.1:<port>')
     .replaceAll(/[^\s"]*\/spine-[A-Za-z0-9]{6}\b/g, '<data>')
     .replaceAll(/bench-[0-9a-f-]{12}/g, 'bench-<name>')

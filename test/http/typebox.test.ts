@@ -13,6 +13,7 @@ function schemas(type: typeof Type): Readonly<Record<string, unknown>> {
     Enum: [type.Enum(['a', 'b']), type.Enum(['a'], about)],
     Integer: [type.Integer(), type.Integer({ minimum: 0, maximum: 5 })],
     Literal: [type.Literal('a'), type.Literal(1), type.Literal(true, about)],
+    Number: [type.Number(), type.Number({ minimum: 0.5, ...about })],
     Object: [
       type.Object({}),
       type.Object({ name, at: type.Optional(type.Integer()) }),

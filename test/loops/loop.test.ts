@@ -157,6 +157,7 @@ test('a loop tells how it is doing', async () => {
     lastDurationMs: null,
     lastError: null,
     lastErrorCode: null,
+    errors: 0,
   });
   const start = clock.now();
   loop.start();
@@ -169,6 +170,7 @@ test('a loop tells how it is doing', async () => {
     lastDurationMs: 0,
     lastError: null,
     lastErrorCode: null,
+    errors: 0,
   });
   await loop.stop();
 });

@@ -71,8 +71,8 @@ export const DELIVERY: readonly Mutant[] = [
     name: 'approval-not-asked-for',
     means: 'a run waits for a word that nobody was asked for',
     file: 'src/engine/announcing.ts',
-    find: `if (own !== null) await this.#add(tx, job, own, 'approval', text, newId);`,
-    replace: `if (own === undefined) await this.#add(tx, job, own, 'approval', text, newId);`,
+    find: `if (own !== null) await this.#add(tx, job, own, asked, newId);`,
+    replace: `if (own === undefined) await this.#add(tx, job, own, asked, newId);`,
     seenBy: ['test/engine/delivering.test.ts'],
   },
 ];

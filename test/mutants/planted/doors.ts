@@ -25,8 +25,8 @@ export const DOORS: readonly Mutant[] = [
     name: 'role-not-asked',
     means: 'every token may call every route',
     file: 'src/http/mount.ts',
-    find: `if (actor === null || !roles.includes(actor.role)) return`,
-    replace: `if (actor === null) return`,
+    find: `return roles.includes(actor.role) && (`,
+    replace: `return (`,
     seenBy: ['test/http/matrix.test.ts'],
   },
   {

@@ -64,9 +64,9 @@ export const LEASES: readonly Mutant[] = [
   {
     name: 'heartbeat-shortens',
     means: 'the first heartbeat shortens a lease that was asked to be long',
-    file: 'src/domain/decide.ts',
-    find: `Math.max(job.leaseUntil ?? 0, now + (job.leaseSpanMs ?? job.leaseMs))`,
-    replace: `now + job.leaseMs`,
+    file: 'src/domain/lease.ts',
+    find: `job.leaseUntil = Math.max(job.leaseUntil ?? 0, now + spanMs);`,
+    replace: `job.leaseUntil = now + job.leaseMs;`,
     seenBy: ['test/domain/lease.test.ts', 'test/domain/decide.test.ts'],
   },
   {
@@ -129,7 +129,7 @@ export const LEASES: readonly Mutant[] = [
     name: 'client-gone-while-served',
     means: 'the job of a client that hung up while it was answered stays with it for a whole lease',
     file: 'src/http/delivery.ts',
-    find: `if (claimId === undefined && raw.destroyed) await undo();`,
+    find: `if (claimId === undefined && isGone()) await undo();`,
     replace: `if (claimId === '') await undo();`,
     seenBy: ['test/http/delivery.test.ts'],
   },

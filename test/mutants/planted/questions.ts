@@ -90,8 +90,8 @@ export const QUESTIONS: readonly Mutant[] = [
   {
     name: 'checkpoint-lost-in-a-lineage',
     means: 'a retry begins anew what the failed job had almost done',
-    file: 'src/engine/settling.ts',
-    find: `if (failed.checkpointAt !== null && made) await tx.checkpoints.copy(failed.no, made.no);`,
+    file: 'src/engine/retrying.ts',
+    find: `if (failed.checkpointAt !== null) await tx.checkpoints.copy(failed.no, made.no);`,
     replace: ``,
     seenBy: ENGINE,
   },

@@ -134,8 +134,9 @@ export const QUEUE: readonly Mutant[] = [
     name: 'settled-twice',
     means: 'dependents and chains react twice to one end',
     file: 'src/engine/settling.ts',
-    find: `if (found.settled === UNSETTLED) await settleOne`,
-    replace: `await settleOne`,
+    find: `      if (isUnsettled(found))
+        await settleOne`,
+    replace: `      await settleOne`,
     seenBy: ['test/engine/faults.test.ts', 'test/engine/chains.test.ts', 'test/engine/lineage.test.ts'],
   },
   {

@@ -195,8 +195,8 @@ export const SCHEDULER: readonly Mutant[] = [
     name: 'downtime-is-run-time',
     means: 'a run is timed out for time in which no server ran, and its answer thrown away',
     file: 'src/domain/lease.ts',
-    find: `timeoutMs === null || policy === 'adopt' ? null`,
-    replace: `timeoutMs === null ? null`,
+    find: `longestMs === null || policy === 'adopt' ? null`,
+    replace: `longestMs === null ? null`,
     seenBy: ['test/worker/embedded.test.ts', 'test/scheduler/crash.test.ts'],
   },
   {

@@ -40,7 +40,7 @@ export const STEERING: readonly Mutant[] = [
     means: 'callers that hang up fill the places of those who wait, until nobody can',
     file: 'src/http/gone.ts',
     find: `    forget();
-    gone.abort();
+    leave();
   });
   return`,
     replace: `    forget();
