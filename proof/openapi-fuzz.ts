@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { checkAnswer, type Description, description, operations } from '../test/http/description.ts';
 import { NoAnswer, type JobBody } from '../test/support/http.ts';
 import { startServer, type TestServer } from '../test/support/server.ts';
+import { aimOfBot, type Known, knownToBots, logIn, type Logins } from './openapi-fuzz/logins.ts';
 import { makeRequest } from './openapi-fuzz/requests.ts';
 import { type Random, seeded } from './random.ts';
 import { type ProofReport, report } from './report.ts';
@@ -10,6 +11,8 @@ import type { ProofStore } from './stores.ts';
 const LANES = 8;
 const SLICE = 400;
 const AIMS = 20;
+/** Where people and bots log in; no other token is taken there. */
+const BEHIND_LOGINS = '/api/v1/';
 const LONG_LEASE_MS = 3_600_000;
 
 export interface OpenApiFuzzOptions {
@@ -27,6 +30,8 @@ interface Aim {
   /** A schedule, and a run of it that waits for approval. */
   readonly schedule: string;
   readonly run: string;
+  /** A task at the door of bots, and what hangs on it. */
+  readonly task: Known;
 }
 
 interface Found {
@@ -50,13 +55,14 @@ export async function proveOpenApiFuzz(
   if (!isDeepStrictEqual([served.paths, served.components], [description.paths, description.components]))
     found.violations.push('GET /openapi.json is not what the sources describe');
   const viewer = await makeViewer(server);
+  using logins = await logIn(server);
   let sent = 0;
   while (sent < requests && server.running) {
     const slice = Math.min(SLICE, requests - sent);
-    const aims = await makeAims(server);
+    const aims = await makeAims(server, logins);
     let left = slice;
     const lane = async (): Promise<void> => {
-      while (left-- > 0) await sendOne(server, served, random, aims, viewer, found);
+      while (left-- > 0) await sendOne(server, served, random, aims, { viewer, logins }, found);
     };
     await Promise.all(Array.from({ length: LANES }, lane));
     sent += slice;
@@ -84,14 +90,18 @@ async function sendOne(
   served: Description,
   random: Random,
   aims: readonly Aim[],
-  viewer: string,
+  { viewer, logins }: { readonly viewer: string; readonly logins: Logins },
   { violations, statuses, succeeded }: Found,
 ): Promise<void> {
   const operation = random.pick(operations);
   const aim = random.pick(aims);
   const role = random.pick(['head', 'head', 'head', 'worker', 'worker', 'worker', 'viewer', 'run', 'nobody']);
-  const token = tokenOf(role, server, aim, viewer);
-  const made = makeRequest(operation, served, random, knownAround(aim, operation.path));
+  const isBehindLogins = operation.path.startsWith(BEHIND_LOGINS);
+  const token = isBehindLogins ? logins.tokens[role as 'head'] : tokenOf(role, server, aim, viewer);
+  const known = isBehindLogins
+    ? knownToBots(logins, aim.task, operation.path)
+    : knownAround(aim, operation.path);
+  const made = makeRequest(operation, served, random, known);
   const call = `${made.method} ${made.path.slice(0, 200)} as ${role} with ${made.body?.slice(0, 300) ?? 'no body'}`;
   try {
     const answer = await server.anyone.request(made.method, made.path, {
@@ -163,9 +173,9 @@ async function makeViewer(server: TestServer): Promise<string> {
   return made.body.token;
 }
 
-async function makeAims(server: TestServer): Promise<Aim[]> {
+async function makeAims(server: TestServer, logins: Logins): Promise<Aim[]> {
   // Whatever was paused meanwhile goes on, or nothing could be claimed any more.
-  for (const paused of ['targets/left-claw', 'targets/any', 'types/review'])
+  for (const paused of ['targets/left-claw', 'targets/any', 'types/review', 'types/crawl', 'doors/clawdbot'])
     await server.head.post(`/${paused}/resume`, {});
   const jobs = Array.from({ length: AIMS }, (_, index) => ({
     target: 'left-claw',
@@ -174,7 +184,11 @@ async function makeAims(server: TestServer): Promise<Aim[]> {
   const made = await server.head.post<{ jobs: JobBody[] }>('/jobs/batch', { jobs });
   return Promise.all(
     made.body.jobs.map(async ({ id, no }, index) =>
-      makeAim(server, { id, no, ...(await makeSchedule(server, index)) }, index),
+      makeAim(
+        server,
+        { id, no, ...(await makeSchedule(server, index)), task: await aimOfBot(logins, index) },
+        index,
+      ),
     ),
   );
 }

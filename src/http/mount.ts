@@ -140,7 +140,12 @@ export function checkRequest(one: Route, callers: Callers): (request: Asked) => 
     if (one.admits && !one.admits(request.actor, request.body))
       return callers.refusal(request.raw, request.actor);
     return (
-      params?.(request.params) ?? nobodysName(request) ?? query(request.query) ?? body?.(request.body) ?? null
+      params?.(request.params) ??
+      nobodysName(request) ??
+      query(request.query) ??
+      unaskable(request) ??
+      body?.(request.body) ??
+      null
     );
   };
 }
@@ -151,4 +156,13 @@ function nobodysName({ url, params }: Asked): SpineError | null {
   // A path has nothing but texts.
   const names = Object.values(params as Readonly<Record<string, string>>);
   return names.some((name) => name.includes('\0')) ? new SpineError('not_found') : null;
+}
+
+/** Nothing that is kept holds a NUL, and PostgreSQL would fail over the question. */
+function unaskable({ url, query }: Asked): SpineError | null {
+  if (!url.includes('%00')) return null;
+  const asked = Object.entries(query as Readonly<Record<string, unknown>>);
+  const [field] = asked.find(([, value]) => String(value).includes('\0')) ?? [];
+  if (field === undefined) return null;
+  return new SpineError('bad_request', { field }, { message: `${field} must not hold a NUL character.` });
 }

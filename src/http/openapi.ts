@@ -90,6 +90,8 @@ function namesIn(doors: readonly Door[]): Names {
   );
 }
 
+const SILENCE = { 202: 'Taken; there is nothing to say.', 204: 'There is none.' } as const;
+
 function operation(route: Described, context: Context): Json {
   const { name, about, who, status = 200, media = 'application/json', cached, silent } = route;
   const { door, names } = context;
@@ -111,7 +113,7 @@ function operation(route: Described, context: Context): Json {
           content: { [media.split(';')[0] ?? media]: shownAnswer(route, names) },
         }),
       },
-      ...(silent && { 202: { description: 'Taken; there is nothing to say.' } }),
+      ...(silent && { [silent]: { description: SILENCE[silent] } }),
       ...(cached && { 304: { description: 'You have it already.' } }),
       ...refusalsOf(route, context),
     },

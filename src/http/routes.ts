@@ -59,8 +59,8 @@ export interface Described {
   readonly media?: string;
   /** Whoever has it already is told so, and nothing else. */
   readonly cached?: true;
-  /** There may be nothing to say: 202, without a body. */
-  readonly silent?: true;
+  /** There may be nothing to say: this status, without a body. */
+  readonly silent?: 202 | 204;
   /** Refusals of its own, beside those that every route may give. */
   readonly errors?: readonly ErrorCode[];
 }

@@ -131,7 +131,7 @@ export function botDataCases(start: StartBots): void {
           ['secret', 403],
           [`worker-data/${id}/../../spine.id`, 404],
           [`worker-data/${id}/reddit_post/nothing.json`, 404],
-          [`worker-data/${id}/%00`, 404],
+          [`worker-data/${id}/\0`, 400],
         ] as const)
           expectError(await who.http.get(`${path}/file?key=${encodeURIComponent(bad)}`), status, /./);
       }

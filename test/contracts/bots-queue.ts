@@ -1,3 +1,4 @@
+import { operations } from '../http/description.ts';
 import { deepStrictEqual, ok, strictEqual } from 'node:assert';
 import { createHmac } from 'node:crypto';
 import { after, before, suite, test } from 'node:test';
@@ -267,6 +268,24 @@ export function botQueueCases(start: StartBots): void {
       expectError(await spine.admin.http.get(`${ADMIN}/tasks/not-a-uuid`), 404, 'Task not found');
       expectError(await spine.admin.http.get(`${ADMIN}/tasks/%00`), 404, /./);
       for (const { id } of free) strictEqual((await claimed(bot(1))).id, id);
+    });
+
+    test('no route of any door looks for a NUL: its query is refused, by name [TQ-40]', async () => {
+      const { server, admin } = spine;
+      let asked = 0;
+      for (const { method, path, parameters = [], 'x-roles': roles = [] } of operations) {
+        const queried = parameters.filter((each) => each.in === 'query');
+        const native = roles.includes('head') ? server.head : server.left;
+        const logged = roles.includes('head') ? admin.http : bot(1).http;
+        const caller = path.startsWith('/api/v1/') ? logged : native;
+        for (const { name } of queried) {
+          const asking = `${path.replaceAll(/{\w+}/g, admin.id)}?${name}=a%00b`;
+          const { status, body, text } = await caller.request<{ field?: string }>(method, asking);
+          deepStrictEqual([status, body.field], [400, name], `${method} ${asking} answered ${text}`);
+          asked += 1;
+        }
+      }
+      ok(asked > 60, `${asked} parameters were tried`);
     });
 
     test('a task that cannot be is refused, and nothing is made [TQ-09]', async () => {

@@ -30,6 +30,15 @@ export const DOORS: readonly Mutant[] = [
     seenBy: ['test/http/matrix.test.ts'],
   },
   {
+    name: 'nul-looked-for',
+    means: 'on PostgreSQL a query with a NUL in it is answered 500',
+    file: 'src/http/mount.ts',
+    find: `      unaskable(request) ??\n`,
+    replace: ``,
+    seenBy: ['test/contracts/bots-sqlite.test.ts'],
+    only: 'looks for a NUL',
+  },
+  {
     name: 'refused-by-another-door',
     means: 'a caller of one door is refused in a shape that only the callers of another can read',
     file: 'src/http/mount.ts',

@@ -173,7 +173,7 @@ async function readData(call: Call, job: Job): Promise<string> {
   if (key === undefined || key === '') throw problem('key', 'key query parameter is required');
   const prefix = `${call.parts.objects.dataPrefix}/${job.id}/`;
   if (!key.startsWith(prefix)) throw missing('Invalid file reference', 'forbidden');
-  const batch = key.includes('\0') ? null : await call.engine.taskData.batch(job, key);
+  const batch = await call.engine.taskData.batch(job, key);
   if (batch === null) throw missing('File not found');
   await call.parts.room.take(call, batch.size);
   const object = await call.parts.objects.open(batch.key);

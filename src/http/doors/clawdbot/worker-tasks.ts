@@ -57,6 +57,7 @@ export const workerTaskRoutes: readonly Route[] = [
     load: 'job',
     about: 'The same for older workers: 204 when there is none.',
     who: WORKERS,
+    silent: 204,
     answer: enveloped(BotTask),
     handle: async (call) => {
       const task = await claim(call);

@@ -53,7 +53,7 @@ export function mcpDoor(others: readonly Door[]): Door {
         headers: Headers,
         body: Message,
         answer: Message,
-        silent: true,
+        silent: 202,
         errors: ['not_found'],
         handle: (call) => exchange(call, opened(), sessionsOf(call)),
       }),
