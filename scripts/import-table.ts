@@ -26,7 +26,7 @@ export const EVERYTHING = ['app', 'main'];
 export const IMPORT_TABLE: Readonly<Record<string, Row>> = {
   domain: { holds: 'pure rules and types', parts: [], packages: ['croner', 're2js'] },
   'store interface': { holds: 'what callers of the store may know', parts: ['types of store'] },
-  disk: { holds: 'what makes names on disk durable', parts: [], node: ['fs'] },
+  disk: { holds: 'what makes names on disk durable', parts: [], node: ['fs', 'path'] },
   store: {
     holds: 'the databases behind the `Store` interface',
     parts: ['domain', 'store interface', 'disk'],

@@ -2,13 +2,16 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { createHash } from 'node:crypto';
 import { openDiskBlobs } from '../blobs/disk.ts';
 import type { Config } from '../config.ts';
 import type { Blob } from '../domain/blob.ts';
+import { diskObjects } from '../objects/disk.ts';
 import { type Comparison, compareWithJournal } from '../files/journal-compare.ts';
 import { checkSqlite, type SqliteHealth } from '../store/sqlite-check.ts';
 import { openSqliteReader } from '../store/sqlite-reader.ts';
 import type { Reader } from '../store/store.ts';
+import { objectFolderOf } from './objects.ts';
 
 export interface DeepFinding {
   readonly check: string;
@@ -20,7 +23,7 @@ export interface DeepFinding {
 const RESTORE = 'Restore a backup (spine backup restore), or stop the server and run `spine rebuild`.';
 const REWRITE = 'Stop the server, move journal/ away and start again: it is written anew from the database.';
 const SHOWN = 5;
-const BLOBS_A_PAGE = 200;
+const FILES_A_PAGE = 200;
 
 export async function deepCheck(config: Config): Promise<readonly DeepFinding[]> {
   if (config.databaseUrl !== null) return deepCheckPostgres(config, config.databaseUrl);
@@ -33,7 +36,8 @@ export async function deepCheck(config: Config): Promise<readonly DeepFinding[]>
   if (health.file.length > 0) return database;
   const reader = openSqliteReader(file);
   try {
-    return [...database, await checkJournal(config, reader, RESTORE), await checkBlobs(config, reader)];
+    const journal = await checkJournal(config, reader, RESTORE);
+    return [...database, journal, await checkBlobs(config, reader), await checkObjects(config, reader)];
   } finally {
     await reader.close();
   }
@@ -58,6 +62,7 @@ async function deepCheckPostgres(config: Config, url: string): Promise<readonly 
       // Where no server writes one, a journal in this folder is of another database.
       ...(config.files ? [await checkJournal(config, reader, PG_RESTORE)] : []),
       await checkBlobs(config, reader),
+      await checkObjects(config, reader),
     ];
   } finally {
     await reader.close();
@@ -94,16 +99,45 @@ async function checkBlobs(config: Config, { read }: Reader): Promise<DeepFinding
   const blobs = await openDiskBlobs({ folder, newId: () => '', now: () => 0 });
   const wrong: string[] = [];
   let count = 0;
-  for (let page = await read.blobs.after('', BLOBS_A_PAGE); page.length > 0; ) {
+  for (let page = await read.blobs.after('', FILES_A_PAGE); page.length > 0; ) {
     for (const blob of page) if (!(await isWhole(blob))) wrong.push(`${blob.id} (${blob.filename})`);
     count += page.length;
-    page = await read.blobs.after(page.at(-1)?.id ?? '', BLOBS_A_PAGE);
+    page = await read.blobs.after(page.at(-1)?.id ?? '', FILES_A_PAGE);
   }
   const hint = 'Put these files in blobs/ back from a backup, or upload them again.';
   return finding('artifacts', wrong, `${count.toLocaleString('en')} have the bytes that were stored`, hint);
 
   async function isWhole({ id, sha256 }: Blob): Promise<boolean> {
     return (await blobs.sha256(id)) === sha256;
+  }
+}
+
+/** What bots collected. A bucket is looked after by whoever keeps it. */
+async function checkObjects(config: Config, { read }: Reader): Promise<DeepFinding> {
+  const folder = objectFolderOf(config);
+  const there = `they lie in the bucket ${config.objectBucket}, which was not looked into`;
+  if (folder === null) return { check: 'task data', status: 'pass', message: there };
+  const objects = diskObjects(folder, config.objectPrefix);
+  const wrong: string[] = [];
+  let count = 0;
+  for (let page = await read.taskData.batchesAfter('', FILES_A_PAGE); page.length > 0; ) {
+    for (const { key, sha256 } of page) if ((await sumOf(key)) !== sha256) wrong.push(key);
+    count += page.length;
+    page = await read.taskData.batchesAfter(page.at(-1)?.key ?? '', FILES_A_PAGE);
+  }
+  const hint = 'Put these files in objects/ back from a backup.';
+  return finding('task data', wrong, `${count.toLocaleString('en')} have the bytes that were stored`, hint);
+
+  async function sumOf(key: string): Promise<string | null> {
+    const content = await objects.open(key).catch(() => null);
+    if (content === null) return null;
+    const hash = createHash('sha256');
+    try {
+      for await (const chunk of content) hash.update(chunk);
+    } catch {
+      return null;
+    }
+    return hash.digest('hex');
   }
 }
 

@@ -7,9 +7,16 @@ import { diskObjects } from '../objects/disk.ts';
 import type { ObjectStore } from '../objects/objects.ts';
 import type { Log } from './log.ts';
 
+const folderIn = (dataDir: string): string => join(dataDir, 'objects');
+
+/** Null when a bucket keeps them. */
+export function objectFolderOf({ objectBucket, dataDir }: Config): string | null {
+  return objectBucket === null ? folderIn(dataDir) : null;
+}
+
 export async function openObjects(config: Config, clock: Clock, log: Log): Promise<ObjectStore> {
   const { objectBucket: bucket, objectPrefix: dataPrefix, awsRegion: region } = config;
-  if (bucket === null) return diskObjects(join(config.dataDir, 'objects'), dataPrefix);
+  if (bucket === null) return diskObjects(folderIn(config.dataDir), dataPrefix);
   const { awsAccessKeyId: accessKey, awsSecretAccessKey: secretKey, awsSessionToken: sessionToken } = config;
   if (accessKey === null || secretKey === null)
     throw new ConfigError(['S3_BUCKET needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.']);

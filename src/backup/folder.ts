@@ -1,9 +1,9 @@
 /** Backups in a folder: written beside their place, made durable, then moved into it. */
 
-import { mkdir, opendir, rename, rm, stat } from 'node:fs/promises';
+import { opendir, rename, rm, stat } from 'node:fs/promises';
 import { createReadStream } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
-import { syncFolder } from '../disk/folder.ts';
+import { makeFolder, syncFolder } from '../disk/folder.ts';
 import type { Listed, Place } from './place.ts';
 import { BackupProblem } from './problem.ts';
 import { writeFile } from './sums.ts';
@@ -39,9 +39,7 @@ export function folderPlace(folder: string, prefix: string): Place {
 /** A copy holds what the data dir holds, so that folders made for it are for their owner alone too. */
 async function makeFolders(path: string, folder: string): Promise<void> {
   try {
-    const first = await mkdir(path, { recursive: true, mode: 0o700 });
-    if (first === undefined) return;
-    for (let made = path; made.length >= first.length; made = dirname(made)) await syncFolder(dirname(made));
+    await makeFolder(path);
   } catch (error) {
     const why = (error as Error).message;
     throw new BackupProblem(

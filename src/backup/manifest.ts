@@ -19,10 +19,17 @@ export interface Manifest {
   readonly jobs: number;
   /** The segments, in the pool. */
   readonly journal: readonly (Sum & { readonly file: string })[];
-  /** The list of artifacts, one line each: SHA-256, bytes, id. The files themselves are in the pool. */
-  readonly artifacts: Sum & { readonly count: number; readonly bytes: number };
-  /** Artifacts whose bytes were gone or changed when it was made: some of their ids, and how many there are. */
+  readonly artifacts: FileList;
+  /** What bots collected. Null where that lies in a bucket, which is not ours to copy. */
+  readonly objects: FileList | null;
+  /** Files whose bytes were gone or changed when it was made: some of their ids and keys, and how many there are. */
   readonly lost: { readonly count: number; readonly ids: readonly string[] };
+}
+
+/** A list of files, one line each: SHA-256, bytes, id or key. The files themselves are in the pool. */
+export interface FileList extends Sum {
+  readonly count: number;
+  readonly bytes: number;
 }
 
 /** A journal of some thousand segments takes less. */
@@ -47,21 +54,23 @@ export async function readManifest(place: Place, key: string): Promise<Manifest 
   return parseManifest(await readText(place, key, MANIFEST_LIMIT_BYTES));
 }
 
-export interface Artifact extends Sum {
+export interface ListedFile extends Sum {
+  /** The id of an artifact, or the key of an object. */
   readonly id: string;
 }
 
-export const printArtifact = ({ sha256, size, id }: Artifact): string => `${sha256} ${size} ${id}\n`;
+export const printFile = ({ sha256, size, id }: ListedFile): string => `${sha256} ${size} ${id}\n`;
 
 /** The lines of a list as they stream by. */
-export async function* parseArtifacts(content: AsyncIterable<Uint8Array>): AsyncGenerator<Artifact> {
+export async function* parseFiles(content: AsyncIterable<Uint8Array>): AsyncGenerator<ListedFile> {
   const decoder = new TextDecoder();
   let rest = '';
   for await (const chunk of content) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
     rest = lines.pop() ?? '';
     for (const line of lines) {
-      const [sha256 = '', size, id = ''] = line.split(' ');
+      // Keys may have spaces.
+      const [, sha256 = '', size, id = ''] = /^(\S*) (\d*) (.*)$/.exec(line) ?? [];
       yield { sha256, size: Number(size), id };
     }
   }

@@ -6,9 +6,12 @@
 export const KINDS = ['snapshot', 'rollup'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** Artifacts, and the segments of journals. */
-export const POOLS = ['artifacts', 'journal'] as const;
+/** Artifacts, what bots collected, and the segments of journals. */
+export const POOLS = ['artifacts', 'objects', 'journal'] as const;
 export type Pool = (typeof POOLS)[number];
+
+/** Of these a backup has a list of its own: there may be millions. */
+export type ListedPool = Exclude<Pool, 'journal'>;
 
 /** Whose backups these are. */
 export const OWNER_KEY = 'owner';
@@ -32,7 +35,8 @@ export function timeOf(name: string): number {
 export const folderOf = (kind: Kind): string => `${kind}s/`;
 export const manifestKey = ({ kind, name }: Named): string => `${folderOf(kind)}${name}.json`;
 export const databaseKey = ({ kind, name }: Named): string => `${folderOf(kind)}${name}.db`;
-export const artifactsKey = ({ kind, name }: Named): string => `${folderOf(kind)}${name}.artifacts`;
+export const listKey = ({ kind, name }: Named, pool: ListedPool): string =>
+  `${folderOf(kind)}${name}.${pool}`;
 
 /** The first digits make folders of it: no file system likes a million names in one. */
 export const pooledKey = (pool: Pool, sha256: string): string => `${pool}/${sha256.slice(0, 2)}/${sha256}`;

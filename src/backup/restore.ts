@@ -1,12 +1,12 @@
 /** Brings the newest backup back whose every byte is as it was stored. */
 
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { syncFolder } from '../disk/folder.ts';
+import { readdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { makeFolder, pathBelow, syncFolder } from '../disk/folder.ts';
 import { damageOf, identityOf } from '../store/sqlite-copy.ts';
 import { openForRestore, type Restore } from '../store/datadir-restore.ts';
-import { type Manifest, parseArtifacts, readManifest } from './manifest.ts';
-import { artifactsKey, databaseKey, manifestKey, pooledKey } from './names.ts';
+import { type Manifest, parseFiles, readManifest } from './manifest.ts';
+import { databaseKey, type ListedPool, listKey, manifestKey, pooledKey } from './names.ts';
 import { forEachOf } from './parallel.ts';
 import type { Place } from './place.ts';
 import { BackupProblem } from './problem.ts';
@@ -32,7 +32,9 @@ export interface Restored {
   /** Where went what stood in the data dir. */
   readonly asides: readonly string[];
   readonly artifacts: number;
-  /** Artifacts that could not be brought back. */
+  /** Of what bots collected. */
+  readonly objects: number;
+  /** Artifacts and objects that could not be brought back. */
   readonly lost: readonly string[];
   readonly journal: boolean;
 }
@@ -86,7 +88,9 @@ async function readBack(candidate: Candidate, target: Restore | null): Promise<J
   try {
     const manifest = await readManifest(place, manifestKey(candidate));
     if (manifest === null) return { why: 'is damaged: its manifest was changed since it was written.' };
-    await sumOf(checked(place.read(artifactsKey(candidate)), manifest.artifacts));
+    const { artifacts, objects } = manifest;
+    await sumOf(checked(place.read(listKey(candidate, 'artifacts')), artifacts));
+    if (objects !== null) await sumOf(checked(place.read(listKey(candidate, 'objects')), objects));
     if (target === null) return { manifest };
     if (manifest.database === null)
       return { why: 'has no database in it: it is of an installation on PostgreSQL.' };
@@ -116,36 +120,44 @@ interface Bringing {
 
 async function bring(candidate: Candidate, manifest: Manifest, bringing: Bringing): Promise<Restored> {
   const { target, skipped, options } = bringing;
-  const blobFolder = target?.blobFolder ?? join(options.dataDir, 'blobs');
-  await mkdir(blobFolder, { recursive: true, mode: 0o700 });
-  const { artifacts, lost } = await bringArtifacts(candidate, manifest, blobFolder);
+  const lost: string[] = [];
+  const filesOf = (pool: ListedPool): Promise<number> =>
+    bringFiles(candidate, manifest, { pool, folder: join(options.dataDir, FOLDER_OF[pool]), lost });
+  const artifacts = await filesOf('artifacts');
+  const objects = await filesOf('objects');
   const journal = target !== null && (await bringJournal(candidate.place, manifest, target.journalDir));
   const asides = target?.commit(identityOf(target.dbFile)) ?? [];
-  return { place: candidate.place.name, manifest, skipped, asides, artifacts, lost, journal };
+  return { place: candidate.place.name, manifest, skipped, asides, artifacts, objects, lost, journal };
 }
 
-/** As servers make them: a list that somebody changed must not lead out of the folder. */
+/** In the data dir. */
+const FOLDER_OF: Readonly<Record<ListedPool, string>> = { artifacts: 'blobs', objects: 'objects' };
+
+/** Of artifacts, as servers make them: a list that somebody changed must not lead out of the folder. */
 const ID = /^[\w-]{1,64}$/;
 
-async function bringArtifacts(
+/** Answers how many there are now. */
+async function bringFiles(
   candidate: Candidate,
   manifest: Manifest,
-  folder: string,
-): Promise<{ artifacts: number; lost: readonly string[] }> {
+  { pool, folder, lost }: { readonly pool: ListedPool; readonly folder: string; readonly lost: string[] },
+): Promise<number> {
   const { place } = candidate;
-  const lost: string[] = [];
-  let artifacts = 0;
-  const list = checked(place.read(artifactsKey(candidate)), manifest.artifacts);
-  await forEachOf(parseArtifacts(list), async ({ id, sha256, size }) => {
-    const file = join(folder, id);
+  const list = manifest[pool];
+  if (list === null) return 0;
+  await makeFolder(folder);
+  let brought = 0;
+  const lines = checked(place.read(listKey(candidate, pool)), list);
+  await forEachOf(parseFiles(lines), async ({ id, sha256, size }) => {
+    const file = pool === 'objects' || ID.test(id) ? pathBelow(folder, id) : null;
     const isFine =
-      ID.test(id) &&
-      ((await isThere(file, { sha256, size })) || (await fetch(place, { file, sha256, size })));
-    if (isFine) artifacts++;
+      file !== null &&
+      ((await isThere(file, { sha256, size })) || (await fetch(place, { pool, file, sha256, size })));
+    if (isFine) brought++;
     else lost.push(id);
   });
   await syncFolder(folder);
-  return { artifacts, lost };
+  return brought;
 }
 
 async function isThere(file: string, sum: { sha256: string; size: number }): Promise<boolean> {
@@ -159,12 +171,14 @@ async function isThere(file: string, sum: { sha256: string; size: number }): Pro
 /** False when the place does not have these bytes any more. */
 async function fetch(
   place: Place,
-  { file, sha256, size }: { file: string; sha256: string; size: number },
+  { pool, file, sha256, size }: { pool: ListedPool; file: string; sha256: string; size: number },
 ): Promise<boolean> {
   const part = `${file}.part`;
+  await makeFolder(dirname(file));
   try {
-    await writeFile(part, checked(place.read(pooledKey('artifacts', sha256)), { sha256, size }));
+    await writeFile(part, checked(place.read(pooledKey(pool, sha256)), { sha256, size }));
     await rename(part, file);
+    if (pool === 'objects') await syncFolder(dirname(file));
     return true;
   } catch (error) {
     await rm(part, { force: true });

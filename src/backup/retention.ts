@@ -1,7 +1,7 @@
 /** Removes backups that are older than they need be, and what only they named. To be called by the one who backs up. */
 
-import { type Manifest, parseArtifacts, readManifest } from './manifest.ts';
-import { artifactsKey, manifestKey, type Pool, POOLS, pooledKey } from './names.ts';
+import { type Manifest, parseFiles, readManifest } from './manifest.ts';
+import { listKey, manifestKey, type Pool, POOLS, pooledKey } from './names.ts';
 import type { Place } from './place.ts';
 import { checked, Damaged } from './sums.ts';
 import { type Found, survey } from './survey.ts';
@@ -50,14 +50,17 @@ async function namedKeys(place: Place): Promise<ReadonlySet<string> | null> {
     const manifest: Manifest | null = found.complete ? await readManifest(place, manifestKey(found)) : null;
     if (manifest === null) return null;
     for (const { sha256 } of manifest.journal) add('journal', sha256);
-    if (seen.has(manifest.artifacts.sha256)) continue;
-    seen.add(manifest.artifacts.sha256);
-    const list = checked(place.read(artifactsKey(found)), manifest.artifacts);
-    try {
-      for await (const { sha256 } of parseArtifacts(list)) add('artifacts', sha256);
-    } catch (error) {
-      if (error instanceof Damaged) return null;
-      throw error;
+    for (const pool of ['artifacts', 'objects'] as const) {
+      const list = manifest[pool];
+      if (list === null || seen.has(`${pool} ${list.sha256}`)) continue;
+      seen.add(`${pool} ${list.sha256}`);
+      const lines = checked(place.read(listKey(found, pool)), list);
+      try {
+        for await (const { sha256 } of parseFiles(lines)) add(pool, sha256);
+      } catch (error) {
+        if (error instanceof Damaged) return null;
+        throw error;
+      }
     }
   }
   return named;

@@ -1,13 +1,14 @@
 /** Gathers what a backup consists of in a folder beside the data, so that it is one moment however long the upload takes. */
 
 import { constants } from 'node:fs';
-import { copyFile, link, mkdir, open, readFile, rm, stat, statfs } from 'node:fs/promises';
+import { copyFile, link, lstat, mkdir, open, readFile, rm, stat, statfs } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { pathBelow } from '../disk/folder.ts';
 import { listSegments } from '../files/journal-segments.ts';
 import { copyDatabase, identityOf } from '../store/sqlite-copy.ts';
 import { openSqliteReader } from '../store/sqlite-reader.ts';
 import type { Reader } from '../store/store.ts';
-import { printArtifact } from './manifest.ts';
+import { type ListedFile, printFile } from './manifest.ts';
 import { BackupProblem } from './problem.ts';
 import { fileSource, type Sum, sumOf } from './sums.ts';
 
@@ -21,18 +22,28 @@ export interface Staged {
   readonly database: Piece | null;
   readonly jobs: number;
   readonly journal: readonly (Piece & { readonly file: string })[];
-  readonly artifacts: Piece & { readonly count: number; readonly bytes: number };
-  /** Where the artifacts themselves are, under their ids. */
-  readonly blobFolder: string;
+  readonly artifacts: StagedList;
+  /** Null where what bots collect lies in a bucket. */
+  readonly objects: StagedList | null;
+}
+
+/** The list of files that belong to a backup. */
+export interface StagedList extends Piece {
+  readonly count: number;
+  readonly bytes: number;
+  /** Where the files themselves are, under their ids or keys. */
+  readonly folder: string;
 }
 
 export interface StagingOptions {
   readonly dataDir: string;
   /** Null for SQLite. */
   readonly postgresUrl: string | null;
+  /** Where what bots collect lies; null when that is a bucket. */
+  readonly objectFolder: string | null;
 }
 
-const BLOBS_A_PAGE = 500;
+const FILES_A_PAGE = 500;
 /** What is left to the server on a disk that a copy would fill. */
 const SPARE_BYTES = 32 * 1024 * 1024;
 
@@ -51,23 +62,24 @@ export async function withStaged<T>(
   }
 }
 
-async function stage({ dataDir, postgresUrl }: StagingOptions, folder: string): Promise<Staged> {
+async function stage(options: StagingOptions, folder: string): Promise<Staged> {
+  const { dataDir, postgresUrl, objectFolder } = options;
   // Before the database: a journal that was ahead of it would be put aside at the first start.
   const journal = await stageJournal(join(dataDir, 'journal'), folder);
-  const blobFolder = join(dataDir, 'blobs');
+  const folders = { blobFolder: join(dataDir, 'blobs'), objectFolder };
   if (postgresUrl !== null) {
-    const identity = await ownerOf(blobFolder);
+    const identity = await ownerOf(folders.blobFolder);
     const { openPostgresReader } = await import('../store/postgres-reader.ts');
-    const read = await readAll(openPostgresReader(postgresUrl, 1), folder);
-    return { identity, database: null, journal, blobFolder, ...read };
+    const read = await readAll(openPostgresReader(postgresUrl, 1), folder, folders);
+    return { identity, database: null, journal, ...read };
   }
   const copy = join(folder, 'spine.db');
   const original = join(dataDir, 'spine.db');
   await mustFit(original, dataDir);
   await copyDatabase(original, copy);
   const database = await pieceOf(copy);
-  const read = await readAll(openSqliteReader(copy), folder);
-  return { identity: identityOf(copy), database, journal, blobFolder, ...read };
+  const read = await readAll(openSqliteReader(copy), folder, folders);
+  return { identity: identityOf(copy), database, journal, ...read };
 }
 
 /** A disk that the copy filled to the brim would hold up the server. */
@@ -135,27 +147,84 @@ async function pieceOf(path: string): Promise<Piece> {
   return { path, ...(await sumOf(fileSource(path, size).open())) };
 }
 
-/** Writes the list of artifacts a page at a time: there may be millions. */
-async function readAll(reader: Reader, folder: string): Promise<Pick<Staged, 'jobs' | 'artifacts'>> {
-  const path = join(folder, 'artifacts');
+async function readAll(
+  reader: Reader,
+  folder: string,
+  { blobFolder, objectFolder }: { readonly blobFolder: string; readonly objectFolder: string | null },
+): Promise<Pick<Staged, 'jobs' | 'artifacts' | 'objects'>> {
+  const { read } = reader;
+  try {
+    const artifacts = await writeList(join(folder, 'artifacts'), blobFolder, artifactsIn(read));
+    const objects =
+      objectFolder === null
+        ? null
+        : await writeList(join(folder, 'objects'), objectFolder, objectsIn(read, objectFolder));
+    const jobs = (await read.counters.all()).reduce((sum, { n }) => sum + n, 0);
+    return { jobs, artifacts, objects };
+  } finally {
+    await reader.close();
+  }
+}
+
+/** A page at a time: there may be millions. */
+async function writeList(
+  path: string,
+  folder: string,
+  pages: AsyncIterable<readonly ListedFile[]>,
+): Promise<StagedList> {
   const handle = await open(path, 'w', 0o600);
   let count = 0;
   let bytes = 0;
   try {
-    const { read } = reader;
-    for (let after = ''; ; ) {
-      const page = await read.blobs.after(after, BLOBS_A_PAGE);
-      const last = page.at(-1);
-      if (last === undefined) break;
-      await handle.appendFile(page.map(printArtifact).join(''));
+    for await (const page of pages) {
+      await handle.appendFile(page.map(printFile).join(''));
       count += page.length;
       for (const { size } of page) bytes += size;
-      after = last.id;
     }
-    const jobs = (await read.counters.all()).reduce((sum, { n }) => sum + n, 0);
-    return { jobs, artifacts: { ...(await pieceOf(path)), count, bytes } };
+    return { ...(await pieceOf(path)), count, bytes, folder };
   } finally {
     await handle.close();
-    await reader.close();
   }
+}
+
+async function* artifactsIn(read: Reader['read']): AsyncGenerator<readonly ListedFile[]> {
+  for (let after = ''; ; ) {
+    const page = await read.blobs.after(after, FILES_A_PAGE);
+    yield page;
+    const last = page.at(-1);
+    if (last === undefined) return;
+    after = last.id;
+  }
+}
+
+async function* objectsIn(read: Reader['read'], folder: string): AsyncGenerator<readonly ListedFile[]> {
+  for (let after = ''; ; ) {
+    const page = await read.taskData.batchesAfter(after, FILES_A_PAGE);
+    yield page.map(({ key, size, sha256 }) => ({ id: key, size, sha256 }));
+    const last = page.at(-1);
+    if (last === undefined) break;
+    after = last.key;
+  }
+  for (let after = ''; ; ) {
+    const page = await read.taskData.filesAfter(after, FILES_A_PAGE);
+    const found: ListedFile[] = [];
+    for (const { key } of page) {
+      const file = await asItLies(folder, key);
+      if (file !== null) found.push({ id: key, ...file });
+    }
+    yield found;
+    const last = page.at(-1);
+    if (last === undefined) return;
+    after = last.id;
+  }
+}
+
+/** A file that a bot only named is not missed; one that it put there has the bytes that it has now. */
+async function asItLies(folder: string, key: string): Promise<Sum | null> {
+  const path = pathBelow(folder, key);
+  if (path === null) return null;
+  const found = await lstat(path).catch(() => null);
+  if (found === null || !found.isFile()) return null;
+  const { size, sha256 } = await pieceOf(path);
+  return { size, sha256 };
 }

@@ -1,23 +1,25 @@
 /** Brings what was gathered to a place. All that is written is read back and compared; the manifest comes last. */
 
 import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { type Artifact, type Manifest, parseArtifacts, printManifest } from './manifest.ts';
+import { pathBelow } from '../disk/folder.ts';
+import { type FileList, type ListedFile, type Manifest, parseFiles, printManifest } from './manifest.ts';
 import {
-  artifactsKey,
   databaseKey,
   type Kind,
+  type ListedPool,
+  listKey,
   manifestKey,
   type Named,
   nameAt,
   OWNER_KEY,
   type Pool,
+  POOLS,
   pooledKey,
 } from './names.ts';
 import { forEachOf } from './parallel.ts';
 import { type Place, readText, type Source, sourceOf } from './place.ts';
 import { BackupProblem } from './problem.ts';
-import type { Piece, Staged } from './staging.ts';
+import type { Piece, Staged, StagedList } from './staging.ts';
 import { fileSource, type Sum, sumOf, sumOfText } from './sums.ts';
 import { survey } from './survey.ts';
 
@@ -42,11 +44,13 @@ export async function writeBackup(place: Place, staged: Staged, options: WriteOp
   const pooled = new Pooling(place);
   await pooled.look();
   for (const segment of staged.journal) await pooled.bring('journal', segment, segment.path);
-  const lost = await bringArtifacts(pooled, staged);
-  const { path: listPath, ...artifacts } = staged.artifacts;
+  const lost = new Lost();
+  await bringFiles(pooled, 'artifacts', staged.artifacts, lost);
+  if (staged.objects !== null) await bringFiles(pooled, 'objects', staged.objects, lost);
   const database = staged.database;
   if (database !== null) await putChecked(place, databaseKey(named), database);
-  await putChecked(place, artifactsKey(named), { ...artifacts, path: listPath });
+  const artifacts = await putList(place, listKey(named, 'artifacts'), staged.artifacts);
+  const objects = staged.objects && (await putList(place, listKey(named, 'objects'), staged.objects));
   const manifest: Manifest = {
     format: 1,
     ...named,
@@ -57,11 +61,13 @@ export async function writeBackup(place: Place, staged: Staged, options: WriteOp
     jobs: staged.jobs,
     journal: staged.journal.map(({ file, size, sha256 }) => ({ file, size, sha256 })),
     artifacts,
-    lost,
+    objects,
+    lost: { count: lost.count, ids: lost.ids },
   };
   const text = printManifest(manifest);
   await putSource(place, manifestKey(named), sourceOf(text), sumOfText(text));
-  return { manifest, uploadedBytes: pooled.uploadedBytes + (database?.size ?? 0) + artifacts.size };
+  const own = (database?.size ?? 0) + artifacts.size + (objects?.size ?? 0);
+  return { manifest, uploadedBytes: pooled.uploadedBytes + own };
 }
 
 /** Two installations under one prefix would restore each other's jobs. Said before the database is copied, too. */
@@ -87,22 +93,33 @@ async function freeName(place: Place, { kind, at }: WriteOptions): Promise<strin
   return nameAt(time);
 }
 
-async function bringArtifacts(pooled: Pooling, staged: Staged): Promise<Manifest['lost']> {
-  const ids: string[] = [];
-  let count = 0;
-  const { path, size } = staged.artifacts;
-  await forEachOf(parseArtifacts(fileSource(path, size).open()), async (artifact) => {
-    if (pooled.has('artifacts', artifact)) return;
-    const file = join(staged.blobFolder, artifact.id);
-    if (await isWhole(file, artifact)) return pooled.bring('artifacts', artifact, file);
-    count++;
-    if (ids.length < LOST_SHOWN) ids.push(artifact.id);
+class Lost {
+  count = 0;
+  readonly ids: string[] = [];
+
+  add(id: string): void {
+    this.count++;
+    if (this.ids.length < LOST_SHOWN) this.ids.push(id);
+  }
+}
+
+async function bringFiles(pooled: Pooling, pool: ListedPool, list: StagedList, lost: Lost): Promise<void> {
+  await forEachOf(parseFiles(fileSource(list.path, list.size).open()), async (one) => {
+    if (pooled.has(pool, one)) return;
+    const file = pathBelow(list.folder, one.id);
+    if (file !== null && (await isWhole(file, one))) return pooled.bring(pool, one, file);
+    lost.add(one.id);
   });
-  return { count, ids };
+}
+
+async function putList(place: Place, key: string, list: StagedList): Promise<FileList> {
+  await putChecked(place, key, list);
+  const { size, sha256, count, bytes } = list;
+  return { size, sha256, count, bytes };
 }
 
 /** A file that is gone, pruned since or lost, or that the disk has changed, must not keep the others from being saved. */
-async function isWhole(file: string, { size, sha256 }: Artifact): Promise<boolean> {
+async function isWhole(file: string, { size, sha256 }: ListedFile): Promise<boolean> {
   const found = await stat(file).catch(() => null);
   if (found === null || !found.isFile() || found.size !== size) return false;
   const sum = await sumOf(fileSource(file, size).open()).catch(() => null);
@@ -120,7 +137,7 @@ class Pooling {
   }
 
   async look(): Promise<void> {
-    for (const pool of ['artifacts', 'journal'] as const)
+    for (const pool of POOLS)
       for await (const { key, size } of this.#place.list(`${pool}/`)) this.#sizes.set(key, size);
   }
 

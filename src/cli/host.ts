@@ -151,6 +151,8 @@ export interface BackupManifest {
   readonly database: { readonly size: number; readonly sha256: string } | null;
   readonly journal: readonly { readonly size: number }[];
   readonly artifacts: { readonly count: number; readonly bytes: number };
+  /** Null where that lies in a bucket. */
+  readonly objects: { readonly count: number; readonly bytes: number } | null;
   readonly lost: { readonly count: number; readonly ids: readonly string[] };
 }
 
@@ -167,6 +169,7 @@ export interface RestoredBackup {
   readonly skipped: readonly string[];
   readonly asides: readonly string[];
   readonly artifacts: number;
+  readonly objects: number;
   readonly lost: readonly string[];
   readonly journal: boolean;
 }

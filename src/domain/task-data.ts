@@ -7,6 +7,8 @@ export interface DataBatch {
   readonly dataType: string;
   readonly items: number;
   readonly size: number;
+  /** Of its bytes, in hexadecimal digits. */
+  readonly sha256: string;
   /** What the items are about. */
   readonly tickers: readonly string[];
   readonly uploadedAt: number;

@@ -1,9 +1,9 @@
 /** Objects as files in a folder: written beside their place, made durable, then moved into it. */
 
 import { constants } from 'node:fs';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { syncFolder } from '../disk/folder.ts';
+import { open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { makeFolder, pathBelow, syncFolder } from '../disk/folder.ts';
 import { SpineError } from '../domain/error.ts';
 import type { ObjectStore } from './objects.ts';
 
@@ -13,9 +13,10 @@ const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
 
 export function diskObjects(folder: string, dataPrefix: string): ObjectStore {
   const pathOf = (key: string): string => {
-    if (key.split('/').some((part) => /^\.*$/.test(part) || part.includes('\0')))
+    const path = pathBelow(folder, key);
+    if (path === null)
       throw new SpineError('bad_request', { field: 'key' }, { message: 'This is no name of an object.' });
-    return join(folder, ...key.split('/'));
+    return path;
   };
   return {
     dataPrefix,
@@ -46,7 +47,7 @@ export function diskObjects(folder: string, dataPrefix: string): ObjectStore {
 async function write(path: string, bytes: Uint8Array): Promise<void> {
   const folder = dirname(path);
   const part = `${path}.part`;
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder);
   try {
     const file = await open(part, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
     try {

@@ -14,7 +14,6 @@ export interface Restore {
   readonly dbFile: string;
   /** Its journal here; empty to begin with. */
   readonly journalDir: string;
-  readonly blobFolder: string;
   /** Puts both in their places and says where the old ones went. */
   commit(identity: string): readonly string[];
   /** Lets go of the data dir; without a commit the old database stays as it was. */
@@ -22,7 +21,7 @@ export interface Restore {
 }
 
 /** What stands in a data dir that somebody has used. */
-const USED_FOLDERS = ['journal', 'blobs', 'jobs'];
+const USED_FOLDERS = ['journal', 'blobs', 'objects', 'jobs'];
 
 function isUsed(dir: string): boolean {
   if (['spine.db', 'spine.db-wal', 'spine.id'].some((name) => existsSync(path.join(dir, name)))) return true;
@@ -51,7 +50,6 @@ export async function openForRestore(dir: string): Promise<Restore> {
       isOccupied,
       dbFile,
       journalDir,
-      blobFolder: path.join(dir, 'blobs'),
       commit(identity) {
         const asides = swapIn(names, dbFile, journalDir, identity);
         isDone = true;

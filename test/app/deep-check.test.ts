@@ -1,4 +1,5 @@
 import { deepStrictEqual, match, ok, strictEqual } from 'node:assert';
+import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -8,6 +9,7 @@ import { Client } from 'pg';
 import { deepCheck } from '../../src/app/deep-check.ts';
 import { openDiskBlobs } from '../../src/blobs/disk.ts';
 import { loadConfig } from '../../src/config.ts';
+import { diskObjects } from '../../src/objects/disk.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { copyDatabase } from '../../src/store/sqlite-copy.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -143,6 +145,33 @@ test('an artifact whose bytes changed or are gone is named', async () => {
   deepStrictEqual(await failuresOf(bench.dir), ['artifacts']);
 });
 
+test('what bots collected is compared with what was stored, and a bucket is left to its keeper [TQ-11]', async () => {
+  await using bench = openBench();
+  const { engine, dir } = bench;
+  const objects = diskObjects(path.join(dir, 'objects'), 'worker-data');
+  const { jobs } = await engine.jobs.create(HEAD, [{ target: 'left-claw' }]);
+  const { job } = await engine.leases.claim(LEFT, jobs[0]?.id ?? '');
+  await writeAll(bench);
+  const bytes = Buffer.from('{"items":[]}');
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  const key = engine.taskData.newKey('worker-data', job, 'posts');
+  await objects.put(key, bytes);
+  const batch = { key, dataType: 'posts', items: 1, size: bytes.length, sha256, tickers: [] };
+  await engine.taskData.record(LEFT, job, { batch, externalIds: [] });
+  const said = async (env: Record<string, string> = {}): Promise<string> => {
+    const found = await deepCheck(loadConfig(env, { dataDir: dir }));
+    const [one] = found.filter(({ check }) => check === 'task data');
+    return `${one?.status}: ${one?.message}`;
+  };
+  strictEqual(await said(), 'pass: 1 have the bytes that were stored');
+  writeFileSync(path.join(dir, 'objects', key), '{"items":[ }');
+  strictEqual(await said(), `fail: ${key}`);
+  rmSync(path.join(dir, 'objects', key));
+  strictEqual(await said(), `fail: ${key}`);
+  const bucket = { S3_BUCKET: 'box', AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b' };
+  strictEqual(await said(bucket), 'pass: they lie in the bucket box, which was not looked into');
+});
+
 test('on PostgreSQL counters and, where there is one, the journal are compared, and a missing amcheck is said', {
   skip: skipWithoutPostgres,
 }, async () => {
@@ -152,7 +181,8 @@ test('on PostgreSQL counters and, where there is one, the journal are compared, 
   const look = async (files: 'on' | 'off'): Promise<string[]> => {
     const env = { SPINE_FILES: files, DATABASE_URL: spine.place };
     const found = await deepCheck(loadConfig(env, { dataDir: bench.dir }));
-    return found.map(({ check, status }) => `${check} ${status}`);
+    const shown = found.filter(({ check }) => check !== 'task data');
+    return shown.map(({ check, status }) => `${check} ${status}`);
   };
   deepStrictEqual(await look('off'), ['database warn', 'rows pass', 'artifacts pass']);
   await numberAll(spine);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { once } from 'node:events';
@@ -7,6 +7,8 @@ import { test } from 'node:test';
 import { eventually } from '../scheduler/support.ts';
 import { freshDatabase, skipWithoutPostgres } from '../support/postgres.ts';
 import { startServer } from '../support/server.ts';
+import { addTask, claimed, expectData, peopled } from '../contracts/bot-cases.ts';
+import { post } from '../contracts/bots-data.ts';
 import { backsUpUnderLoad, backup, begin, tempFolder } from './live.ts';
 
 test('every backup made under 200 writes a second restores to a committed moment with its artifacts [SC-15 SC-73 SC-75]', async (t) => {
@@ -153,7 +155,15 @@ test('a storage that never answers ends the command in time, and holds up neithe
   assert.ok(performance.now() - stoppedAt < 8_000);
 });
 
-test('on PostgreSQL the artifacts are backed up, and the rest is said to be pg_dump’s [SC-15]', {
+test('with a bucket for what bots collect a backup says that this is not in it [SC-15 TQ-11]', async (t) => {
+  const place = { SCHEDULER_BACKUP_DIR: tempFolder(t), S3_BUCKET: 'box' };
+  await using server = await startServer();
+  const made = await backup(['snapshot', '--data-dir', server.dataDir], place);
+  assert.equal(made.code, 0, made.stderr);
+  assert.match(made.stderr, /^What bots collected lies in the bucket S3_BUCKET and is not in it: [^\n]+\n$/);
+});
+
+test('on PostgreSQL artifacts and what bots collected are backed up, and the rest is said to be pg_dump’s [SC-15 TQ-11]', {
   skip: skipWithoutPostgres,
 }, async (t) => {
   const folder = tempFolder(t);
@@ -164,18 +174,30 @@ test('on PostgreSQL the artifacts are backed up, and the rest is said to be pg_d
     body.append('file', new Blob(['kept']), 'kept.txt');
     const headers = { authorization: `Bearer ${server.tokens.head}` };
     assert.ok((await fetch(`${server.url}/blobs`, { method: 'POST', body, headers })).ok);
+    // Its people go with the server.
+    const { bots, ...world } = await peopled(server, 1);
+    const [bot] = bots;
+    assert.ok(bot !== undefined);
+    await addTask({ ...world, bots });
+    const { id } = await claimed(bot);
+    const { key } = expectData(await post(bot, id, 'posts', [{ data: 'collected' }]), 201);
+    assert.ok(key !== null);
     const env = { DATABASE_URL: database.url, SCHEDULER_BACKUP_DIR: join(folder, 'backups') };
     const made = await backup(['snapshot', '--data-dir', server.dataDir], env);
     assert.equal(made.code, 0, made.stderr);
     assert.match(
       made.stdout,
-      /^Made the snapshot \S+ in \S+: 1 artifact \(4 bytes\); read back and checked\.\n$/,
+      /^Made the snapshot \S+ in \S+: 1 artifact \(4 bytes\), 1 object of task data \(\d+ bytes\); read back and checked\.\n$/,
     );
     assert.match(made.stderr, /^The database is on PostgreSQL and not in it: back that up with pg_dump/);
     const dataDir = join(folder, 'new');
     const restored = await backup(['restore', '--data-dir', dataDir], env);
     assert.equal(restored.code, 0, restored.stderr);
     assert.equal(readdirSync(join(dataDir, 'blobs')).length, 1);
+    assert.deepEqual(
+      readFileSync(join(dataDir, 'objects', key)),
+      readFileSync(join(server.dataDir, 'objects', key)),
+    );
     const wrong = await backup(['restore', '--data-dir', join(folder, 'sqlite')], {
       SCHEDULER_BACKUP_DIR: env.SCHEDULER_BACKUP_DIR,
     });

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { printManifest } from '../../src/backup/manifest.ts';
 import type { Place } from '../../src/backup/place.ts';
+import { make } from '../../src/backup/run.ts';
+import { sumOfText } from '../../src/backup/sums.ts';
 import { openDataDir } from '../../src/store/datadir.ts';
 import { readJournal } from '../../src/files/journal-read.ts';
 import { compareFiles } from '../../src/files/startup-check.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
-import { everything, openBench } from '../files/fixture.ts';
+import { everything, HEAD, LEFT, openBench } from '../files/fixture.ts';
 import { faultsOf, filesIn, flipBit, HOUR_MS, NOW, openShop } from './support.ts';
 
 const random = (): string => 'new';
@@ -46,9 +49,81 @@ test('the newest of snapshots and rollups is taken [SC-75]', async () => {
   assert.equal((await shop.restore({ name: '2026-11-17/02-05-33' })).manifest.name, '2026-11-17/02-05-33');
 });
 
-for (const part of ['db', 'json', 'artifacts']) {
+test('what bots collected comes back byte for byte, and a file that one put there itself [SC-15 TQ-11]', async () => {
+  await using shop = await openShop();
+  const { dataDir } = shop.installation;
+  const key = await shop.addBatch('first');
+  const own = `worker-results/${key.split('/')[1]}/a table.csv`;
+  mkdirSync(dirname(join(dataDir, 'objects', own)), { recursive: true });
+  writeFileSync(join(dataDir, 'objects', own), 'a,b');
+  const held = await shop.bench.engine.jobs.get(HEAD, key.split('/')[1] ?? '');
+  const file = { filename: 'a table.csv', contentType: 'text/csv', size: 3 };
+  await shop.bench.engine.taskData.register(LEFT, held, { ...file, key: own });
+  await shop.bench.engine.taskData.register(LEFT, held, { ...file, key: own.replace('table', 'promise') });
+  const { manifest, place } = await shop.make(NOW);
+  assert.deepEqual([manifest.objects?.count, manifest.lost.count], [2, 0]);
+  await shop.addBatch('second');
+  const next = await shop.make(NOW + 5_000);
+  assert.equal(next.manifest.objects?.count, 3);
+  assert.equal(filesIn(place).filter((name) => name.startsWith('objects/')).length, 3, 'each piece once');
+  const { dir, objects, lost } = await shop.restore();
+  assert.deepEqual([objects, lost, await faultsOf(dir)], [3, [], []]);
+  for (const name of filesIn(join(dataDir, 'objects')))
+    assert.deepEqual(
+      readFileSync(join(dir, 'objects', name)),
+      readFileSync(join(dataDir, 'objects', name)),
+      name,
+    );
+});
+
+test('of what bots collected the pieces that are gone or changed are named, at the backup and at the restore [SC-15 TQ-11]', async () => {
+  await using shop = await openShop();
+  const { dataDir } = shop.installation;
+  const [gone, changed, spoilt] = [
+    await shop.addBatch('1'),
+    await shop.addBatch('2'),
+    await shop.addBatch('3'),
+  ];
+  rmSync(join(dataDir, 'objects', gone));
+  flipBit(join(dataDir, 'objects', changed));
+  const { manifest, place } = await shop.make();
+  assert.deepEqual([manifest.lost.count, manifest.lost.ids.toSorted()], [2, [gone, changed].toSorted()]);
+  for (const file of filesIn(place).filter((name) => name.startsWith('objects/'))) flipBit(join(place, file));
+  const { lost, objects, dir, artifacts } = await shop.restore();
+  assert.deepEqual([objects, artifacts, lost.toSorted()], [0, 1, [gone, changed, spoilt].toSorted()]);
+  const [found = ''] = await faultsOf(dir);
+  assert.match(found, /^task data: worker-data\/\S+; /);
+});
+
+test('what lies in a bucket is left to it: neither copied nor looked for [SC-15 TQ-11]', async () => {
+  await using shop = await openShop();
+  await shop.addBatch('elsewhere');
+  const installation = { ...shop.installation, objectFolder: null };
+  const [made] = await make(installation, [shop.place], 'snapshot', NOW);
+  assert.equal(made?.manifest.objects, null);
+  const { objects, lost, dir } = await shop.restore();
+  assert.deepEqual([objects, lost, existsSync(join(dir, 'objects'))], [0, [], false]);
+});
+
+test('a list of objects that somebody changed does not lead out of their folder [SC-75]', async () => {
+  await using shop = await openShop();
+  await shop.addBatch('inside');
+  const { manifest } = await shop.make();
+  assert.ok(manifest.objects !== null);
+  const file = join(shop.place.name, 'snapshots/2026-11-17/02-05-33');
+  const text = readFileSync(`${file}.objects`, 'utf8').replace(/ worker-data\S+\n/, ' ../../escaped\n');
+  writeFileSync(`${file}.objects`, text);
+  const objects = { ...manifest.objects, size: text.length, sha256: sumOfText(text) };
+  writeFileSync(`${file}.json`, printManifest({ ...manifest, objects }));
+  const { lost, dir } = await shop.restore();
+  assert.deepEqual(lost, ['../../escaped']);
+  assert.equal(existsSync(join(dir, '../escaped')), false);
+});
+
+for (const part of ['db', 'json', 'artifacts', 'objects']) {
   test(`a bit that changed in the ${part} of the newest one is found, and the one before it is taken [SC-75]`, async () => {
     await using shop = await openShop();
+    await shop.addBatch('collected');
     await shop.make(NOW);
     await shop.make(NOW + HOUR_MS, 'rollup');
     flipBit(join(shop.place.name, `rollups/2026-11-17/03-05-33.${part}`), 0.4);
@@ -177,8 +252,6 @@ test('a list that somebody changed does not lead out of the folder of artifacts 
   await using shop = await openShop();
   const { manifest } = await shop.make();
   const { sha256 } = manifest.artifacts;
-  const { printManifest } = await import('../../src/backup/manifest.ts');
-  const { sumOfText } = await import('../../src/backup/sums.ts');
   const file = join(shop.place.name, 'snapshots/2026-11-17/02-05-33');
   const text = readFileSync(`${file}.artifacts`, 'utf8').replace(/ \S+\n/, ' ../../escaped\n');
   writeFileSync(`${file}.artifacts`, text);

@@ -7,8 +7,8 @@ import { emptyPools } from '../../src/backup/retention.ts';
 import { list, make } from '../../src/backup/run.ts';
 import { filesIn, flipBit, HOUR_MS, NOW, openShop, type Shop } from './support.ts';
 
-const pooled = (folder: string): number =>
-  filesIn(folder).filter((file) => file.startsWith('artifacts/')).length;
+const pooled = (folder: string, pool = 'artifacts'): number =>
+  filesIn(folder).filter((file) => file.startsWith(`${pool}/`)).length;
 
 /** As retention removes an artifact: the record, then the bytes. */
 function forget({ installation: { dataDir } }: Shop, id: string): void {
@@ -55,10 +55,26 @@ test('an artifact stays as long as a kept backup names it, and goes with the las
   assert.equal(pooled(shop.place.name), 1);
 });
 
+test('what a bot collected stays as long as a kept backup names it, too [SC-74 TQ-11]', async () => {
+  await using shop = await openShop();
+  const key = await shop.addBatch('for a while');
+  await shop.addBatch('for good');
+  await shop.make(NOW, 'rollup');
+  const database = new DatabaseSync(join(shop.installation.dataDir, 'spine.db'), { timeout: 1_000 });
+  database.prepare('delete from task_batch where key = ?').run(key);
+  database.close();
+  await shop.make(NOW + 24 * HOUR_MS, 'rollup');
+  assert.equal(pooled(shop.place.name, 'objects'), 2, 'the first rollup names it');
+  await shop.make(NOW + 8 * 24 * HOUR_MS, 'rollup');
+  assert.equal(pooled(shop.place.name, 'objects'), 1);
+  assert.equal((await shop.restore()).objects, 1);
+});
+
 test('nothing is taken out of the pools while a kept backup cannot be read [SC-74]', async () => {
-  for (const part of ['json', 'artifacts']) {
+  for (const part of ['json', 'artifacts', 'objects']) {
     await using shop = await openShop();
     const id = await shop.addArtifact('only in the first');
+    await shop.addBatch('in both');
     await shop.make(NOW);
     forget(shop, id);
     await shop.make(NOW + 1_000);

@@ -24,6 +24,7 @@ test('a snapshot is a database that opens, its artifacts, its journal and a mani
       'snapshots/2026-11-17/02-05-33.artifacts',
       'snapshots/2026-11-17/02-05-33.db',
       'snapshots/2026-11-17/02-05-33.json',
+      'snapshots/2026-11-17/02-05-33.objects',
     ],
   );
   assert.equal(files.filter((file) => sha('artifacts').test(file)).length, 1);
@@ -145,7 +146,7 @@ test('an upload that fails is an error, leaves the older ones, and the next one 
     );
     assert.equal((await shop.restore()).manifest.name, '2026-11-17/02-05-33');
   }
-  assert.equal(filesIn(shop.place.name).filter((file) => /02-07-33|02-08-33/.test(file)).length, 3);
+  assert.equal(filesIn(shop.place.name).filter((file) => /02-07-33|02-08-33/.test(file)).length, 4);
   await shop.make(NOW + 600_000);
   assert.equal(filesIn(shop.place.name).filter((file) => /02-07-33|02-08-33/.test(file)).length, 0);
   assert.equal((await readState(dataDir)).lastError, null);

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { deepCheck } from '../../src/app/deep-check.ts';
 import { folderPlace } from '../../src/backup/folder.ts';
 import type { Kind } from '../../src/backup/names.ts';
@@ -12,7 +12,8 @@ import { type RestoreOptions, type Restored, restoreNewest } from '../../src/bac
 import { type Installation, type Made, make } from '../../src/backup/run.ts';
 import { openDiskBlobs } from '../../src/blobs/disk.ts';
 import { loadConfig } from '../../src/config.ts';
-import { type Bench, HEAD, openBench } from '../files/fixture.ts';
+import { diskObjects } from '../../src/objects/disk.ts';
+import { type Bench, HEAD, LEFT, openBench } from '../files/fixture.ts';
 import { writeAll } from '../import/rebuilding.ts';
 
 export const HOUR_MS = 3_600_000;
@@ -26,6 +27,8 @@ export interface Shop extends AsyncDisposable {
   readonly folder: string;
   addJob(title?: string): Promise<void>;
   addArtifact(text: string): Promise<string>;
+  /** What a bot collected for a job of its own: the key of the object. */
+  addBatch(text: string): Promise<string>;
   make(at?: number, kind?: Kind): Promise<Made>;
   /** Into a folder of its own, unless said. */
   restore(request?: Partial<RestoreOptions>): Promise<Restored & { readonly dir: string }>;
@@ -44,7 +47,16 @@ export async function openShop(): Promise<Shop> {
   });
   const place = folderPlace(join(folder, 'backups'), 'scheduler');
   const retention = { snapshotMs: 24 * HOUR_MS, rollupMs: 7 * 24 * HOUR_MS };
-  const installation = { dataDir, postgresUrl: null, version: '0.1.0', retention, counts: true };
+  const objectFolder = join(dataDir, 'objects');
+  const objects = diskObjects(objectFolder, 'worker-data');
+  const installation = {
+    dataDir,
+    postgresUrl: null,
+    objectFolder,
+    version: '0.1.0',
+    retention,
+    counts: true,
+  };
   let restores = 0;
   const shop: Shop = {
     bench,
@@ -66,6 +78,19 @@ export async function openShop(): Promise<Shop> {
         contentType: 'text/plain',
       });
       return id;
+    },
+    addBatch: async (text) => {
+      const { engine } = bench;
+      const { jobs } = await engine.jobs.create(HEAD, [{ target: 'left-claw', title: text }]);
+      const { job } = await engine.leases.claim(LEFT, jobs[0]?.id ?? '');
+      await writeAll(bench);
+      const key = engine.taskData.newKey(objects.dataPrefix, job, 'posts');
+      const bytes = Buffer.from(JSON.stringify({ items: [{ data: text }] }));
+      const sha256 = createHash('sha256').update(bytes).digest('hex');
+      await objects.put(key, bytes);
+      const batch = { key, dataType: 'posts', items: 1, size: bytes.length, sha256, tickers: [] };
+      await engine.taskData.record(LEFT, job, { batch, externalIds: [] });
+      return key;
     },
     make: async (at = NOW, kind = 'snapshot') => {
       const [made] = await make(installation, [place], kind, at);

@@ -52,6 +52,10 @@ async function make(session: Session, verb: 'snapshot' | 'rollup', { to = null }
     session.out.warn(
       'The database is on PostgreSQL and not in it: back that up with pg_dump, or with WAL archiving (pg_basebackup).',
     );
+  if (made.some(({ manifest }) => manifest.objects === null))
+    session.out.warn(
+      'What bots collected lies in the bucket S3_BUCKET and is not in it: have its storage keep versions or a copy.',
+    );
   session.out.result({
     value: { ok: true, made },
     ids: () => made.map(({ manifest }) => manifest.name),
@@ -63,10 +67,14 @@ async function make(session: Session, verb: 'snapshot' | 'rollup', { to = null }
   });
 }
 
-function contents({ jobs, database, artifacts }: BackupManifest): string {
-  const files = count(artifacts.count, 'artifact');
-  if (database === null) return `${files} (${sizeText(artifacts.bytes)})`;
-  return `${count(jobs, 'job')} (${sizeText(database.size)}), ${files} (${sizeText(artifacts.bytes)})`;
+function contents({ jobs, database, artifacts, objects }: BackupManifest): string {
+  return [
+    ...(database === null ? [] : [`${count(jobs, 'job')} (${sizeText(database.size)})`]),
+    `${count(artifacts.count, 'artifact')} (${sizeText(artifacts.bytes)})`,
+    ...(objects === null || objects.count === 0
+      ? []
+      : [`${count(objects.count, 'object')} of task data (${sizeText(objects.bytes)})`]),
+  ].join(', ');
 }
 
 function count(n: number, what: string): string {
@@ -76,7 +84,7 @@ function count(n: number, what: string): string {
 function lostLine({ lost }: BackupManifest): string {
   const more = lost.count > lost.ids.length ? ' and others' : '';
   const them = lost.count === 1 ? 'it is' : 'they are';
-  return `${count(lost.count, 'artifact')} could not be read as stored, so ${them} not in it: ${lost.ids.join(', ')}${more}.`;
+  return `${count(lost.count, 'file')} could not be read as stored, so ${them} not in it: ${lost.ids.join(', ')}${more}.`;
 }
 
 interface RestoreOptions extends ToOption {
@@ -96,7 +104,7 @@ export const restore: Handler<RestoreOptions> = async (session, { args: [name = 
   for (const line of skipped) session.out.warn(line);
   if (lost.length > 0)
     session.out.warn(
-      `${count(lost.length, 'artifact')} could not be brought back: ${lost.slice(0, 20).join(', ')}.`,
+      `${count(lost.length, 'file')} could not be brought back: ${lost.slice(0, 20).join(', ')}.`,
     );
   const what = onPostgres ? 'The database is on PostgreSQL: restore that with its own backups.' : '';
   session.out.result({

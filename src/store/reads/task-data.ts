@@ -75,6 +75,14 @@ export function batches(sql: Sql, jobNo: number): Promise<number> {
   return only<number>(sql, 'select count(*) from task_batch where job_no = $1', [jobNo]);
 }
 
+/** A page of all that belong to a task, in the order of their keys. */
+export async function batchesAfter(sql: Sql, key: string, limit: number): Promise<DataBatch[]> {
+  const text = `select ${DATA_BATCH.selected} from task_batch where key > $1 and job_no is not null
+    order by key limit $2 + 0`;
+  const rows = await sql.all(text, [key, limit]);
+  return rows.map((row) => DATA_BATCH.from(row));
+}
+
 /** Objects of tasks that are gone. */
 export function forgotten(sql: Sql, limit: number): Promise<string[]> {
   const text = 'select key from task_batch where job_no is null order by key limit $1 + 0';
@@ -87,6 +95,13 @@ export async function files(sql: Sql, jobNo: number, limit: number, offset: numb
      limit $2 + 0 offset $3 + 0`,
     [jobNo, limit, offset],
   );
+  return rows.map((row) => RESULT_FILE.from(row));
+}
+
+/** A page of the files of all tasks, in the order of their ids. */
+export async function filesAfter(sql: Sql, id: string, limit: number): Promise<ResultFile[]> {
+  const text = `select ${RESULT_FILE.selected} from task_file where id > $1 order by id limit $2 + 0`;
+  const rows = await sql.all(text, [id, limit]);
   return rows.map((row) => RESULT_FILE.from(row));
 }
 

@@ -246,6 +246,7 @@ export const DATA_BATCH = tableOf<DataBatch>('task_batch', {
   dataType: 'text',
   items: 'bigint',
   size: 'bigint',
+  sha256: 'text',
   tickers: 'json',
   uploadedAt: 'bigint',
   uploadedBy: 'text',

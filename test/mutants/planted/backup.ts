@@ -28,6 +28,14 @@ export const BACKUP: readonly Mutant[] = [
     seenBy: ['test/backup/retention.test.ts'],
   },
   {
+    name: 'collected-left-out',
+    means: 'a restored server knows of what its bots collected, and has none of it',
+    file: 'src/backup/write.ts',
+    find: `if (staged.objects !== null) await`,
+    replace: `if (staged.objects === undefined) await`,
+    seenBy: ['test/backup/restore.test.ts'],
+  },
+  {
     name: 'rollup-preferred',
     means: 'a restore takes an hourly rollup though a newer snapshot is there',
     file: 'src/backup/restore.ts',

@@ -1,5 +1,6 @@
 /** Data that workers collect: each batch an object, and what lists of them show. */
 
+import { createHash } from 'node:crypto';
 import type { Job } from '../../../domain/job.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { type DataBatch, type DataItem, freshItems, isDataType } from '../../../domain/task-data.ts';
@@ -134,7 +135,8 @@ async function keep(call: Call, job: Job, dataType: string, items: readonly Data
     await parts.objects.put(key, bytes);
     const externalIds = fresh.flatMap(({ external_id: id }) => id ?? []);
     const tickers = [...new Set(fresh.flatMap(({ ticker }) => ticker ?? []))];
-    const batch = { key, dataType, items: fresh.length, size: bytes.length, tickers };
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    const batch = { key, dataType, items: fresh.length, size: bytes.length, sha256, tickers };
     const isKept = await taskData.record(actor, job, { batch, externalIds }).catch(async (error: unknown) => {
       // Bytes whose record is refused are not kept.
       await parts.objects.remove(key).catch(() => undefined);

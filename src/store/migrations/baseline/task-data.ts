@@ -11,6 +11,7 @@ create table task_batch (
   data_type text not null,
   items ${int} not null,       -- how many
   size ${int} not null,        -- bytes
+  sha256 text not null,
   tickers text not null,       -- JSON: what the items are about
   uploaded_at ${int} not null,
   uploaded_by text not null
