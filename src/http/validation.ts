@@ -1,6 +1,6 @@
 /** Checks requests against their schemas, and says what is wrong in a sentence that names the field. */
 
-import { Ajv, type ErrorObject } from 'ajv';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { SpineError } from '../domain/error.ts';
 
 /** `must` finishes the sentence "<field> must be …" where a schema cannot say it by itself. */
@@ -11,6 +11,9 @@ const OPTIONS = {
   strict: true,
   allowUnionTypes: true,
   removeAdditional: false,
+  // A test holds every schema of a route against the meta-schema, which no server has to compile for that.
+  validateSchema: false,
+  meta: false,
 } as const;
 
 const strict = new Ajv({ ...OPTIONS, coerceTypes: false }).addVocabulary(VOCABULARY);
@@ -22,9 +25,16 @@ export type Part = 'body' | 'querystring' | 'params';
 /** Answers what is wrong with `value`, or null. */
 export type Check = (value: unknown) => SpineError | null;
 
+/**
+ * Compiles the schema when it is first needed: of its hundreds a server needs few, and all of them took a third of the
+ * processor time of every start (540 and 350 ms, side by side on a shared 2-core machine).
+ */
 export function checker(schema: object, part: Part): Check {
-  const validate = (part === 'body' ? strict : reading).compile(schema);
-  return (value) => (validate(value) ? null : problemIn(validate.errors ?? [], part));
+  let validate: ValidateFunction | undefined;
+  return (value) => {
+    validate ??= (part === 'body' ? strict : reading).compile(schema);
+    return validate(value) ? null : problemIn(validate.errors ?? [], part);
+  };
 }
 
 /** A caller may have made up the name. */

@@ -3,9 +3,10 @@ import { after, before } from 'node:test';
 import type { Answer, HttpClient, JobBody } from '../support/http.ts';
 import type { ServerOptions, TestServer } from '../support/server.ts';
 
+/** Without options it answers the one server that the suites of a contract share; with options, if only {}, an own one. */
 export type Start = (options?: ServerOptions) => Promise<TestServer>;
 
-/** One server for all tests of the suite that calls this; read it inside a test. */
+/** One server for all tests of the suite that calls this, or of all suites; read it inside a test. */
 export function sharedServer(start: Start, options?: ServerOptions): () => TestServer {
   let server: TestServer | undefined;
   before(async () => {

@@ -301,8 +301,8 @@ export function nativeCases(start: Start): void {
     });
 
     test('a waiting claim wakes when work comes', async () => {
-      const waiting = server().right.post<JobList>('/jobs/claim', { target: 'right-claw', waitMs: 20_000 });
-      const { id } = await createJob(server().head, { target: 'right-claw' });
+      const waiting = server().right.post<JobList>('/jobs/claim', { types: ['waking'], waitMs: 20_000 });
+      const { id } = await createJob(server().head, { target: 'right-claw', type: 'waking' });
       const { jobs } = expectStatus(await waiting, 200);
       deepStrictEqual(
         jobs.map((job) => [job.id, job.status]),

@@ -263,23 +263,28 @@ export function nextCases(start: Start): void {
     test('goes by tag and type, by nobody in particular, and by retries', async () => {
       await createJob(server().head, { title: 'tagged', tags: ['blue'] });
       await createJob(server().head, { title: 'typed', type: 'kind' });
-      await createJob(server().head, { title: 'free', target: 'any' });
+      await createJob(server().head, { title: 'free', target: 'any', tags: ['found'] });
+      await createJob(server().head, { title: 'taken', tags: ['found'] });
       deepStrictEqual(await found('tag=blue'), ['tagged']);
       deepStrictEqual(await found('type=kind'), ['typed']);
-      deepStrictEqual(await found('unassigned=true'), ['free']);
+      deepStrictEqual(await found('unassigned=true&tag=found'), ['free']);
       expectRefusal(await server().head.get('/jobs?unassigned=true&target=x'), 400, 'bad_request', {
         field: 'unassigned',
       });
-      const job = await createJob(server().head, { title: 'retried', retry: { mode: 'lineage', max: 1 } });
+      const job = await createJob(server().head, {
+        title: 'retried',
+        tags: ['again'],
+        retry: { mode: 'lineage', max: 1 },
+      });
       await claimJob(server().left, job.id);
       expectStatus(await server().left.post(`/jobs/${job.id}/fail`, { error: 'x' }), 200);
-      await until('the retry was made', async () => (await found('retries=true')).length > 0);
-      deepStrictEqual(await found('retries=true'), ['retried']);
+      await until('the retry was made', async () => (await found('retries=true&tag=again')).length > 0);
+      deepStrictEqual(await found('retries=true&tag=again'), ['retried']);
     });
   });
 
   suite('numbers', () => {
-    const server = sharedServer(start);
+    const server = sharedServer(start, {});
 
     test('are there for Prometheus', async () => {
       await createJob(server().head, { target: 'measured' });

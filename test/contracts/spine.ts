@@ -1,4 +1,4 @@
-import { suite } from 'node:test';
+import { after, suite } from 'node:test';
 import { checked } from '../http/description.ts';
 import type { ServerOptions, TestServer } from '../support/server.ts';
 import { accessCases } from './spine-access.ts';
@@ -46,10 +46,26 @@ export const WHOLE: readonly Cases[] = [
 
 /** What Spine v0 promises and what came since, held against a real listening server. */
 export function spineContract({ name, skip = false, cases, start: startPlain }: ContractStore): void {
-  const start = async (options?: ServerOptions) => withChecks(await startPlain(options));
+  const startOwn = async (options?: ServerOptions) => withChecks(await startPlain(options));
   suite(`the Spine contract over ${name}`, { skip }, () => {
+    const { start, stop } = sharing(startOwn);
+    after(stop);
     for (const declare of cases) declare(start);
   });
+}
+
+/** To start a server takes longer than most tests of it: whoever wants nothing special gets the same one. */
+export function sharing(startOwn: Start): { readonly start: Start; readonly stop: () => Promise<void> } {
+  let common: Promise<TestServer> | undefined;
+  const stays = { value: async () => {} };
+  return {
+    start: async (options) => {
+      if (options !== undefined) return startOwn(options);
+      // A copy would read the changing properties (pid, running) only once.
+      return Object.create(await (common ??= startOwn()), { stop: stays, [Symbol.asyncDispose]: stays }) as TestServer;
+    },
+    stop: async () => (await common)?.stop(),
+  };
 }
 
 /** Every answer that a test gets is also held against the API's description. */

@@ -56,20 +56,24 @@ ajv.addVocabulary(['components']);
 ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 ajv.addFormat('binary', true);
 
-const components = closed(description.components) as Json;
+/** Each shape that has a name is compiled once, whichever answers hold it. */
+const NAMED = 'api';
+ajv.addSchema({ $id: NAMED, components: closed(description.components) });
 const compiled = new Map<string, ValidateFunction>();
 
 /** What is described is all there is: an answer may hold no field that its shape does not name. */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== 'object' || schema === null) return schema;
-  const copy = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, closed(value)]));
+  const copy = Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [key, key === '$ref' ? `${NAMED}${value}` : closed(value)]),
+  );
   const isShape = copy['type'] === 'object' && 'properties' in copy && !('additionalProperties' in copy);
   return isShape ? { ...copy, additionalProperties: false } : copy;
 }
 
 export function validator(name: string, schema: Json): ValidateFunction {
-  const known = compiled.get(name) ?? ajv.compile({ ...(closed(schema) as Json), components });
+  const known = compiled.get(name) ?? ajv.compile(closed(schema) as Json);
   compiled.set(name, known);
   return known;
 }

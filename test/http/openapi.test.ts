@@ -1,5 +1,6 @@
-import { deepStrictEqual, match, ok, strictEqual, throws } from 'node:assert';
+import { deepStrictEqual, doesNotThrow, match, ok, strictEqual, throws } from 'node:assert';
 import { suite, test } from 'node:test';
+import { Ajv } from 'ajv';
 import { ERRORS } from '../../src/domain/error.ts';
 import { DOORS } from '../../src/http/doors.ts';
 import { checkAnswer, description, type Json, operations, responseOf, validator } from './description.ts';
@@ -13,6 +14,14 @@ suite('the description of the API', () => {
     match(headers['content-type'] ?? '', /^application\/json/);
     deepStrictEqual(body.paths, description.paths);
     deepStrictEqual(body.components, description.components);
+  });
+
+  test('is made of schemas that compile and are JSON Schema: no server looks before the first call comes', () => {
+    const ajv = new Ajv({ strict: true, allowUnionTypes: true }).addVocabulary(['must']);
+    throws(() => ajv.compile({ type: 'text' }), /schema is invalid/);
+    for (const { method, path, params, query, body } of DOORS.flatMap(({ routes }) => routes))
+      for (const schema of [params, query, body])
+        doesNotThrow(() => schema && ajv.compile(schema), `${method} ${path}`);
   });
 
   test('names every route once', () => {
