@@ -39,7 +39,7 @@ export function botLifeCases(start: StartBots): void {
   suite('lifecycle, updates and results', () => {
     let spine: BotServer;
     before(async () => {
-      spine = await start();
+      spine = await start({}, 6);
     });
     after(() => spine.stop());
     const bot = (n: number): Bot => {
@@ -365,24 +365,24 @@ export function botLifeCases(start: StartBots): void {
         ok(found, 'the worker is listed');
         return found;
       };
-      const silent = await listed(bot(9).id);
+      const silent = await listed(bot(6).id);
       deepStrictEqual([silent.is_online, silent.last_activity_at, silent.task_count], [false, null, 0]);
-      await bot(9).http.get(`${WORKER}/tasks`);
-      const heard = await listed(bot(9).id);
+      await bot(6).http.get(`${WORKER}/tasks`);
+      const heard = await listed(bot(6).id);
       ok(heard.is_online && heard.last_activity_at !== null);
-      await addTask(spine, { assigned_to: bot(9).id });
-      const { id } = await begun(bot(9), { title: 'Now' });
-      const busy = await listed(bot(9).id);
+      await addTask(spine, { assigned_to: bot(6).id });
+      const { id } = await begun(bot(6), { title: 'Now' });
+      const busy = await listed(bot(6).id);
       deepStrictEqual(
         [busy.task_count, busy.current_task?.id, busy.current_task?.title, busy.completed_today],
         [2, id, 'Now', 0],
       );
-      expectData(await move(bot(9), id, 'completed'));
-      const done = await listed(bot(9).id);
+      expectData(await move(bot(6), id, 'completed'));
+      const done = await listed(bot(6).id);
       deepStrictEqual([done.task_count, done.current_task, done.completed_today], [2, null, 1]);
       ok((done.last_activity_at ?? '') >= (heard.last_activity_at ?? ''));
       const taken = await spine.admin.http.post(ADMIN, {
-        email: bot(9).email.toUpperCase(),
+        email: bot(6).email.toUpperCase(),
         password: 'another password',
         full_name: 'Twin',
       });

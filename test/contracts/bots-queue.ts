@@ -29,7 +29,7 @@ export function botQueueCases(start: StartBots): void {
   suite('queue and claim', () => {
     let spine: BotServer;
     before(async () => {
-      spine = await start();
+      spine = await start({}, 10);
     });
     after(() => spine.stop());
     const bot = (n: number) => {

@@ -26,7 +26,7 @@ test('two servers on one database hand out each task once, to workers of both [T
   const database = await freshDatabase(process.env['TEST_POSTGRES_URL'] ?? '');
   t.after(() => database.drop());
   const one = await startServer({ databaseUrl: database.url });
-  const spine = await peopled(one);
+  const spine = await peopled(one, 10);
   t.after(() => spine.stop());
   await using other = await startServer({ databaseUrl: database.url });
   // What one server let in is known to the other.
@@ -62,7 +62,7 @@ test('two servers on one database hand out each task once, to workers of both [T
 
 test('a server that is killed during claims loses no task and gives none out twice [TQ-02 TQ-42]', async (t) => {
   const server = await startServer();
-  const spine = await peopled(server);
+  const spine = await peopled(server, 10);
   t.after(() => spine.stop());
   const made: string[] = [];
   for (let i = 0; i < 200; i++) made.push((await addTask(spine)).id);
@@ -119,7 +119,7 @@ test('a worker counts as online as long as the setting says, and a silent one is
     SPINE_STUCK_RUNNING_MS: '4500',
     SPINE_STUCK_OFFLINE_MS: '4200',
   };
-  const spine = await peopled(await startServer({ env }), 2);
+  const spine = await peopled(await startServer({ env }));
   t.after(() => spine.stop());
   const [bot, other] = spine.bots as [Bot, Bot];
   interface Listed {

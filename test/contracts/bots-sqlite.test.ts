@@ -1,8 +1,9 @@
 import { startServer } from '../support/server.ts';
 import { peopled } from './bot-cases.ts';
-import { botContract } from './bots.ts';
+import { botContract, WHOLE } from './bots.ts';
 
 botContract({
   name: 'SQLite',
-  start: async (options) => peopled(await startServer(options)),
+  cases: WHOLE,
+  start: async (options, bots) => peopled(await startServer(options), bots),
 });

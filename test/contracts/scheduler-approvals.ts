@@ -108,7 +108,7 @@ export function approvalCases(start: StartScheduler): void {
         strictEqual((await approval(id))['status'], 'pending');
         expectStatus(await server().head.post(`/approvals/${id}/reject`), 200);
       }
-      strictEqual((await pending()).length, 0);
+      ok((await pending()).every((one) => one['job_id'] !== schedule.id));
     });
 
     test('of two approvers, a refusal and the clock at once exactly one is heard, and it runs at most once', async () => {

@@ -12,12 +12,10 @@ export interface SchedulerServer extends TestServer {
 export type StartScheduler = (options?: ServerOptions) => Promise<SchedulerServer>;
 
 /** What hangs on the clock is looked at often, so that no test waits for the ten seconds of the safety net. */
-const OFTEN = { env: { SCHEDULER_TICK_MS: '200' } };
+export const OFTEN = { env: { SCHEDULER_TICK_MS: '200' } };
 
-export function sharedScheduler(
-  start: StartScheduler,
-  options: ServerOptions = OFTEN,
-): () => SchedulerServer {
+/** One server for all tests of the suite that calls this, or without options for all suites of the contract. */
+export function sharedScheduler(start: StartScheduler, options?: ServerOptions): () => SchedulerServer {
   let server: SchedulerServer | undefined;
   before(async () => {
     server = await start(options);

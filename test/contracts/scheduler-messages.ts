@@ -2,7 +2,7 @@ import { deepStrictEqual, ok, strictEqual } from 'node:assert';
 import { suite, test } from 'node:test';
 import { LIMITS } from '../../src/domain/limits.ts';
 import { type HttpClient, httpClient } from '../support/http.ts';
-import { type Body, sharedScheduler, type StartScheduler } from './scheduler-cases.ts';
+import { type Body, OFTEN, sharedScheduler, type StartScheduler } from './scheduler-cases.ts';
 import { checked } from '../http/description.ts';
 import { expectRefusal, expectStatus } from './spine-cases.ts';
 
@@ -240,7 +240,7 @@ export function messageCases(start: StartScheduler): void {
   });
 
   suite('agents', () => {
-    const server = sharedScheduler(start);
+    const server = sharedScheduler(start, OFTEN);
 
     test('are registered, listed and seen; a worker is one by its name [SC-80]', async () => {
       const { head, left } = server();

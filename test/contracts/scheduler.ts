@@ -1,11 +1,11 @@
-import { suite } from 'node:test';
+import { after, suite } from 'node:test';
 import { approvalCases } from './scheduler-approvals.ts';
 import { deliveryCases } from './scheduler-deliveries.ts';
 import { messageCases } from './scheduler-messages.ts';
-import type { SchedulerServer, StartScheduler } from './scheduler-cases.ts';
+import { OFTEN, type SchedulerServer, type StartScheduler } from './scheduler-cases.ts';
 import { runCases } from './scheduler-runs.ts';
 import { scheduleCases } from './scheduler-schedules.ts';
-import { withChecks } from './spine.ts';
+import { sharing, withChecks } from './spine.ts';
 
 export interface SchedulerStore {
   readonly name: string;
@@ -25,8 +25,11 @@ export const WHOLE: readonly Cases[] = [...ON_EVERY_STORE, scheduleCases, delive
 
 /** What the scheduler promises over HTTP, held against a real listening server. */
 export function schedulerContract({ name, skip = false, cases, start: startPlain }: SchedulerStore): void {
-  const start: StartScheduler = async (options) => withChecks(await startPlain(options)) as SchedulerServer;
+  const startOwn: StartScheduler = async (options = OFTEN) =>
+    withChecks(await startPlain(options)) as SchedulerServer;
   suite(`the scheduler's contract over ${name}`, { skip }, () => {
+    const { start, stop } = sharing(startOwn);
+    after(stop);
     for (const declare of cases) declare(start);
   });
 }

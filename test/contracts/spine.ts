@@ -55,14 +55,19 @@ export function spineContract({ name, skip = false, cases, start: startPlain }: 
 }
 
 /** To start a server takes longer than most tests of it: whoever wants nothing special gets the same one. */
-export function sharing(startOwn: Start): { readonly start: Start; readonly stop: () => Promise<void> } {
-  let common: Promise<TestServer> | undefined;
+export function sharing<Server extends { stop(): Promise<void> }, More extends readonly unknown[] = []>(
+  startOwn: (options?: ServerOptions, ...more: More) => Promise<Server>,
+): { readonly start: typeof startOwn; readonly stop: () => Promise<void> } {
+  let common: Promise<Server> | undefined;
   const stays = { value: async () => {} };
   return {
-    start: async (options) => {
-      if (options !== undefined) return startOwn(options);
+    start: async (options, ...more) => {
+      if (options !== undefined) return startOwn(options, ...more);
       // A copy would read the changing properties (pid, running) only once.
-      return Object.create(await (common ??= startOwn()), { stop: stays, [Symbol.asyncDispose]: stays }) as TestServer;
+      return Object.create(await (common ??= startOwn(undefined, ...more)), {
+        stop: stays,
+        [Symbol.asyncDispose]: stays,
+      }) as Server;
     },
     stop: async () => (await common)?.stop(),
   };
