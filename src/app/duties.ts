@@ -31,6 +31,7 @@ import { Pruner } from '../loops/pruner.ts';
 import { Reaper } from '../loops/reaper.ts';
 import { RetryCreator } from '../loops/retry-creator.ts';
 import { scheduler } from '../loops/scheduler.ts';
+import { scorer } from '../loops/scorer.ts';
 import { settler } from '../loops/settler.ts';
 import { spawner } from '../loops/spawner.ts';
 import { StuckDetector } from '../loops/stuck-detector.ts';
@@ -126,6 +127,7 @@ export function startDuties(options: DutyOptions): Duties {
     approving,
     spawning,
     mailing,
+    loop(scorer(core)),
     loop(poolSweeper(core)),
     loop(
       new Pruner(core, {

@@ -36,6 +36,8 @@ function declareTypes(program: Command, act: Act): void {
     .option('--schema <json>', 'JSON Schema of the params: JSON, a file, or - for standard input')
     .option('--max-retries <number>', 'how often a failed one is tried again, each time as a new job', whole)
     .option('--backoff <duration>', 'how long a failed one waits, then twice as long each time', milliseconds)
+    .option('--scoring <json>', 'points for its jobs, e.g. {"tags":{"watchlist":4},"perHour":1}')
+    .option('--provider <name>', 'whose limits its jobs run into: one that is reported parks them all')
     .action(act(async () => (await import('./commands/types.ts')).setType));
 }
 

@@ -149,6 +149,8 @@ export interface Job {
   readonly startedAt?: string;
   /** The trace that it belongs to, as W3C Trace Context writes it. */
   readonly traceparent?: string;
+  /** How many points of its priority the scoring of its type has given it. */
+  readonly score?: number;
   /** How long it stood ready before that attempt. */
   readonly queuedMs?: number;
   /** How long that attempt took, once it has ended. */

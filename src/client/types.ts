@@ -181,6 +181,15 @@ export interface JobEvent {
   readonly [fact: string]: unknown;
 }
 
+/** Points that are added to the priority of jobs: for each, for their tags, for each hour that they have been ready. */
+export interface Scoring {
+  readonly points?: number;
+  readonly tags?: Readonly<Record<string, number>>;
+  readonly perHour?: number;
+  /** In all, at most; 9 unless said. */
+  readonly max?: number;
+}
+
 export interface JobType {
   readonly name: string;
   readonly label: string;
@@ -190,6 +199,10 @@ export interface JobType {
   readonly maxRetries: number;
   /** What its jobs have unless they say it themselves; null is as whoever reports the failure wants it. */
   readonly retry: { readonly backoffMs: number | null };
+  /** How its jobs stand among those of the same priority; null where the older goes first. */
+  readonly scoring: Scoring | null;
+  /** Whose limits its jobs run into: one that is reported parks all types of that provider. */
+  readonly provider: string | null;
   readonly active: boolean;
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -202,6 +215,8 @@ export interface NewJobType {
   readonly maxRetries?: number;
   /** What its jobs have unless they say it themselves. */
   readonly retry?: { readonly backoffMs?: number | null };
+  readonly scoring?: Scoring | null;
+  readonly provider?: string | null;
 }
 
 export interface Pool {

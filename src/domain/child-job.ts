@@ -4,6 +4,7 @@ import type { ApprovalTerms } from './command.ts';
 import type { JobRowDraft } from './job-fields.ts';
 import { LINEAGE_RETRIES } from './job-type.ts';
 import type { Job } from './job.ts';
+import { askedPriority } from './scoring.ts';
 
 /** A field of the draft and what is wrong with it. */
 export interface BeyondParent {
@@ -90,7 +91,7 @@ function beyondParent(
   const tries = triesOf(job);
   return (
     misplaced(draft.target, job) ??
-    above('priority', draft.priority, job.priority) ??
+    above('priority', draft.priority, askedPriority(job)) ??
     above('timeoutMs', draft.timeoutMs, job.timeoutMs) ??
     above('leaseMs', draft.leaseMs, Math.max(job.leaseMs, defaults.leaseMs)) ??
     above('maxAttempts', draft.maxAttempts, tries) ??
@@ -110,7 +111,7 @@ function takenOver(
   const tries = triesOf(job);
   const counted = draft.retry?.mode !== 'lineage' && draft.retry?.max === undefined;
   return {
-    priority: draft.priority ?? Math.min(0, job.priority),
+    priority: draft.priority ?? Math.min(0, askedPriority(job)),
     ...(draft.timeoutMs === undefined && job.timeoutMs !== null && { timeoutMs: job.timeoutMs }),
     ...(counted && { maxAttempts: draft.maxAttempts ?? Math.min(defaults.maxAttempts, tries) }),
     ...(draft.retry?.mode === 'lineage' && {

@@ -210,6 +210,8 @@ export interface StoredLog extends LogLine {
 export interface NewJob {
   readonly id: string;
   readonly asked: AskedJob;
+  /** What the scoring of its type has added to its priority. */
+  readonly points: Pick<Job, 'score' | 'scoreAt'>;
   /** Null is at once: by the clock of the decision, which may stand behind that of the draft. */
   readonly runAt: number | null;
   /** The running job that asks for this one. */

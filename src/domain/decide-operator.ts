@@ -116,7 +116,7 @@ function reword(job: Job, { actor, asked }: Reword, now: number): Decision {
     target,
     typeNo,
     retryMax,
-    priority: priority ?? job.priority,
+    priority: priority === undefined ? job.priority : Math.min(LIMITS.priority, priority + job.score),
     updatedAt: now,
   };
   const params = asked.params === undefined ? {} : { params: JSON.parse(asked.params) as unknown };

@@ -180,6 +180,7 @@ const RULES = {
     default: 0,
     differs: true,
     handedOn: true,
+    silent: true,
     shown: 'always',
     asked: {
       about: 'higher is sooner; 0 unless said',
@@ -319,6 +320,16 @@ const RULES = {
       option: '--traceparent <value>',
     },
   },
+  /** So much of its priority comes from the scoring of its type, and when there is more. */
+  score: {
+    is: 'whole',
+    group: 'rare',
+    default: 0,
+    silent: true,
+    shown: 'set',
+    about: 'how many points of its priority the scoring of its type has given it',
+  },
+  scoreAt: { is: 'time', group: 'rare', default: null, silent: true },
 } as const satisfies Readonly<Record<string, FieldRule>>;
 
 type Rules = typeof RULES;

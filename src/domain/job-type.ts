@@ -1,5 +1,7 @@
 /** The type of a job: its name, its instructions, what its params must look like and how often it is tried again. */
 
+import type { Scoring } from './scoring.ts';
+
 /** How often a job that asks for a lineage without saying more is tried again. */
 export const LINEAGE_RETRIES = 3;
 
@@ -10,6 +12,8 @@ export interface NewType {
   readonly paramsSchema: string | null;
   readonly maxRetries: number;
   readonly backoffMs: number | null;
+  readonly scoring: Scoring | null;
+  readonly provider: string | null;
   /** Keep what is there when the type exists already. */
   readonly onlyIfMissing: boolean;
 }
@@ -23,6 +27,8 @@ export function bareType(name: string): NewType {
     paramsSchema: null,
     maxRetries: LINEAGE_RETRIES,
     backoffMs: null,
+    scoring: null,
+    provider: null,
     onlyIfMissing: true,
   };
 }
@@ -37,6 +43,10 @@ export interface JobType {
   readonly maxRetries: number;
   /** How long its jobs wait after their first failure, unless they say so themselves. */
   readonly backoffMs: number | null;
+  /** How its jobs stand among those of the same priority; null where the older goes first. */
+  readonly scoring: Scoring | null;
+  /** Whose limits its jobs run into, e.g. the provider of a model. */
+  readonly provider: string | null;
   /** Somebody has said what it is; else a job was the first to name it. */
   readonly declared: boolean;
   readonly active: boolean;

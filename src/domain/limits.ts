@@ -60,6 +60,8 @@ export const LIMITS = {
   uniqueKeyChars: 200,
   maxAttempts: 1_000,
   priority: 1_000_000,
+  /** What the scoring of a type may add to it. */
+  scorePoints: 1_000,
   leaseMsMin: 100,
   leaseMsMax: 86_400_000,
   timeoutMsMax: 30 * 86_400_000,

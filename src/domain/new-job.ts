@@ -9,6 +9,7 @@ import {
   type DraftedRow,
 } from './job-fields.ts';
 import { type Job, rootOf } from './job.ts';
+import type { Scored } from './scoring.ts';
 import { generatedFunction } from './generated-function.ts';
 
 export type NewJobRow = Omit<Job, 'no'>;
@@ -32,7 +33,10 @@ const handedOn = generatedFunction(
 /** The next job of a lineage: it has what the failed one was made with, and nothing that came of it. */
 export function nextOfLineage(
   failed: Job,
-  own: Pick<NewJobRow, 'id' | 'createdAt' | 'updatedAt' | 'uniqueKey' | 'retryCount' | 'state' | 'runAt'>,
+  own: Pick<
+    NewJobRow,
+    'id' | 'createdAt' | 'updatedAt' | 'uniqueKey' | 'retryCount' | 'state' | 'runAt' | keyof Scored
+  >,
 ): NewJobRow {
   const from = { ...handedOn(failed), ...(failed.leasePolicy === 'presence' && asRetry(failed)) };
   return newJob({ ...from, retryOf: failed.no, rootNo: rootOf(failed), ...own });

@@ -1,7 +1,7 @@
 /** Types and pools that stand beside schedules in a set of files. They are made and changed, never removed. */
 
 import type { Actor } from '../domain/command.ts';
-import { type JobType, LINEAGE_RETRIES } from '../domain/job-type.ts';
+import { type JobType, LINEAGE_RETRIES, type NewType } from '../domain/job-type.ts';
 import type { Pool } from '../domain/pool.ts';
 import type { FieldChange } from '../domain/schedule-replace.ts';
 import type { Tx } from '../store/store.ts';
@@ -63,7 +63,8 @@ async function applyType(
   const { name, label = draft.name, sop = null, paramsSchema = null, maxRetries = LINEAGE_RETRIES } = draft;
   const backoffMs = draft.retry?.backoffMs ?? null;
   const schema = paramsSchema === null ? null : JSON.stringify(paramsSchema);
-  const after = { label, sop, paramsSchema: schema, maxRetries, backoffMs };
+  const { scoring = null, provider = null } = draft;
+  const after = { label, sop, paramsSchema: schema, maxRetries, backoffMs, scoring, provider };
   const changes = before === undefined ? [] : changesOf(shown(before), shown(after));
   if (before !== undefined && changes.length === 0) return told('type', name, 'unchanged', changes);
   await audit(tx, changeSet, actor, 'type.save', name);
@@ -71,10 +72,10 @@ async function applyType(
   return told('type', name, before === undefined ? 'create' : 'change', changes);
 }
 
-function shown(type: Pick<JobType, 'label' | 'sop' | 'paramsSchema' | 'maxRetries' | 'backoffMs'>) {
-  const { label, sop, paramsSchema, maxRetries, backoffMs } = type;
+function shown(type: Omit<NewType, 'name' | 'onlyIfMissing'>) {
+  const { label, sop, paramsSchema, maxRetries, backoffMs, scoring, provider } = type;
   const schema = paramsSchema === null ? null : (JSON.parse(paramsSchema) as unknown);
-  return { label, sop, paramsSchema: schema, maxRetries, retry: { backoffMs } };
+  return { label, sop, paramsSchema: schema, maxRetries, retry: { backoffMs }, scoring, provider };
 }
 
 async function applyPool(

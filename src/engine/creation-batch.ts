@@ -244,6 +244,7 @@ function newRow(
   const runAt = job.runAt ?? now;
   return newJob({
     ...job.asked,
+    ...job.points,
     id: job.id,
     createdAt: now,
     createdBy: actor.name,

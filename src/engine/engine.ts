@@ -44,6 +44,7 @@ import type { Answered, QuestionRecord } from '../domain/question.ts';
 import type { PauseKind, Routing } from '../domain/routing.ts';
 import type { PriorRun, PriorRunsWanted, Run, RunFilter, RunNote, RunRecord } from '../domain/run.ts';
 import type { Schedule, ScheduleEdge } from '../domain/schedule.ts';
+import type { Scoring } from '../domain/scoring.ts';
 import type { SubscribedEvent, Subscription } from '../domain/subscription.ts';
 import type { FieldChange } from '../domain/schedule-replace.ts';
 import type { DataBatch, DataFilter, ResultFile } from '../domain/task-data.ts';
@@ -315,6 +316,8 @@ export interface TypeDraft {
   readonly maxRetries?: number;
   /** For its jobs that do not say it themselves. */
   readonly retry?: { readonly backoffMs?: number | null };
+  readonly scoring?: Scoring | null;
+  readonly provider?: string | null;
 }
 export interface Types {
   /** In the order of their names. */

@@ -16,6 +16,7 @@ import {
   targetOf,
   type TriggerContext,
 } from '../domain/schedule.ts';
+import { scored } from '../domain/scoring.ts';
 import type { Tx } from '../store/store.ts';
 import type { Core } from './core.ts';
 import { newApproval } from './new-approval.ts';
@@ -135,6 +136,7 @@ async function rowOf(
     skip: 'skipped',
   } as const;
   if (spec.resourcePool !== null) await tx.pools.ensure(unsizedPool(spec.resourcePool), now);
+  const scoring = spec.type === null ? null : ((await core.types()).get(spec.type)?.scoring ?? null);
   return newJob({
     id: core.ids.jobId(now),
     typeNo: spec.type === null ? 0 : await typeNoOf(core, tx, spec.type, now),
@@ -150,7 +152,7 @@ async function rowOf(
     pool: spec.resourcePool,
     state: ready[fate.go],
     updatedAt: now,
-    priority: spec.priority,
+    ...scored(scoring, { priority: spec.priority, tags: [], readyAt: runAt }, now),
     runAt,
     maxAttempts: 1,
     approval,

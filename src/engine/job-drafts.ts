@@ -7,6 +7,7 @@ import { unsizedPool } from '../domain/pool.ts';
 import { Meter } from '../domain/schema/check.ts';
 import { inputOf } from '../domain/job-input.ts';
 import { draftedRow } from '../domain/new-job.ts';
+import { scored } from '../domain/scoring.ts';
 import { APPROVAL_TIMEOUT_S } from '../domain/schedule-fields.ts';
 import type { Core } from './core.ts';
 import type { JobDraft } from './engine.ts';
@@ -46,10 +47,15 @@ export class JobDrafts {
     // Each member of a lineage runs once; a job that is requeued runs as often as its limit says.
     const attempts =
       mode === 'lineage' ? 1 : draft.retry?.max === undefined ? settings.maxAttempts : draft.retry.max + 1;
+    const readyAt = Math.max(now, draft.runAt ?? now);
+    const standing = { priority: draft.priority ?? 0, tags: draft.tags ?? [], readyAt };
+    const { priority, ...points } = scored(type?.scoring ?? null, standing, now);
     return {
       id: ids.jobId(now),
+      points,
       asked: {
         ...draftedRow(draft),
+        priority,
         typeNo: type?.no ?? 0,
         target: draft.target,
         maxAttempts: draft.maxAttempts ?? attempts,

@@ -9,6 +9,7 @@ import { nextOfLineage } from '../domain/new-job.ts';
 import { remark } from '../domain/remark.ts';
 import { baseTitle, retryInput } from '../domain/retry-text.ts';
 import { RUN_ACTIVE, RUN_ENDED } from '../domain/run.ts';
+import { askedPriority, scored } from '../domain/scoring.ts';
 import type { Tx } from '../store/store.ts';
 import type { Subscribers } from './announcing.ts';
 import type { ChangeSet } from './change-set.ts';
@@ -74,6 +75,7 @@ async function createRetry(
   { input, isReplay }: { readonly input: JobInput; readonly isReplay: boolean },
 ): Promise<Job> {
   const runAt = failed.retryAt ?? changeSet.now;
+  const scoring = (await core.typesByNo()).get(failed.typeNo)?.scoring ?? null;
   const next = nextOfLineage(failed, {
     id: core.ids.jobId(changeSet.now),
     createdAt: changeSet.now,
@@ -82,6 +84,7 @@ async function createRetry(
     retryCount: failed.retryCount + (isReplay ? 0 : 1),
     state: admit({ waitingFor: 0, runAt, approval: failed.approval }, changeSet.now),
     runAt,
+    ...scored(scoring, { priority: askedPriority(failed), tags: input.tags, readyAt: runAt }, changeSet.now),
   });
   const [made] = await changeSet.insert(tx, [{ job: next, input }], () => ({
     kind: 'job.created',

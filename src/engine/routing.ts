@@ -29,6 +29,8 @@ export function typesOf(core: Core): Types {
       paramsSchema: schema === null ? null : JSON.stringify(schema),
       maxRetries: draft.maxRetries ?? LINEAGE_RETRIES,
       backoffMs: draft.retry?.backoffMs ?? null,
+      scoring: draft.scoring ?? null,
+      provider: draft.provider ?? null,
       onlyIfMissing: false,
     };
   };

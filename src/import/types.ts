@@ -3,6 +3,7 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { LINEAGE_RETRIES } from '../domain/job-type.ts';
+import type { Scoring } from '../domain/scoring.ts';
 import type { Store } from '../store/store.ts';
 import { readFields, textOf, timeOf, wholeOf } from './v0-files.ts';
 
@@ -30,6 +31,8 @@ export async function importTypes(dir: string, store: Store): Promise<string[]> 
       paramsSchema: schema !== null && isObject(schema) ? schema : null,
       maxRetries: wholeOf(fields['maxRetries']) ?? LINEAGE_RETRIES,
       backoffMs: wholeOf(fields['backoffMs']),
+      scoring: scoringOf(fields['scoring']),
+      provider: textOf(fields['provider']),
       declared: fields['declared'] === true,
       active: fields['active'] !== false,
       createdAt: timeOf(fields['createdAt']) ?? 0,
@@ -38,6 +41,11 @@ export async function importTypes(dir: string, store: Store): Promise<string[]> 
     await store.transaction(0, async (tx) => tx.types.insertRaw(type));
   }
   return unreadable;
+}
+
+/** As this program wrote it down. */
+function scoringOf(value: unknown): Scoring | null {
+  return typeof value === 'object' ? value : null;
 }
 
 function isObject(json: string): boolean {

@@ -111,4 +111,6 @@ export const EXTREME: Omit<Job, 'no' | 'id'> = {
   startedAt: BIG - 2,
   queuedAt: BIG - 3,
   traceparent: '00-',
+  score: 4,
+  scoreAt: BIG - 4,
 };

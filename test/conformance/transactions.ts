@@ -251,6 +251,8 @@ async function writeEverywhere(tx: Tx, job: Job): Promise<void> {
       paramsSchema: null,
       maxRetries: 3,
       backoffMs: null,
+      scoring: null,
+      provider: null,
       onlyIfMissing: false,
     },
     1,

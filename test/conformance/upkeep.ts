@@ -44,6 +44,8 @@ export function upkeepTopics(each: Each): void {
           paramsSchema: null,
           maxRetries: 3,
           backoffMs: null,
+          scoring: null,
+          provider: null,
           onlyIfMissing: false,
         },
         1,
@@ -75,6 +77,8 @@ export function upkeepTopics(each: Each): void {
         paramsSchema,
         maxRetries: 7,
         backoffMs: 2 ** 40,
+        scoring: { tags: { 'ü "x"': 3 }, perHour: 0.5 },
+        provider: 'anthropic',
       };
       const first = await within(spine, async (tx) => tx.types.save({ ...draft, onlyIfMissing: true }, 1));
       const same = await within(spine, async (tx) =>
@@ -85,6 +89,7 @@ export function upkeepTopics(each: Each): void {
         tx.types.save({ ...draft, label: 'other', sop: null, maxRetries: 0, onlyIfMissing: false }, 3),
       );
       assert.deepEqual([first.maxRetries, first.backoffMs, first.declared], [7, 2 ** 40, false]);
+      assert.deepEqual([first.scoring, first.provider], [draft.scoring, 'anthropic']);
       const said = { label: 'other', sop: null, maxRetries: 0, declared: true };
       assert.deepEqual(changed, { ...first, ...said, updatedAt: 3 });
       assert.deepEqual(await spine.store.read.types.all(), [changed]);

@@ -26,7 +26,6 @@ test('the next job of a lineage has what the failed one was made with, and nothi
     uniqueKey: 'one',
     pool: 'gpu',
     concurrencyKey: 'k',
-    priority: 9,
     maxAttempts: 1,
     watched: true,
     approval: 'given',
@@ -48,6 +47,9 @@ test('the next job of a lineage has what the failed one was made with, and nothi
     retryCount: 1,
     state: 'queued',
     runAt: NOW,
+    priority: 9,
+    score: 0,
+    scoreAt: null,
   } as const;
   const { no: _, ...fresh } = jobIn('queued');
   deepStrictEqual(nextOfLineage(failed, own), {
@@ -63,7 +65,6 @@ test('the next job of a lineage has what the failed one was made with, and nothi
     scheduleId: 'nightly',
     pool: 'gpu',
     concurrencyKey: 'k',
-    priority: 9,
     maxAttempts: 1,
     watched: true,
     approval: 'given',

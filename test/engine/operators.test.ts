@@ -237,6 +237,8 @@ onEvery(DIALECTS, (each) => {
         paramsSchema,
         maxRetries: 3,
         backoffMs: null,
+        scoring: null,
+        provider: null,
         onlyIfMissing: false,
       };
       await spine.engine.core.flusher.transact(HEAD, async (tx) => tx.types.save(stored, 1));

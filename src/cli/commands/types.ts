@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import type { JobType } from '../../client/index.ts';
+import type { JobType, Scoring } from '../../client/index.ts';
 import type { Handler } from '../command.ts';
 import type { Session } from '../session.ts';
 import { type Line, styled } from '../text/line.ts';
@@ -50,6 +50,8 @@ function typeLines(type: JobType, nowMs: number): Line[] {
     fact('label', type.label),
     fact('retries', String(type.maxRetries)),
     ...(type.retry.backoffMs === null ? [] : [fact('backoff', duration(type.retry.backoffMs))]),
+    ...(type.scoring === null ? [] : [fact('scoring', scoringText(type.scoring))]),
+    ...(type.provider === null ? [] : [fact('provider', type.provider)]),
     fact('changed', `${type.updatedAt} (${relative(type.updatedAt, nowMs)})`),
     ...block('schema', type.paramsSchema ?? undefined),
     ...block('how to', type.sop ?? undefined),
@@ -62,17 +64,36 @@ interface SetOptions {
   readonly schema?: string;
   readonly maxRetries?: number;
   readonly backoff?: number;
+  readonly scoring?: string;
+  readonly provider?: string;
 }
 
 export const setType: Handler<SetOptions> = async (session, { args: [name = ''], options }) => {
   const sop = options.sop === undefined ? undefined : await fileText(session, options.sop);
   const paramsSchema = options.schema === undefined ? undefined : await schemaOf(session, options.schema);
   const client = await session.client();
-  const { label, maxRetries, backoff } = options;
+  const { label, maxRetries, backoff, provider } = options;
   const retry = backoff === undefined ? undefined : { backoffMs: backoff };
-  const type = await client.types.save(name, given({ label, sop, paramsSchema, maxRetries, retry }));
+  const scoring = options.scoring === undefined ? undefined : scoringSaid(options.scoring);
+  const said = given({ label, sop, paramsSchema, maxRetries, retry, scoring, provider });
+  const type = await client.types.save(name, said);
   session.out.result({ value: type, lines: () => [`Type ${type.name} is saved.`], ids: () => [type.name] });
 };
+
+function scoringSaid(text: string): Scoring {
+  // The server looks whether it is one, and says what is wrong with it.
+  return parsed(text, '--scoring') as Scoring;
+}
+
+function scoringText({ points, tags = {}, perHour, max }: Scoring): string {
+  const parts = [
+    ...(points === undefined ? [] : [`${points} for each`]),
+    ...Object.entries(tags).map(([tag, each]) => `${each} with ${tag}`),
+    ...(perHour === undefined ? [] : [`${perHour} an hour`]),
+    `at most ${max ?? 9}`,
+  ];
+  return parts.join(', ');
+}
 
 /** JSON itself, or a file that holds it. */
 async function schemaOf(session: Session, text: string): Promise<unknown> {

@@ -56,6 +56,14 @@ export async function titles(sql: Sql, nos: readonly number[]): Promise<Map<numb
   return new Map(rows.flatMap(([no, title]) => (typeof title === 'string' ? [[no as number, title]] : [])));
 }
 
+const tagsOnly = byNumber('select job_no, tags from job_input', 'job_no', 'and tags is not null');
+
+/** Those that have any. */
+export async function tags(sql: Sql, nos: readonly number[]): Promise<Map<number, string[]>> {
+  const rows = await sql.byKeys(tagsOnly, nos);
+  return new Map(rows.map(([no, list]) => [no as number, JSON.parse(list as string) as string[]]));
+}
+
 /** About how many bytes there are to show of each, without reading them. */
 export async function sizes(sql: Sql, jobs: readonly Job[]): Promise<Map<number, number>> {
   const read = await sql.byKeys(inputSizes, nosOf(jobs));

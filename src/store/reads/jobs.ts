@@ -73,6 +73,13 @@ export async function newestOfLineage(sql: Sql, rootNo: number): Promise<Job | n
   return row && jobFrom(row);
 }
 
+/** Ready jobs that have earned points by waiting, those first that have for longest. Served by job_score. */
+export function toScore(sql: Sql, now: number, limit: number): Promise<number[]> {
+  const text = `select no from job where state = 'queued' and score_at is not null and score_at <= $1
+    order by score_at limit $2 + 0`;
+  return column<number>(sql, text, [now, limit]);
+}
+
 const settledOf = byNumber('select no from job', 'no', 'and settled <> 2');
 
 /** Which of these have ended and are settled, or are gone. */

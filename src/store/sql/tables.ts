@@ -222,6 +222,8 @@ export const TYPE = tableOf<JobType>('job_type', {
   paramsSchema: 'text',
   maxRetries: 'bigint',
   backoffMs: 'bigint',
+  scoring: 'json',
+  provider: 'text',
   declared: 'flag',
   active: 'flag',
   createdAt: 'bigint',

@@ -7,18 +7,40 @@ import { insertInto, type Written } from '../sql/table.ts';
 import { TYPE } from '../sql/tables.ts';
 
 /** What whoever saves a type says of it. */
-const SAID = ['label', 'sop', 'params_schema', 'max_retries', 'backoff_ms', 'declared', 'updated_at'];
+const SAID = [
+  'label',
+  'sop',
+  'params_schema',
+  'max_retries',
+  'backoff_ms',
+  'scoring',
+  'provider',
+  'declared',
+  'updated_at',
+];
 
 export async function save(sql: Sql, type: NewType, at: number): Promise<JobType> {
-  const { name, label, sop, paramsSchema, maxRetries, backoffMs, onlyIfMissing } = type;
+  const { name, label, sop, paramsSchema, maxRetries, backoffMs, scoring, provider, onlyIfMissing } = type;
   const update = onlyIfMissing
     ? 'name = excluded.name'
     : `active = 1, ${SAID.map((column) => `${column} = excluded.${column}`).join(', ')}`;
   const [row] = await sql.all(
     `insert into job_type (name, active, created_at, ${SAID.join(', ')})
-     values ($1, 1, $2, $3, $4, $5, $6, $7, $8, $9)
+     values ($1, 1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
      on conflict (name) do update set ${update} returning ${TYPE.selected}`,
-    [name, at, label, sop, paramsSchema, maxRetries, backoffMs, onlyIfMissing ? 0 : 1, at],
+    [
+      name,
+      at,
+      label,
+      sop,
+      paramsSchema,
+      maxRetries,
+      backoffMs,
+      scoring === null ? null : JSON.stringify(scoring),
+      provider,
+      onlyIfMissing ? 0 : 1,
+      at,
+    ],
   );
   // A pause may have been waiting for a type of this name, and other servers keep lists of types.
   await sql.run("update revision set value = value + 1 where name = 'routing'", []);

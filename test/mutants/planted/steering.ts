@@ -4,6 +4,22 @@ import type { Mutant } from '../mutant.ts';
 
 export const STEERING: readonly Mutant[] = [
   {
+    name: 'points-beyond-the-word',
+    means: 'a low task with many points goes before an urgent one',
+    file: 'src/domain/scoring.ts',
+    find: `return Math.min(max, points + ofTags + ofAge);`,
+    replace: `return points + ofTags + ofAge;`,
+    seenBy: ['test/domain/scoring.test.ts', 'test/engine/scoring.test.ts'],
+  },
+  {
+    name: 'retry-keeps-its-points',
+    means: 'a task that fails again and again rises above all others',
+    file: 'src/domain/scoring.ts',
+    find: `return ownPriority(priority) - score;`,
+    replace: `return ownPriority(priority);`,
+    seenBy: ['test/engine/scoring.test.ts'],
+  },
+  {
     name: 'worker-does-not-back-off',
     means: 'a handler that throws uses up all attempts of its job within milliseconds',
     file: 'src/client/job-run.ts',

@@ -163,6 +163,7 @@ async function draftOf(call: Call, body: NewTaskBody): Promise<JobDraft> {
     ...(typeof description === 'string' && { description }),
     ...(type !== null && { type: await typeNamed(engine, type) }),
     ...(params !== undefined && params !== null && { params }),
+    ...(Array.isArray(body.tags) && { tags: body.tags }),
     ...(await parentOf(call, body.parent_task_id ?? null)),
   };
 }

@@ -4,7 +4,7 @@ import type { Static } from 'typebox';
 import { BOT_PRIORITIES } from '../../../domain/bot.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { BOT_STATUSES } from '../../../domain/statuses.ts';
-import { fields, optional, textOrNull, whole } from '../../fields.ts';
+import { fields, optional, textOrNull, TypeProvider, TypeScoring, whole } from '../../fields.ts';
 import { Type } from '../../typebox.ts';
 
 const open = { additionalProperties: true } as const;
@@ -59,6 +59,8 @@ export const NewType = Type.Object(
     sop: optional(textOrNull(LIMITS.sopChars)),
     param_schema: word,
     max_retries: optional(maxRetries),
+    scoring: optional(TypeScoring),
+    provider: optional(TypeProvider),
   },
   open,
 );
@@ -68,11 +70,19 @@ export const TypeChange = Type.Object(
     sop: optional(textOrNull(LIMITS.sopChars)),
     param_schema: word,
     max_retries: optional(maxRetries),
+    scoring: optional(TypeScoring),
+    provider: optional(TypeProvider),
   },
   open,
 );
 export const TypeParams = Type.Object({ id: text(LIMITS.nameChars) });
 
+const tags = Type.Unsafe<string[] | null>({
+  type: ['array', 'null'],
+  items: label(LIMITS.nameChars),
+  maxItems: LIMITS.tags,
+  must: `a list of at most ${LIMITS.tags} tags, or null`,
+});
 const description = optional(textOrNull(LIMITS.descriptionChars));
 const assignee = optional(textOrNull(LIMITS.nameChars));
 export const NewTask = Type.Object(
@@ -83,6 +93,7 @@ export const NewTask = Type.Object(
     priority: word,
     task_type_id: optional(typeNo),
     params: optional(objectOrNull),
+    tags: optional(tags),
     parent_task_id: optional(textOrNull(LIMITS.nameChars)),
   },
   open,
@@ -182,6 +193,8 @@ export const BotTaskType = Type.Object(
     sop: nullableText,
     param_schema: anything,
     max_retries: Type.Integer(),
+    scoring: anything,
+    provider: nullableText,
     is_active: Type.Boolean(),
     created_at: time,
     updated_at: time,

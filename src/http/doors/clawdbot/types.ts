@@ -55,7 +55,7 @@ export const typeRoutes: readonly Route[] = [
     answer: enveloped(BotTaskType),
     errors: ['conflict'],
     handle: async ({ engine, actor, body }) => {
-      const { name, label, sop, param_schema: schema, max_retries: maxRetries } = body;
+      const { name, label, sop, param_schema: schema, max_retries: maxRetries, scoring, provider } = body;
       if (typeof name !== 'string' || !NAME.test(name))
         throw problem('name', 'Name must be lowercase alphanumeric with underscores only (1-100 chars)');
       const draft = {
@@ -64,6 +64,8 @@ export const typeRoutes: readonly Route[] = [
         sop: sop ?? null,
         paramsSchema: schemaOf(schema),
         ...(typeof maxRetries === 'number' && { maxRetries }),
+        scoring: scoring ?? null,
+        provider: provider ?? null,
       };
       return data(typeView(await declared(engine.types.declare(actor, draft))));
     },
@@ -81,6 +83,7 @@ export const typeRoutes: readonly Route[] = [
     handle: async ({ engine, actor, params, body }) => {
       const type = await typeNamed(engine, params['id']);
       const { label, sop, param_schema: schema, max_retries: maxRetries } = body;
+      const { scoring: points, provider: whose } = body;
       const draft = {
         name: type.name,
         label: label ?? type.label,
@@ -88,6 +91,8 @@ export const typeRoutes: readonly Route[] = [
         paramsSchema: schemaOf(schema) ?? (JSON.parse(type.paramsSchema ?? 'null') as unknown),
         maxRetries: maxRetries ?? type.maxRetries,
         retry: { backoffMs: type.backoffMs },
+        scoring: points ?? type.scoring,
+        provider: whose ?? type.provider,
       };
       return data(typeView(await engine.types.save(actor, draft)));
     },

@@ -79,6 +79,7 @@ export function nameOf(users: Around['users'], name: string): string {
 
 export function typeView(type: JobType) {
   const { no, name, label, sop, paramsSchema, maxRetries, active, createdAt, updatedAt } = type;
+  const { scoring, provider } = type;
   return {
     id: no,
     name,
@@ -86,6 +87,8 @@ export function typeView(type: JobType) {
     sop,
     param_schema: parsed(paramsSchema),
     max_retries: maxRetries,
+    scoring,
+    provider,
     is_active: active,
     created_at: iso(createdAt),
     updated_at: iso(updatedAt),

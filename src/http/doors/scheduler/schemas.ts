@@ -1,7 +1,7 @@
 /** What requests about schedules, runs, approvals and messages must look like. */
 
 import type { TObject, TSchema } from 'typebox';
-import { fields, optional, textOrNull, TypeRetry, whole } from '../../fields.ts';
+import { fields, optional, textOrNull, TypeProvider, TypeRetry, TypeScoring, whole } from '../../fields.ts';
 import { Type } from '../../typebox.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { SCHEDULE_FIELDS, type ScheduleField } from '../../../domain/schedule-draft.ts';
@@ -90,6 +90,8 @@ export const ApplyBody = fields({
         sop: optional(textOrNull(LIMITS.sopChars)),
         paramsSchema: optional(Type.Unknown()),
         retry: optional(TypeRetry),
+        scoring: optional(TypeScoring),
+        provider: optional(TypeProvider),
         maxRetries: optional(Type.Integer({ minimum: 0, maximum: LIMITS.maxAttempts })),
       }),
       { maxItems: LIMITS.appliedSettings },

@@ -151,6 +151,7 @@ function pausing(kind: PauseKind, verb: 'pause' | 'resume'): Route {
 
 function typeView(type: JobType): object {
   const { name, label, sop, paramsSchema, maxRetries, backoffMs, active, createdAt, updatedAt } = type;
+  const { scoring, provider } = type;
   return {
     name,
     label,
@@ -158,6 +159,8 @@ function typeView(type: JobType): object {
     paramsSchema: paramsSchema === null ? null : (JSON.parse(paramsSchema) as unknown),
     maxRetries,
     retry: { backoffMs },
+    scoring,
+    provider,
     active,
     createdAt: iso(createdAt),
     updatedAt: iso(updatedAt),

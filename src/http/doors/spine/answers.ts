@@ -9,6 +9,7 @@ import { STATES } from '../../../domain/job.ts';
 import { QUESTION_STATUSES } from '../../../domain/question.ts';
 import { GRANTED_KINDS, MESSAGE_KINDS } from '../../../domain/message.ts';
 import { SPINE_STATUSES } from '../../../domain/statuses.ts';
+import { TypeScoring } from '../../fields.ts';
 import { shownSchemas } from './job-fields.ts';
 
 const optional = Type.Optional;
@@ -195,6 +196,8 @@ export const JobType = Type.Object({
   paramsSchema: json,
   maxRetries: whole,
   retry: Type.Object({ backoffMs: orNull('integer') }),
+  scoring: Type.Unsafe<object | null>({ ...TypeScoring }),
+  provider: orNull('string'),
   active: flag,
   createdAt: time,
   updatedAt: time,

@@ -1,7 +1,7 @@
 /** The shapes that requests must have. Limits are the domain's; unknown fields are refused everywhere. */
 
 import type { Static } from 'typebox';
-import { fields, optional, textOrNull, TypeRetry, whole } from '../../fields.ts';
+import { fields, optional, textOrNull, TypeProvider, TypeRetry, TypeScoring, whole } from '../../fields.ts';
 import { Type } from '../../typebox.ts';
 import { EVENT_KINDS } from '../../../domain/event.ts';
 import { LIMITS } from '../../../domain/limits.ts';
@@ -192,6 +192,8 @@ export const TypeBody = fields({
   paramsSchema: optional(json),
   maxRetries: optional(whole(0, LIMITS.maxAttempts)),
   retry: optional(TypeRetry),
+  scoring: optional(TypeScoring),
+  provider: optional(TypeProvider),
 });
 const limit = (most: number) =>
   optional(Type.Unsafe<number | null>({ type: ['number', 'null'], exclusiveMinimum: 0, maximum: most }));

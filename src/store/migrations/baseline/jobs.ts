@@ -18,6 +18,8 @@ create table job_type (
   params_schema text,          -- JSON Schema of params
   max_retries ${int} not null, -- how many jobs may follow a failed one, unless it says so itself (lineage)
   backoff_ms ${int},           -- how long its jobs wait after their first failure, unless they say so themselves
+  scoring text,                -- JSON: how its jobs stand among those of the same priority
+  provider text,               -- whose limits its jobs run into
   declared ${flag} not null,   -- 1: somebody has said what it is; 0: a job was the first to name it
   active ${flag} not null,
   created_at ${int} not null,
@@ -89,6 +91,8 @@ create table job (
   cause text,                       -- why its last attempt went wrong, where that was not the work itself
   requires text${dialect.name === 'postgres' ? ' collate "C"' : ''}, -- a JSON list in order: its worker must have all of these capabilities
   question text,                    -- the open one whose answer it waits for
+  score ${int} not null,            -- how much of the priority its type's scoring has given it
+  score_at ${int},                  -- when it has earned one point more
   traceparent text,                 -- the trace that it belongs to
   commits text not null             -- keys of the commits that tell its events, with a comma behind each
 )${dialect.name === 'postgres' ? POSTGRES_JOB : byNumber};
@@ -108,6 +112,7 @@ create index job_lease on job (lease_until) where state = 'running' and lease_po
 create index job_presence on job (lease_until) where state = 'running' and lease_policy = 'presence';
 create index job_timeout on job (timeout_at) where timeout_at is not null;
 create index job_due on job (run_at) where state = 'scheduled';
+create index job_score on job (score_at) where score_at is not null and state = 'queued';
 create index job_waiting on job (blocked_on, target, priority desc, no) where blocked_on is not null;
 create index job_unsettled on job (no) where settled = 1;
 create index job_consulting on job (no) where settled = 3;
