@@ -51,6 +51,7 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'test/crash/power-cut.test.ts': 15,
   'test/cli/main.test.ts': 15,
   'test/loops/chat.test.ts': 15,
+  'test/installation/tokens.test.ts': 15,
 };
 
 /** All test files, in the order in which they should start. */

@@ -24,6 +24,7 @@ import { openProbes, type Probes } from './app/probes.ts';
 import { unreadyBecause } from './app/readiness.ts';
 import { adviceOf, modelOf } from './app/model.ts';
 import { announceServer } from './app/server-file.ts';
+import { alsoValid, ownTokens, type ServerTokens, sharedTokens } from './app/server-tokens.ts';
 import { openTracer } from './app/tracing.ts';
 import { endSession, sessionRunnerOf } from './app/session-runner.ts';
 import { EXIT, explained, Fault } from './app/start-error.ts';
@@ -54,7 +55,7 @@ import { systemIds } from './runtime/ids.ts';
 import { giveBackAtRest } from './runtime/idle-memory.ts';
 import { DataDirError } from './store/datadir.ts';
 import type { ObjectStore } from './objects/objects.ts';
-import { prepareTokens } from './tokens.ts';
+import { configuredTokens, type PreparedTokens, prepareTokens } from './tokens.ts';
 
 const DAY_MS = 86_400_000;
 /** How soon the data of a removed task is removed. */
@@ -70,10 +71,7 @@ export interface App {
   readonly engine: OpenEngine;
   /** Node's own server, beneath the routes. */
   readonly http: Server;
-  readonly tokens: Config['tokens'];
-  /** The tokens were made by this start: the moment to show them. */
-  readonly tokensMade: boolean;
-  readonly warnings: readonly string[];
+  readonly tokens: ServerTokens;
   readonly log: Log;
   /** Stops taking work, waits for what is under way as long as the settings say, and lets go of everything. */
   close(): Promise<void>;
@@ -91,7 +89,8 @@ async function openApp(config: Config): Promise<App> {
   };
   const storage = await openStorage(config, clock, ids, onFatal);
   try {
-    const prepared = prepareTokens(config, randomBytes);
+    const prepared =
+      config.databaseUrl === null ? prepareTokens(config, randomBytes) : configuredTokens(config);
     const backups = openBackups(config, version(), () => clock.now());
     const files = await openFiles(config, storage, clock, log);
     const guard = new AddressGuard(config.webhookAllowedHosts);
@@ -136,10 +135,12 @@ async function openApp(config: Config): Promise<App> {
       webhookProblem: (url) => guard.problem(url),
       forgetFiles: (ids) => files.forget(ids),
       metrics: config.metrics,
+      configured: prepared === null ? [] : credentialsOf(prepared.tokens).map(({ actor }) => actor.name),
     });
     if (log.writes('warn')) engine.core.watchers.push(jobLog(log, clock));
     const tracer = openTracer(config, engine.core, version());
     await engine.core.continueTime();
+    const tokens = await tokensOf(config, engine, prepared);
     await storage.store.listen((wakeUps) => engine.core.heardOf(wakeUps));
     const blobStore = await openDiskBlobs({
       folder: storage.blobFolder,
@@ -198,7 +199,6 @@ async function openApp(config: Config): Promise<App> {
       forget: (ids) => files.forget(ids),
       onError: (loop, error) => log.warn('A background pass failed; it will be tried again', { loop, error }),
     });
-    const { tokens } = prepared;
     const parts: Parts = {
       config,
       engine,
@@ -230,9 +230,7 @@ async function openApp(config: Config): Promise<App> {
       url,
       engine,
       http: server.server,
-      tokens: prepared.tokens,
-      tokensMade: prepared.made,
-      warnings: prepared.warnings,
+      tokens,
       log,
       close: () => closeAll(parts, server),
     };
@@ -253,11 +251,23 @@ interface Parts {
   readonly probes: Probes;
   readonly files: Files;
   readonly backups: Backups;
-  readonly tokens: Config['tokens'];
+  readonly tokens: ServerTokens;
   readonly log: Log;
   readonly clock: Clock;
   /** They begin when the server listens: what they run may call it. */
   workers?: EmbeddedWorkers;
+}
+
+async function tokensOf(
+  config: Config,
+  { core }: OpenEngine,
+  prepared: PreparedTokens | null,
+): Promise<ServerTokens> {
+  if (prepared === null) return sharedTokens(config, core);
+  const own = ownTokens(config, prepared);
+  return config.databaseUrl === null
+    ? own
+    : { ...own, warnings: [...own.warnings, ...(await alsoValid(core))] };
 }
 
 /** Forgotten artifacts are swept out, unless the folder is another installation's. */
@@ -279,7 +289,7 @@ async function blobDuties(
 
 async function listen(parts: Parts): Promise<FastifyInstance> {
   const { config, engine, storage, blobStore, objects, duties, files, tokens, log, clock } = parts;
-  const credentials = credentialsOf(tokens);
+  const credentials = credentialsOf(tokens.known);
   const workers = credentials.map(({ actor }) => actor).filter(({ role }) => role === 'worker');
   await keepWorkers(engine.core, [...new Set(workers.map(({ name }) => name))]);
   const server = buildServer({
@@ -389,7 +399,7 @@ async function serveUntil(stop: StopRequest, config: Config, out: Out, terminal:
   watchUnexpected(app.log, (error) => stop.ask(error));
   const conceal = announceServer(config.dataDir, app.url);
   for (const line of greeting(app, config, terminal)) out.print(line);
-  for (const warning of app.warnings) out.warn(warning);
+  for (const warning of app.tokens.warnings) out.warn(warning);
   const store = config.databaseUrl === null ? 'SQLite' : 'PostgreSQL';
   app.log.info('Spine is ready', { url: app.url, store, version: version(), pid: process.pid });
   // A server that is killed would never write the cache of its compiled code.

@@ -51,6 +51,12 @@ const host: Host = {
     const { systemIds } = await import('./runtime/ids.ts');
     await rebuild(config, say, systemClock(), systemIds());
   },
+  async renewTokens(flags) {
+    const config = fromProcess(dataDirOf(flags));
+    const { renewTokens } = await import('./app/renew-tokens.ts');
+    const { systemIds } = await import('./runtime/ids.ts');
+    return renewTokens(config, systemClock(), systemIds());
+  },
   async backup(request, flags) {
     const config = fromProcess(dataDirOf(flags));
     const { backup } = await import('./app/backup.ts');

@@ -6,6 +6,7 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -31,25 +32,53 @@ const MIN_CHARS = 24;
 /** Random hexadecimal text of 24 characters has fewer than once in thirty thousand times. */
 const MIN_DISTINCT_CHARS = 8;
 
+type TokenConfig = Pick<Config, 'host' | 'dataDir' | 'tokens'>;
+
 /** The tokens to serve with: the configured ones if they are strong enough for the host, else made ones. */
-export function prepareTokens(
-  config: Pick<Config, 'host' | 'dataDir' | 'tokens'>,
-  random: RandomBytes,
-): PreparedTokens {
-  const local = isLoopback(config.host);
-  if (ROLES.some((role) => config.tokens[role].length > 0)) {
-    const weak = weaknesses(config.tokens);
-    if (local) return { tokens: config.tokens, made: false, warnings: weak };
-    if (weak.length > 0) throw new ConfigError(weak.map((text) => `SPINE_HOST=${config.host}: ${text}`));
-    return { tokens: config.tokens, made: false, warnings: [] };
-  }
-  if (!local) {
+export function prepareTokens(config: TokenConfig, random: RandomBytes): PreparedTokens {
+  return configuredTokens(config) ?? madeTokens(config, random);
+}
+
+/** Those of the settings; null when there are none. */
+export function configuredTokens({ host, tokens }: TokenConfig): PreparedTokens | null {
+  if (ROLES.every((role) => tokens[role].length === 0)) return null;
+  const weak = weaknesses(tokens);
+  if (weak.length > 0 && !isLoopback(host))
+    throw new ConfigError(weak.map((text) => `SPINE_HOST=${host}: ${text}`));
+  return { tokens, made: false, warnings: weak };
+}
+
+/** Those of the data dir, made now if it has none. */
+export function madeTokens({ host, dataDir }: TokenConfig, random: RandomBytes): PreparedTokens {
+  if (!isLoopback(host)) {
     throw new ConfigError([
-      `SPINE_HOST=${config.host} can be reached from other machines, and no token is set: ` +
+      `SPINE_HOST=${host} can be reached from other machines, and no token is set: ` +
         'set HEAD_TOKEN to at least 24 random characters (openssl rand -base64 32)',
     ]);
   }
-  return storedOrMade(config.dataDir, random);
+  return storedOrMade(dataDir, random);
+}
+
+export function tokensFile(dataDir: string): string {
+  return join(dataDir, 'tokens.json');
+}
+
+/** New ones, written beside the file: they are nobody's until `put` moves them into its place. */
+export function newTokens(
+  dataDir: string,
+  random: RandomBytes,
+): { readonly tokens: TokensByRole; put(): void; discard(): void } {
+  const file = tokensFile(dataDir);
+  const fresh = randomTokens(random);
+  const temporary = writeBeside(dataDir, file, fresh, random);
+  return {
+    tokens: byRole(fresh),
+    put: () => {
+      renameSync(temporary, file);
+      syncFolderNow(dataDir);
+    },
+    discard: () => rmSync(temporary, { force: true }),
+  };
 }
 
 const loopback = new BlockList();
@@ -79,22 +108,31 @@ function weaknesses(tokens: TokensByRole): string[] {
 }
 
 function storedOrMade(dataDir: string, random: RandomBytes): PreparedTokens {
-  const file = join(dataDir, 'tokens.json');
+  const file = tokensFile(dataDir);
   const stored = readTokens(file);
   if (stored) return { tokens: stored, made: false, warnings: [] };
-  const fresh = Object.fromEntries(
-    ROLES.map((role) => [role, Buffer.from(random(MADE_BYTES)).toString('base64url')]),
-  );
-  const suffix = Buffer.from(random(SUFFIX_BYTES)).toString('hex');
-  const made = writeTokens(dataDir, file, `${JSON.stringify(fresh, null, 2)}\n`, suffix);
+  const made = writeTokens(dataDir, file, randomTokens(random), random);
   // Read back what is on disk, so that of two servers starting at once both serve the same tokens.
   const tokens = readTokens(file);
   if (!tokens) throw new ConfigError([`${file} vanished while Spine started: start it again`]);
   return { tokens, made, warnings: [] };
 }
 
+type OneByRole = Readonly<Record<Role, string>>;
+
+function randomTokens(random: RandomBytes): OneByRole {
+  const [head = '', left_claw = '', right_claw = ''] = ROLES.map(() =>
+    Buffer.from(random(MADE_BYTES)).toString('base64url'),
+  );
+  return { head, left_claw, right_claw };
+}
+
+function byRole({ head, left_claw: left, right_claw: right }: OneByRole): TokensByRole {
+  return { head: [head], left_claw: [left], right_claw: [right] };
+}
+
 /** Undefined when there is no such file; a file that others can read or steer is refused. */
-function readTokens(file: string): TokensByRole | undefined {
+export function readTokens(file: string): TokensByRole | undefined {
   const descriptor = openTokens(file);
   if (descriptor === undefined) return undefined;
   try {
@@ -135,26 +173,44 @@ function parseTokens(text: string): TokensByRole | undefined {
   const tokens = ROLES.map((role) => (stored as Partial<Record<Role, unknown>> | null)?.[role]);
   if (!tokens.every((token) => typeof token === 'string' && /^[\w-]{24,512}$/.test(token))) return undefined;
   if (new Set(tokens).size < ROLES.length) return undefined;
-  const [head, left, right] = tokens as [string, string, string];
-  return { head: [head], left_claw: [left], right_claw: [right] };
+  const [head, left_claw, right_claw] = tokens as [string, string, string];
+  return byRole({ head, left_claw, right_claw });
 }
 
 /** Writes the file whole or not at all. False when another server was first, whose tokens then stand. */
-function writeTokens(dataDir: string, file: string, text: string, suffix: string): boolean {
-  const temporary = `${file}.${suffix}.tmp`;
+function writeTokens(dataDir: string, file: string, tokens: OneByRole, random: RandomBytes): boolean {
+  const temporary = writeBeside(dataDir, file, tokens, random);
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    writeFileSync(temporary, text, { mode: 0o600, flag: 'wx', flush: true });
     const first = linkUnlessThere(temporary, file);
     rmSync(temporary);
     syncFolderNow(dataDir);
     return first;
   } catch (error) {
     rmSync(temporary, { force: true });
-    throw new ConfigError([
-      `${file} cannot be written (${(error as Error).message}): make it writable, or set HEAD_TOKEN yourself`,
-    ]);
+    throw unwritable(file, error);
   }
+}
+
+function writeBeside(dataDir: string, file: string, tokens: OneByRole, random: RandomBytes): string {
+  const temporary = `${file}.${Buffer.from(random(SUFFIX_BYTES)).toString('hex')}.tmp`;
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    writeFileSync(temporary, `${JSON.stringify(tokens, null, 2)}\n`, {
+      mode: 0o600,
+      flag: 'wx',
+      flush: true,
+    });
+    return temporary;
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw unwritable(file, error);
+  }
+}
+
+function unwritable(file: string, error: unknown): ConfigError {
+  return new ConfigError([
+    `${file} cannot be written (${(error as Error).message}): make it writable, or set HEAD_TOKEN yourself`,
+  ]);
 }
 
 /** Unlike a rename, a link never replaces a file that another server put there meanwhile. */

@@ -118,6 +118,17 @@ function declareTokens(program: Command, act: Act): void {
     .argument('<name>', 'or id of the token')
     .option('-y, --yes', 'do not ask')
     .action(act(async () => (await import('./commands/tokens.ts')).revokeToken));
+  declare(
+    token,
+    'renew',
+    'Make new tokens for head, left-claw and right-claw straight in the database of DATABASE_URL; the old ones end.',
+    [
+      ['spine token renew', 'when tokens.json was lost, or somebody else has seen it'],
+      ['spine token renew --yes', 'before the first server of another host than loopback'],
+    ],
+  )
+    .option('-y, --yes', 'do not ask')
+    .action(act(async () => (await import('./commands/tokens.ts')).renewTokens));
 }
 
 function declareEvents(program: Command, act: Act): void {

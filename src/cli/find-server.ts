@@ -67,7 +67,8 @@ function lookForToken(
   if (settings.token !== null) return { text: settings.token, origin: 'SPINE_TOKEN' };
   const file = join(settings.dataDir, 'tokens.json');
   // What was made for the server of this machine is not for any other.
-  const stored = ((isHere(url) && readJson(file)) || {}) as Record<string, unknown>;
+  const isOurs = isHere(url) || readAnnounced(settings.dataDir)?.text === url;
+  const stored = ((isOurs && readJson(file)) || {}) as Record<string, unknown>;
   for (const role of flags.as === undefined ? roles : [flags.as]) {
     const [configured] = settings.tokens[role];
     if (configured !== undefined) return { text: configured, origin: envName(role) };

@@ -70,6 +70,8 @@ export interface Host {
   /** The slot that the environment names. */
   slotId(flags: GlobalFlags): string | null;
   rebuild(flags: GlobalFlags, say: Say): Promise<void>;
+  /** Makes the tokens of the database anew; answers the file that they are in. */
+  renewTokens(flags: GlobalFlags): Promise<string>;
   backup(request: BackupRequest, flags: GlobalFlags): Promise<BackupAnswer>;
   /** Reads all that is stored and compares it. */
   deepCheck(flags: GlobalFlags): Promise<readonly Finding[]>;

@@ -99,6 +99,8 @@ export interface EngineOptions {
   readonly metrics?: boolean;
   /** Where this server runs: no other can run there at the same time. */
   readonly site?: string;
+  /** Names that its settings have tokens for. */
+  readonly configured?: readonly string[];
 }
 
 /** Loops subscribe to these; a hint that is lost only costs time. */
@@ -242,7 +244,7 @@ export class Core {
     this.waiters = new Waiters(options.clock);
     this.ends = new EndWatch(options.clock);
     this.longWork = new LongWork(1, options.clock);
-    this.tokens = new TokenCache(options.store);
+    this.tokens = new TokenCache(options.store, options.configured ?? []);
     const laneNames = Array.from({ length: options.store.lanes + 1 }, () =>
       String(Math.floor(options.ids.fraction() * LANE_NAMES)),
     );

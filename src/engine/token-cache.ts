@@ -19,9 +19,12 @@ export class TokenCache {
   #known: Promise<Known> | null = null;
   readonly #secrets = new Map<string, string>();
   #revision = -1;
+  /** Names that the settings of this server have tokens for. */
+  readonly #configured: ReadonlySet<string>;
 
-  constructor(store: Store) {
+  constructor(store: Store, configured: readonly string[]) {
     this.#store = store;
+    this.#configured = new Set(configured);
   }
 
   async list(): Promise<Token[]> {
@@ -40,6 +43,7 @@ export class TokenCache {
    * heard last. Names that no stored token ever had are the environment's, or the server's own.
    */
   async mayHold(name: string, target: string, heardAt: number): Promise<boolean> {
+    if (this.#configured.has(name)) return true;
     const tokens = (await this.#load()).byName.get(name);
     if (tokens === undefined) return true;
     return tokens.some(

@@ -5,6 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Actor } from '../domain/command.ts';
 import { type ErrorCode, SpineError } from '../domain/error.ts';
+import { FIRST_ROLES, type FirstRole } from '../domain/token.ts';
 import type { Parts } from './parts.ts';
 
 export interface Credential {
@@ -12,16 +13,10 @@ export interface Credential {
   readonly actor: Actor;
 }
 
-const ROLES = {
-  head: { name: 'head', role: 'head', targets: null },
-  left_claw: { name: 'left-claw', role: 'worker', targets: ['left-claw', 'any'] },
-  right_claw: { name: 'right-claw', role: 'worker', targets: ['right-claw', 'any'] },
-} as const satisfies Record<string, Actor>;
-
-/** The three roles of v0; every role may have several tokens, so that one can be replaced while both work. */
-export function credentialsOf(tokens: Readonly<Record<keyof typeof ROLES, readonly string[]>>): Credential[] {
-  const roles = Object.keys(ROLES) as (keyof typeof ROLES)[];
-  return roles.flatMap((role) => tokens[role].map((token) => ({ token, actor: ROLES[role] })));
+/** Every role may have several tokens, so that one can be replaced while both work. */
+export function credentialsOf(tokens: Readonly<Record<FirstRole, readonly string[]>>): Credential[] {
+  const roles = Object.keys(FIRST_ROLES) as FirstRole[];
+  return roles.flatMap((role) => tokens[role].map((token) => ({ token, actor: FIRST_ROLES[role] })));
 }
 
 export type Authenticate = (authorization: string | undefined) => Actor | null;

@@ -82,6 +82,7 @@ export async function spine(args: readonly string[], options: RunOptions = {}): 
     worker: nothing,
     slotId: (flags) => config(flags).slotId,
     rebuild: nothing,
+    renewTokens: async () => '',
     backup: nothing,
     deepCheck: nothing,
     machine: () => ({

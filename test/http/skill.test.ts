@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, test, type TestContext } from 'node:test';
 import { ERRORS } from '../../src/domain/error.ts';
+import { keepFirstTokens } from '../../src/engine/first-tokens.ts';
 import { openServer } from './server.ts';
 
 type Spine = Awaited<ReturnType<typeof openServer>>;
@@ -23,6 +24,21 @@ suite('SKILL.md', () => {
     );
     ok(codes.length > 20);
     for (const code of codes) ok(code in ERRORS, code);
+  });
+
+  test('[SP-04] shows nobody a token that somebody pasted into it, though its hash alone is known', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'spine-skill-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const skillMdPath = join(folder, 'SKILL.md');
+    const spine = await openServer(t, () => ({ skillMdPath }));
+    const made = { head: `${'h'.repeat(20)}-0123_x`, left_claw: 'l'.repeat(43), right_claw: 'r'.repeat(43) };
+    await keepFirstTokens(spine.engine.core, 'here', () => made);
+    const unknown = 'Zk3v9Qx7Lm2Tn8Rb5Wd1Yc6P';
+    writeFileSync(skillMdPath, `Use ${made.head}, ${spine.tokens.left}, not ${unknown}.\n`);
+    strictEqual(
+      (await spine.anyone.get('/skill.md')).text,
+      `Use $SPINE_TOKEN, $SPINE_TOKEN, not ${unknown}.\n`,
+    );
   });
 
   test('[SP-04] is enough to do the whole loop, and to wait for the result of a child', async (t) => {

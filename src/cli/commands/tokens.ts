@@ -105,3 +105,14 @@ export async function endToken(session: Session, name: string): Promise<void> {
   const caller = await session.caller();
   await caller.json({ method: 'DELETE', path: `/tokens/${encodeURIComponent(name)}`, repeatable: false });
 }
+
+export const renewTokens: Handler<{ readonly yes?: boolean }> = async (session, { options }) => {
+  await confirm(session, 'End the tokens of head, left-claw and right-claw, and make new ones?', options.yes);
+  const file = await session.host.renewTokens(session.flags);
+  session.out.result({
+    value: { file },
+    lines: () => [
+      `The new tokens are in ${file}. Every server takes them, and no longer the old ones, within a second.`,
+    ],
+  });
+};

@@ -1,9 +1,14 @@
 /** Tokens. Every change raises their revision, by which other servers know that they must look again. */
 
 import type { Token } from '../../domain/token.ts';
-import type { Sql } from '../sql/driver.ts';
+import { locking, type Sql } from '../sql/driver.ts';
 import { insertInto } from '../sql/table.ts';
 import { TOKEN } from '../sql/tables.ts';
+
+/** Nobody else changes them until the commit. */
+export async function lock(sql: Sql): Promise<void> {
+  await sql.all(`select value from revision where name = 'tokens'${locking(sql, 'for update')}`, []);
+}
 
 export async function add(sql: Sql, token: Token): Promise<void> {
   await insertInto(sql, TOKEN, [token]);

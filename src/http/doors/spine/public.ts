@@ -2,6 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { SpineError } from '../../../domain/error.ts';
+import type { Engine } from '../../../engine/engine.ts';
 import { Description, Health, HealthDetails, Page, Ready } from './answers.ts';
 import { TAG_NAMES } from '../../api-tags.ts';
 import type { Credential } from '../../auth.ts';
@@ -15,6 +16,8 @@ const PACKAGED_SKILL = new URL('../../../../SKILL.md', import.meta.url);
 const DescriptionQuery = fields({
   tag: optional(Type.Enum([...TAG_NAMES], { description: 'which calls; all unless said' })),
 });
+/** Of stored tokens only the hash is known. */
+const LIKE_A_TOKEN = /[\w-]{24,512}/g;
 const HIDDEN = '$SPINE_TOKEN';
 const MARKDOWN_TYPE = 'text/markdown; charset=utf-8';
 
@@ -53,10 +56,10 @@ export const publicRoutes: readonly Route[] = [
     answer: Page,
     media: MARKDOWN_TYPE,
     errors: ['not_found'],
-    handle: async ({ parts }) => {
+    handle: async ({ engine, parts }) => {
       const text = (await readIfThere(parts.skillMdPath)) ?? (await readIfThere(PACKAGED_SKILL));
       if (text === null) throw new SpineError('not_found');
-      return withoutTokens(text, parts.credentials);
+      return withoutTokens(text, parts.credentials, engine);
     },
   }),
   route({
@@ -97,8 +100,16 @@ async function readIfThere(path: string | URL): Promise<string | null> {
 }
 
 /** People paste their token into such a page, and everybody may read it. */
-function withoutTokens(text: string, credentials: readonly Credential[]): string {
-  const page = credentials.reduce((page, { token }) => page.replaceAll(token, HIDDEN), text);
-  // Stored tokens are known by their hash alone, but they can be told by their looks.
-  return page.replace(/\b(spn_|run\.)[\w.-]{20,}/g, HIDDEN);
+async function withoutTokens(
+  text: string,
+  credentials: readonly Credential[],
+  { tokens }: Engine,
+): Promise<string> {
+  const page = credentials
+    .reduce((page, { token }) => page.replaceAll(token, HIDDEN), text)
+    // Those that the server made for somebody can be told by their looks, also when they count no more.
+    .replace(/\b(spn_|run\.)[\w.-]{20,}/g, HIDDEN);
+  const words = [...new Set(page.match(LIKE_A_TOKEN))];
+  const hidden = await Promise.all(words.map(async (word) => (await tokens.actorBehind(word)) !== null));
+  return words.filter((_, i) => hidden[i]).reduce((page, word) => page.replaceAll(word, HIDDEN), page);
 }
