@@ -32,6 +32,7 @@ function declareAdd(jobs: Command, act: Act): void {
   for (const option of JOB_OPTIONS) declareField(add, option);
   add
     .option('--type <name>', 'the type of job')
+    .option('--new-type', 'the type may be a new one, though others are declared')
     .option('--title <text>', 'a title for lists')
     .option('--description <text>', 'more about it')
     .option('--params <json>', 'parameters, checked against the schema of the type; - for standard input')

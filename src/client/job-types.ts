@@ -55,6 +55,8 @@ export interface NewJob {
   readonly traceparent?: string;
   /** The type of job. */
   readonly type?: string;
+  /** The type may be a new one, though others are declared: it is no typo. */
+  readonly newType?: boolean;
   /** A title for lists. */
   readonly title?: string;
   /** More about it. */

@@ -1,5 +1,7 @@
 /** The type of a job: its name, its instructions, what its params must look like and how often it is tried again. */
 
+import { LIMITS } from './limits.ts';
+import { suggest } from './suggest.ts';
 import type { Scoring } from './scoring.ts';
 
 /** How often a job that asks for a lineage without saying more is tried again. */
@@ -31,6 +33,28 @@ export function bareType(name: string): NewType {
     provider: null,
     onlyIfMissing: true,
   };
+}
+
+/** More names than this are not looked through for the one that was meant. */
+const SUGGESTED_AMONG = 200;
+
+/**
+ * Why a type must not come into being by being named; null when it may. Once somebody has declared types an unknown one is
+ * probably a typo, unless whoever names it says that it is `meant`.
+ */
+export function newTypeProblem(
+  name: string,
+  known: readonly Pick<JobType, 'name' | 'declared' | 'active'>[],
+  meant: boolean,
+): string | null {
+  const declared = known.filter((type) => type.declared);
+  if (declared.length > 0 && !meant) {
+    const names = declared.filter((type) => type.active).map((type) => type.name);
+    const near = suggest(name, names.slice(0, SUGGESTED_AMONG));
+    return `type ${name} does not exist${near === undefined ? '' : `; did you mean ${near}?`}`;
+  }
+  if (known.length - declared.length < LIMITS.undeclaredTypes) return null;
+  return `type ${name} does not exist, and ${LIMITS.undeclaredTypes} types that nobody has declared are as many as there may be`;
 }
 
 export interface JobType {

@@ -24,6 +24,8 @@ export const LIMITS = {
   attemptsShown: 1_000,
   attemptEvents: 20_000,
   dependencies: 256,
+  /** Types that came into being because a job named them. */
+  undeclaredTypes: 1_000,
   /** What a claim brings of the results of dependencies: those that fit, in the order of their jobs; the others are named. */
   inputsBytes: 2_097_152,
   tags: 32,

@@ -13,15 +13,19 @@ export function suggest(unknown: string, known: readonly string[]): string | und
   return best;
 }
 
-/** How many letters must be put in, taken out or replaced to turn one word into the other. */
+/** How many letters must be put in, taken out, replaced or swapped with the next to turn one word into the other. */
 function editDistance(from: string, to: string): number {
-  let last = Array.from({ length: to.length + 1 }, (_, column) => column);
+  let before: readonly number[] = [];
+  let last: readonly number[] = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (let row = 1; row <= from.length; row++) {
     const current = [row];
     for (let column = 1; column <= to.length; column++) {
       const replaced = at(last, column - 1) + (from[row - 1] === to[column - 1] ? 0 : 1);
-      current.push(Math.min(at(last, column) + 1, at(current, column - 1) + 1, replaced));
+      const isSwap = row > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1];
+      const swapped = isSwap ? at(before, column - 2) + 1 : Number.POSITIVE_INFINITY;
+      current.push(Math.min(at(last, column) + 1, at(current, column - 1) + 1, replaced, swapped));
     }
+    before = last;
     last = current;
   }
   return at(last, to.length);

@@ -53,8 +53,7 @@ function isHeldBy({ state, claimedBy }: Job, actor: Actor): boolean {
 async function unknownType(core: Core, { type }: JobDraft) {
   if (type === undefined || (await core.types()).has(type)) return null;
   // Another server may have it.
-  core.forgetTypes();
-  if ((await core.types()).has(type)) return null;
+  if ((await core.store.read.types.named(type)) !== null) return null;
   return {
     field: 'type',
     problem: `type ${type} does not exist; leave it out, or let head create it first.`,

@@ -107,6 +107,8 @@ export interface Standing {
 export interface JobDraft extends JobRowDraft, JobInputDraft {
   readonly target: string;
   readonly type?: string;
+  /** The type may be one that nobody has declared, though others are. */
+  readonly newType?: boolean;
   readonly runAt?: number;
   readonly retry?: { readonly mode?: RetryMode; readonly max?: number; readonly backoffMs?: number };
   readonly after?: readonly { readonly job: string; readonly on?: DependencyOn }[];

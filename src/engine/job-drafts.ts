@@ -2,7 +2,7 @@
 
 import type { Actor, ApprovalTerms, NewJob } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
-import { bareType, type JobType, LINEAGE_RETRIES } from '../domain/job-type.ts';
+import { type JobType, LINEAGE_RETRIES, newTypeProblem } from '../domain/job-type.ts';
 import { unsizedPool } from '../domain/pool.ts';
 import { Meter } from '../domain/schema/check.ts';
 import { inputOf } from '../domain/job-input.ts';
@@ -11,6 +11,7 @@ import { scored } from '../domain/scoring.ts';
 import { APPROVAL_TIMEOUT_S } from '../domain/schedule-fields.ts';
 import type { Core } from './core.ts';
 import type { JobDraft } from './engine.ts';
+import { typeNamed, unknownType } from './naming-types.ts';
 
 export class JobDrafts {
   readonly #core: Core;
@@ -25,8 +26,8 @@ export class JobDrafts {
     // One for all of them: a batch may not cost more than a single job.
     const meter = new Meter();
     for (const [i, draft] of drafts.entries()) {
-      const type = draft.type === undefined ? null : await this.#typeOf(actor, draft.type, now);
       const prefix = drafts.length > 1 ? `jobs[${i}].` : '';
+      const type = await this.#typeOf(actor, draft, now, prefix);
       checkTries(draft, prefix);
       const field = `${prefix}params`;
       if (type !== null && type.paramsSchema !== null)
@@ -98,12 +99,33 @@ export class JobDrafts {
     throw new SpineError('bad_request', { field, problem });
   }
 
-  async #typeOf(actor: Actor, name: string, now: number): Promise<JobType> {
-    const known = (await this.#core.types()).get(name);
-    if (known !== undefined) return known;
-    const made = await this.#core.flusher.transact(actor, async (tx) => tx.types.save(bareType(name), now));
+  async #typeOf(
+    actor: Actor,
+    { type: name, newType = false }: JobDraft,
+    now: number,
+    prefix: string,
+  ): Promise<JobType | null> {
+    if (name === undefined) return null;
+    const types = await this.#core.types();
+    const known = types.get(name) ?? (await this.#elsewhere(name));
+    if (known !== null) return known;
+    // Looked at here already, so that a typo costs no transaction.
+    const problem = newTypeProblem(name, [...types.values()], newType);
+    if (problem !== null)
+      throw unknownType(problem, {
+        prefix,
+        otherwise: newType ? '' : ', or send newType: true with the job',
+      });
+    const made = await this.#core.flusher.transact(actor, (tx) => typeNamed(tx, name, now, newType));
     this.#core.forgetTypes();
     return made;
+  }
+
+  /** Another server may have made it just now. */
+  async #elsewhere(name: string): Promise<JobType | null> {
+    const type = await this.#core.store.read.types.named(name);
+    if (type !== null) this.#core.forgetTypes();
+    return type;
   }
 
   async #ensurePool(actor: Actor, name: string, now: number): Promise<void> {

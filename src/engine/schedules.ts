@@ -4,7 +4,6 @@ import { chainProblem } from '../domain/chain.ts';
 import type { Actor } from '../domain/command.ts';
 import { decide } from '../domain/decide.ts';
 import { SpineError } from '../domain/error.ts';
-import { bareType } from '../domain/job-type.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { unsizedPool } from '../domain/pool.ts';
 import { completeSchedule } from '../domain/schedule-draft.ts';
@@ -17,6 +16,7 @@ import { audit } from './audit.ts';
 import type { Core } from './core.ts';
 import type { CancelledSchedules, Schedules } from './engine.ts';
 import { fire } from './firing.ts';
+import { typeNamed } from './naming-types.ts';
 import { rehearsed } from './rehearsal.ts';
 import { firstTick, forgetHeldTicks } from './schedule-backoff.ts';
 import type { ChangeSet } from './change-set.ts';
@@ -110,7 +110,7 @@ async function checkChain(core: Core, tx: Tx, schedule: { id: string; spec: Sche
 
 async function ensureNamed(tx: Tx, spec: ScheduleSpec, now: number): Promise<void> {
   if (spec.resourcePool !== null) await tx.pools.ensure(unsizedPool(spec.resourcePool), now);
-  if (spec.type !== null) await tx.types.save(bareType(spec.type), now);
+  if (spec.type !== null) await typeNamed(tx, spec.type, now);
 }
 
 export async function insertSchedule(

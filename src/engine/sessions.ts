@@ -28,6 +28,7 @@ export function sessionsOf(core: Core, jobs: Pick<Jobs, 'create' | 'list' | 'can
       const draft = {
         target: SESSION_TARGET,
         type: SESSION_TYPE,
+        newType: true,
         title: label,
         uniqueKey: label,
         tags: [label],

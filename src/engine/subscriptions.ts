@@ -2,7 +2,6 @@
 
 import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
-import { bareType } from '../domain/job-type.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { Subscription } from '../domain/subscription.ts';
 import type { Tx } from '../store/store.ts';
@@ -10,6 +9,7 @@ import { checkAlias } from './aliases.ts';
 import { audit } from './audit.ts';
 import type { Core } from './core.ts';
 import type { ShownSubscription, SubscriptionDraft, Subscriptions } from './engine.ts';
+import { typeNamed } from './naming-types.ts';
 
 export function subscriptionsOf(core: Core): Subscriptions {
   return {
@@ -57,7 +57,7 @@ async function add(core: Core, actor: Actor, draft: SubscriptionDraft): Promise<
 
 /** A type may be named before the first job of it. */
 async function typeNoOf(tx: Tx, name: string | undefined, now: number): Promise<number | null> {
-  return name === undefined ? null : (await tx.types.save(bareType(name), now)).no;
+  return name === undefined ? null : (await typeNamed(tx, name, now)).no;
 }
 
 async function shown(core: Core, subscription: Subscription): Promise<ShownSubscription> {

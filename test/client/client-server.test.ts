@@ -124,9 +124,9 @@ suite('the client and a real server', () => {
 
   test('an end takes the next job along', async () => {
     await head.jobs.createBatch([
-      { target: 'any', type: 'fused', spec: 1 },
-      { target: 'any', type: 'fused', spec: 2 },
-      { target: 'any', type: 'fused', spec: 3 },
+      { target: 'any', type: 'fused', newType: true, spec: 1 },
+      { target: 'any', type: 'fused', newType: true, spec: 2 },
+      { target: 'any', type: 'fused', newType: true, spec: 3 },
     ]);
     const claim = { targets: ['any'], types: ['fused'], max: 1 };
     const [first] = await left.jobs.claimNext(claim);
@@ -146,8 +146,8 @@ suite('the client and a real server', () => {
 
   test('many jobs are completed by one call, each judged by itself', async () => {
     await head.jobs.createBatch([
-      { target: 'any', type: 'many' },
-      { target: 'any', type: 'many' },
+      { target: 'any', type: 'many', newType: true },
+      { target: 'any', type: 'many', newType: true },
     ]);
     const [one, two] = await left.jobs.claimNext({ targets: ['any'], types: ['many'], max: 2 });
     ok(one && two);
@@ -165,7 +165,9 @@ suite('the client and a real server', () => {
   });
 
   test('jobs are finished without being sent back, and the next ones come with the answer', async () => {
-    await head.jobs.createBatch([1, 2, 3, 4].map((spec) => ({ target: 'any', type: 'brief', spec })));
+    await head.jobs.createBatch(
+      [1, 2, 3, 4].map((spec) => ({ target: 'any', type: 'brief', newType: true, spec })),
+    );
     const next = { targets: ['any'], types: ['brief'], max: 1 };
     const [one] = await left.jobs.claimNext(next);
     ok(one);
@@ -184,7 +186,7 @@ suite('the client and a real server', () => {
   });
 
   test('a file can belong to a job', async () => {
-    const { id } = await head.jobs.create({ target: 'any', type: 'artist' });
+    const { id } = await head.jobs.create({ target: 'any', type: 'artist', newType: true });
     const [job] = await left.jobs.claimNext({ targets: ['any'], types: ['artist'] });
     ok(job);
     const stored = await left.blobs.upload('a picture', { filename: 'p.txt', job });

@@ -289,6 +289,15 @@ export function nativeCases(start: Start): void {
       }
     });
 
+    test('an unknown type is refused with the one that was meant, unless it is said to be new', async () => {
+      expectStatus(await server().head.request('PUT', '/types/resize', { body: {} }), 200);
+      const refused = await server().head.post('/jobs', { type: 'reszie' });
+      expectRefusal(refused, 400, 'bad_request', { field: 'type' });
+      match(String((refused.body as { message?: string }).message), /did you mean resize\?/);
+      await createJob(server().head, { type: 'reszie', newType: true, target: 'nobody' });
+      await createJob(server().head, { type: 'reszie', target: 'nobody' });
+    });
+
     test('there may be nothing to do', async () => {
       deepStrictEqual(expectStatus(await server().left.post('/jobs/claim', { types: ['nothing'] }), 200), {
         jobs: [],
@@ -315,7 +324,7 @@ export function nativeCases(start: Start): void {
       await server()
         .left.post('/jobs/claim', { target, waitMs: 20_000 }, { timeoutMs: 100 })
         .catch(() => undefined);
-      const { id } = await createJob(server().head, { target, type: 'left-behind' });
+      const { id } = await createJob(server().head, { target, type: 'left-behind', newType: true });
       const { jobs } = expectStatus(
         await server().left.post<JobList>('/jobs/claim', { types: ['left-behind'], waitMs: 25_000 }),
         200,
@@ -327,7 +336,7 @@ export function nativeCases(start: Start): void {
     });
 
     test('a claim repeated under its own claimId returns the same jobs', async () => {
-      await createJob(server().head, { type: 'named' });
+      await createJob(server().head, { type: 'named', newType: true });
       const claim = { types: ['named'], claimId: 'claim-1' };
       const first = expectStatus(await server().left.post<JobList>('/jobs/claim', claim), 200);
       const again = expectStatus(await server().left.post<JobList>('/jobs/claim', claim), 200);

@@ -29,6 +29,7 @@ const FURTHER: { readonly [K in keyof typeof NewJob.properties]: unknown } = {
   queue: null,
   // Looked up by the engine: only those that exist.
   type: null,
+  newType: true,
   priority: 1,
   title: null,
   description: null,

@@ -75,7 +75,7 @@ onEvery(DIALECTS, (each) => {
         [
           await retriesOf({ type: 'once' }),
           await retriesOf({ type: 'once', retry: { mode: 'lineage', max: 5 } }),
-          await retriesOf({ type: 'unheard-of' }),
+          await retriesOf({ type: 'unheard-of', newType: true }),
           await retriesOf({}),
         ],
         [1, 5, 3, 3],

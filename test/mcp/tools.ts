@@ -50,6 +50,7 @@ export function holdsTools(store: Store): void {
         const jobs = Array.from({ length: 100 }, (_, i) => ({
           target: 'left-claw',
           type: 'race',
+          newType: true,
           spec: `${i}`,
         }));
         strictEqual((await spine.head.post('/jobs/batch', { jobs })).status, 201);

@@ -11,6 +11,7 @@ import { given, json, moment, parsed, readStdin, textOrJson } from './values.ts'
 
 interface Options {
   readonly type?: string;
+  readonly newType?: true;
   readonly title?: string;
   readonly description?: string;
   readonly params?: string;
@@ -84,11 +85,12 @@ function asJob(value: unknown): NewJob {
 }
 
 async function fieldsOf(session: Session, client: SpineClient, options: Options): Promise<NewJob> {
-  const { type, title, description, tag } = options;
+  const { type, newType, title, description, tag } = options;
   return {
     ...fieldOptions(JOB_OPTIONS, options),
     ...given({
       type,
+      newType,
       title,
       description,
       tags: tag,

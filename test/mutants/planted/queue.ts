@@ -6,6 +6,14 @@ const STORES = ['test/conformance/sqlite-memory.test.ts'];
 
 export const QUEUE: readonly Mutant[] = [
   {
+    name: 'typo-makes-a-type',
+    means: 'a job with a mistyped type waits for ever for a worker that nobody has, and the typo stays',
+    file: 'src/domain/job-type.ts',
+    find: `if (declared.length > 0 && !meant)`,
+    replace: `if (declared.length > 1_000 && !meant)`,
+    seenBy: ['test/engine/naming-types.test.ts'],
+  },
+  {
     name: 'requirements-not-judged',
     means: 'a worker takes a job by its id although it cannot do it',
     file: 'src/domain/decide.ts',

@@ -20,6 +20,9 @@ export const NewJob = fields({
   ...draftSchemas,
   queue: optional(described(Name, 'the same as target')),
   type: optional(described(Name, 'the type of job')),
+  newType: optional(
+    described(Type.Boolean(), 'the type may be a new one, though others are declared: it is no typo'),
+  ),
   title: optional(described(text(LIMITS.titleChars), 'a title for lists')),
   description: optional(described(text(LIMITS.descriptionChars), 'more about it')),
   spec: optional(described(json, 'what to do')),
