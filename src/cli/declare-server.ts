@@ -17,6 +17,13 @@ export function declareRunning(program: Command, act: Act): void {
   ]).action(act(async () => (await import('./commands/status.ts')).status));
 }
 
+export function declareWhoami(program: Command, act: Act): void {
+  declare(program, 'whoami', 'Whose token is this, and what may it do?', [
+    ['spine whoami', 'name, role, targets, and the calls that are allowed'],
+    ['spine whoami --token spn_… --json', 'of another token'],
+  ]).action(act(async () => (await import('./commands/whoami.ts')).whoami));
+}
+
 export function declareWatching(program: Command, act: Act): void {
   declare(program, 'stats', 'How many jobs are in which state, by target.', [
     ['spine stats', 'as a table'],

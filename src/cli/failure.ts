@@ -73,7 +73,13 @@ export function failureOf(error: unknown): Failure {
   }
   if (error instanceof SpineApiError) {
     const { code, message, details } = error;
-    return { exitCode: exitCodeOf(error), code, message, hint: HINTS[code] ?? error.hint, details };
+    return {
+      exitCode: exitCodeOf(error),
+      code,
+      message,
+      hint: (details['code'] === 'wrong_role' ? HINTS['wrong_role'] : HINTS[code]) ?? error.hint,
+      details,
+    };
   }
   if (error instanceof SpineConnectionError) return connectionFailure(error);
   const own = error instanceof Error && 'exitCode' in error ? error.exitCode : null;
@@ -88,6 +94,7 @@ const HINTS: Readonly<Record<string, string>> = {
   max_attempts_reached: 'Give it new attempts with: spine jobs redrive',
   lease_token_required: 'Pass the --lease-token that the claim returned.',
   bad_request: 'Correct that and try again.',
+  wrong_role: 'Pass another --token; spine whoami says what this one may do.',
 };
 
 function exitCodeOf({ status, code }: SpineApiError): number {

@@ -11,7 +11,7 @@ import { declareJobs } from './declare-jobs.ts';
 import { declareQuestions } from './declare-questions.ts';
 import { declareMail } from './declare-mail.ts';
 import { declareScheduler } from './declare-scheduler.ts';
-import { declareCare, declareRunning, declareWatching } from './declare-server.ts';
+import { declareCare, declareRunning, declareWatching, declareWhoami } from './declare-server.ts';
 import { declareUsage } from './declare-usage.ts';
 import { declareUsers } from './declare-users.ts';
 import { declareWorkers } from './declare-workers.ts';
@@ -36,6 +36,7 @@ export function buildProgram(act: Act, version: string): Command {
   declareAdmin(program, act);
   declareUsers(program, act);
   declareUsage(program, act);
+  declareWhoami(program, act);
   declareWatching(program, act);
   declareCare(program, act);
   declareBackup(program, act);

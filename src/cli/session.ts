@@ -112,7 +112,8 @@ export class Session {
       const hint = 'Start one with: spine serve';
       return { ...failure, message, hint };
     }
-    if (error instanceof SpineApiError && error.code === 'unauthorized') return this.#refused(failure);
+    if (error instanceof SpineApiError && error.code === 'unauthorized' && !isOfWrongRole(error))
+      return this.#refused(failure);
     return failure;
   }
 
@@ -133,6 +134,11 @@ export class Session {
     this.#token = findToken(this.flags, settings, this.#url.text, roles);
     return { baseUrl: this.#url.text, ...(this.#token && { token: this.#token.text }) };
   }
+}
+
+/** The token is known: the message says which one is needed. */
+function isOfWrongRole({ details }: SpineApiError): boolean {
+  return details['code'] === 'wrong_role';
 }
 
 function interrupted(): CliError {

@@ -13,7 +13,7 @@ import { Agents, Messages } from './messages.ts';
 import type { Platform } from './platform.ts';
 import type { Transport } from './transport.ts';
 import type { AnyJobs, JobsOf } from './typed-jobs.ts';
-import type { FeedEvent, Health, Readiness, Stats } from './types.ts';
+import type { FeedEvent, Health, Me, Readiness, Stats } from './types.ts';
 import { UsageReports } from './usage.ts';
 
 export interface SpineClientOptions {
@@ -83,6 +83,11 @@ export class CallGroups<T = AnyJobs> {
   /** How many jobs are in which state. */
   stats(options?: CallOptions): Promise<Stats> {
     return this.#caller.json({ method: 'GET', path: '/stats', repeatable: true, options });
+  }
+
+  /** Who the token stands for, and what it may do. */
+  me(options?: CallOptions): Promise<Me> {
+    return this.#caller.json({ method: 'GET', path: '/me', repeatable: true, options });
   }
 
   /** Needs no token. */

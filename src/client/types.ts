@@ -271,6 +271,19 @@ export interface Stats {
   readonly waitingClaims: number;
 }
 
+export interface Me {
+  readonly name: string;
+  readonly role: 'head' | 'worker' | 'viewer' | 'run';
+  /** Which targets it serves; null is all. */
+  readonly targets: readonly string[] | null;
+  /** Kinds of messages that it may send beside the usual ones. */
+  readonly grants: readonly string[];
+  /** The one job that a token of a run is for. */
+  readonly job?: string;
+  /** The operationIds of the calls that it may make. */
+  readonly may: readonly string[];
+}
+
 export interface Health {
   readonly ok: boolean;
   readonly status: string;

@@ -368,7 +368,7 @@ function isAnswer(error: unknown): boolean {
   return error instanceof SpineApiError && error.status < 500;
 }
 
-const HOPELESS = new Set(['unauthorized', 'forbidden', 'bad_request', 'bad_host']);
+const HOPELESS = new Set(['unauthorized', 'wrong_role', 'forbidden', 'bad_request', 'bad_host']);
 
 function isHopeless(error: unknown): boolean {
   return error instanceof SpineApiError && HOPELESS.has(error.code);

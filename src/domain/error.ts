@@ -13,7 +13,13 @@ export const ERRORS = {
     status: 401,
     retryable: false,
     message: 'The bearer token is missing, unknown, or its role may not use this route.',
-    hint: 'Send "Authorization: Bearer <token>" with a token of a role that the route allows.',
+    hint: 'Send "Authorization: Bearer <token>" with a token of a role that the route allows; GET /me says what yours may.',
+  },
+  wrong_role: {
+    status: 403,
+    retryable: false,
+    message: 'The role of your token may not use this route.',
+    hint: 'Use a token of one of the roles that are named; GET /me says what yours may do.',
   },
   forbidden: {
     status: 403,

@@ -37,7 +37,7 @@ export const TAGS: readonly Tag[] = [
   {
     name: 'admin',
     about: 'Tokens, users, settings and the record of who did what.',
-    starts: ['/tokens', '/users', '/audit', '/config'],
+    starts: ['/me', '/tokens', '/users', '/audit', '/config'],
   },
   {
     name: 'bots',

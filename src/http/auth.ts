@@ -7,6 +7,7 @@ import type { Actor } from '../domain/command.ts';
 import { type ErrorCode, SpineError } from '../domain/error.ts';
 import { FIRST_ROLES, type FirstRole } from '../domain/token.ts';
 import type { Parts } from './parts.ts';
+import { type RefusedRoute, wrongRole } from './wrong-role.ts';
 
 export interface Credential {
   readonly token: string;
@@ -44,7 +45,7 @@ export interface Callers {
   known(request: IncomingMessage): Actor | null;
   lookUp(request: IncomingMessage): Promise<Actor | null>;
   /** What somebody is told who may not call a route; `actor` is null when nobody knows who it is. */
-  refusal(request: IncomingMessage, actor: Actor | null): SpineError;
+  refusal(request: IncomingMessage, actor: Actor | null, route: RefusedRoute): SpineError;
 }
 
 /** A way to know callers. */
@@ -65,7 +66,7 @@ export const bearerTokens: Auth = {
   name: 'token',
   scheme: { type: 'http', scheme: 'bearer' },
   challenge: 'Bearer',
-  codes: ['unauthorized'],
+  codes: ['unauthorized', 'wrong_role'],
   open: ({ credentials, engine }) => {
     return {
       known: rememberingConnections(authenticator(credentials)),
@@ -73,8 +74,8 @@ export const bearerTokens: Auth = {
         const token = bearerOf(headers.authorization);
         return token === null ? null : await engine.tokens.actorBehind(token);
       },
-      // As in v0, a role that the route does not allow is told the same as no token at all.
-      refusal: () => new SpineError('unauthorized'),
+      refusal: (_, actor, route) =>
+        actor === null ? new SpineError('unauthorized') : wrongRole(actor, route),
     };
   },
 };

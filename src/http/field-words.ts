@@ -6,6 +6,7 @@
 import { SCHEDULE_FIELDS } from '../domain/schedule-fields.ts';
 
 const WORDS: Readonly<Record<string, string>> = {
+  may: 'the calls that you may make, by their operationIds',
   accepted: 'how many were taken',
   access_token: 'what calls are made with, for a few minutes',
   action: 'what was done',

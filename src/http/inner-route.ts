@@ -27,7 +27,7 @@ export class InnerRoute {
   /** For whoever made the outer call, over whose connection the answer goes. */
   async call(outer: Call, given: Given): Promise<string> {
     const { actor, callers, parts, request } = outer;
-    if (!this.isOpenTo(actor)) throw callers.refusal(request.raw, actor);
+    if (!this.isOpenTo(actor)) throw callers.refusal(request.raw, actor, this.route);
     const leave = parts.limits.enter(actor, loadOf(this.route), 0);
     if (leave instanceof SpineError) throw leave;
     try {

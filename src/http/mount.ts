@@ -110,7 +110,7 @@ function admit(
     reply: FastifyReply,
     actor: Actor | null,
   ): SpineError | undefined => {
-    if (actor === null || !isOpenTo(one, actor)) return callers.refusal(request.raw, actor);
+    if (actor === null || !isOpenTo(one, actor)) return callers.refusal(request.raw, actor, one);
     request.actor = actor;
     const leave = limits.enter(actor, load, bytesOf(request));
     if (leave instanceof SpineError) return leave;
@@ -138,7 +138,7 @@ export function checkRequest(one: Route, callers: Callers): (request: Asked) => 
   return (request) => {
     if (body) request.body ??= {};
     if (one.admits && !one.admits(request.actor, request.body))
-      return callers.refusal(request.raw, request.actor);
+      return callers.refusal(request.raw, request.actor, one);
     return (
       params?.(request.params) ??
       nobodysName(request) ??

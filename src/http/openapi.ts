@@ -205,7 +205,7 @@ function refusalsOf(route: Described, { door, names, responses }: Context): Json
   const writes = route.method !== 'GET';
   const codes: ErrorCode[] = [
     ...EVERYWHERE,
-    ...(route.who === 'anyone' ? [] : [...door.auth.codes, 'rate_limited' as const]),
+    ...(route.who === 'anyone' ? [] : [...authCodes(route, door), 'rate_limited' as const]),
     ...(writes && route.method !== 'DELETE' ? WITH_BODY : []),
     ...(writes ? WRITING : []),
     ...(route.errors ?? []),
@@ -217,6 +217,11 @@ function refusalsOf(route: Described, { door, names, responses }: Context): Json
       return [String(status), { $ref: `#/components/responses/${name}` }];
     }),
   );
+}
+
+/** v0's own routes have one word for both. */
+function authCodes({ v0 }: Described, { auth }: Door): readonly ErrorCode[] {
+  return v0 ? auth.codes.filter((code) => code !== 'wrong_role') : auth.codes;
 }
 
 function codesByStatus(codes: readonly ErrorCode[]): Map<number, ErrorCode[]> {

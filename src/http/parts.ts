@@ -1,6 +1,7 @@
 /** What the routes of one server share. */
 
 import type { BlobStore } from '../blobs/blobs.ts';
+import type { Actor } from '../domain/command.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ObjectStore } from '../objects/objects.ts';
@@ -44,6 +45,8 @@ export interface Parts {
   readonly log: RequestLog;
   /** The description of all routes, or of those with one tag, as JSON. */
   readonly description: (tag?: string) => string;
+  /** The names of the routes that a caller with a token may call. */
+  readonly callsOpenTo: (actor: Actor) => readonly string[];
 }
 
 export interface Unready {

@@ -39,6 +39,8 @@ export interface Described {
   readonly name: string;
   readonly about: string;
   readonly who: readonly Role[] | 'anyone';
+  /** v0 had it: whoever has the wrong role is answered as v0 did, with 401. */
+  readonly v0?: true;
   /** Another path of a route that is described: nothing is said of it. */
   readonly unlisted?: true;
   /** How a call counts against what its caller may do; unless said, a GET is a `read` and everything else a `write`. */
@@ -70,6 +72,8 @@ export interface Route<B extends TSchema = TSchema, Q extends TSchema = TSchema>
   readonly query?: Q;
   /** A further condition on who may call, for routes where that depends on the body. */
   readonly admits?: (actor: Actor, body: unknown) => boolean;
+  /** That condition in words, for whoever does not meet it. */
+  readonly condition?: string;
   /** Open to tokens that stand in prompts, too. */
   readonly forShownTokens?: true;
   readonly handle: (call: Call<Static<B>, Static<Q>>) => Promise<Answer>;

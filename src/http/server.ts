@@ -9,7 +9,7 @@ import { SpineError } from '../domain/error.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Clock } from '../domain/ports.ts';
 import { AnswerRoom } from './answer-room.ts';
-import type { Credential } from './auth.ts';
+import { bearerTokens, type Credential } from './auth.ts';
 import { LARGE_BYTES, parseBody, parseLargeBody } from './body.ts';
 import { type Admission, admitConnections, type ConnectionLimits, connectionOptions } from './connections.ts';
 import { type Door, type DoorAt, doorFinder, errorAnswer } from './door.ts';
@@ -21,7 +21,7 @@ import { LoopDelay } from './loop-delay.ts';
 import type { Gauges, Parts, ShownSetting, Unready } from './parts.ts';
 import { NO_ROUTE, type RequestLog, Requests } from './requests.ts';
 import { isUnderWay, readPast } from './unread-body.ts';
-import { mount, type Refuse } from './mount.ts';
+import { isOpenTo, mount, type Refuse } from './mount.ts';
 import { describeApi } from './openapi.ts';
 import { allowOrigins } from './origins.ts';
 import { guard, SECURITY_HEADERS } from './security.ts';
@@ -139,7 +139,14 @@ function partsOf(options: ServerOptions): Parts {
     streams: new EventStreams(engine, clock, onError),
     loopDelay: new LoopDelay(),
     description: described,
+    callsOpenTo: (actor) => callsOpenTo(doors, actor),
   };
+}
+
+function callsOpenTo(doors: readonly Door[], actor: Actor): string[] {
+  const routes = doors.filter(({ auth }) => auth.name === bearerTokens.name).flatMap((door) => door.routes);
+  const open = routes.filter((each) => each.who !== 'anyone' && !each.unlisted && isOpenTo(each, actor));
+  return open.map(({ name }) => name);
 }
 
 /** Unique across restarts, so that an id in an old log is not found in a new one. */

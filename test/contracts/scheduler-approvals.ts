@@ -149,7 +149,7 @@ export function approvalCases(start: StartScheduler): void {
         const client = checked(httpClient(server().url, { token }));
         for (const path of [`/approvals/${id}`, `/schedules/${schedule.id}`])
           for (const verb of ['approve', 'reject'])
-            expectRefusal(await client.post(`${path}/${verb}`), 401, 'unauthorized');
+            expectRefusal(await client.post(`${path}/${verb}`), 403, 'wrong_role');
         client.close();
       }
       strictEqual((await approval(id))['status'], 'pending');

@@ -181,12 +181,12 @@ export function runCases(start: StartScheduler): void {
         expectStatus(await viewer.get('/schedules'), 200);
         expectStatus(await viewer.get('/approvals'), 200);
         for (const client of [viewer, server().left]) {
-          expectRefusal(await client.post('/schedules', { name: 'x' }), 401, 'unauthorized');
-          expectRefusal(await client.post(`/schedules/${open.id}/run`), 401, 'unauthorized');
-          expectRefusal(await client.post(`/runs/${shown}/cancel`), 401, 'unauthorized');
-          expectRefusal(await client.request('DELETE', `/schedules/${open.id}`), 401, 'unauthorized');
+          expectRefusal(await client.post('/schedules', { name: 'x' }), 403, 'wrong_role');
+          expectRefusal(await client.post(`/schedules/${open.id}/run`), 403, 'wrong_role');
+          expectRefusal(await client.post(`/runs/${shown}/cancel`), 403, 'wrong_role');
+          expectRefusal(await client.request('DELETE', `/schedules/${open.id}`), 403, 'wrong_role');
         }
-        expectRefusal(await server().left.get('/schedules'), 401, 'unauthorized');
+        expectRefusal(await server().left.get('/schedules'), 403, 'wrong_role');
       } finally {
         viewer.close();
       }
@@ -309,7 +309,7 @@ export function runCases(start: StartScheduler): void {
         const other = await queueSchedule(server());
         const forged = await run.post('/messages', { kind: 'spawn', body, job_id: other.id });
         expectRefusal(forged, 403, 'forbidden');
-        expectRefusal(await run.post(`/approvals/${job.id}/approve`), 401, 'unauthorized');
+        expectRefusal(await run.post(`/approvals/${job.id}/approve`), 403, 'wrong_role');
       } finally {
         run.close();
       }

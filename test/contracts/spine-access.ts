@@ -1,9 +1,16 @@
-import { match, ok, strictEqual } from 'node:assert';
+import { deepStrictEqual, match, ok, strictEqual } from 'node:assert';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { httpClient } from '../support/http.ts';
-import { createJob, expectRefusal, expectStatus, sharedServer, type Start } from './spine-cases.ts';
+import { type HttpClient, httpClient } from '../support/http.ts';
+import {
+  createJob,
+  expectRefusal,
+  expectStatus,
+  runningJob,
+  sharedServer,
+  type Start,
+} from './spine-cases.ts';
 
 const ROTATED = 'the-second-head-token-0123456789';
 
@@ -139,17 +146,58 @@ export function accessCases(start: Start): void {
       await createJob(server().head);
       expectRefusal(await server().left.post('/jobs', { spec: 'mine' }), 401, 'unauthorized');
       expectRefusal(await server().right.post('/jobs', { spec: 'mine' }), 401, 'unauthorized');
-      expectRefusal(
-        await server().left.post('/jobs/batch', { jobs: [{ spec: 'mine' }] }),
-        401,
-        'unauthorized',
+    });
+
+    test('a wrong role is told which one may: with 401 where v0 had the route, with 403 elsewhere', async () => {
+      const roles = ['head', 'worker', 'run'];
+      const told = { code: 'wrong_role', role: 'viewer' };
+      const { token } = expectStatus(
+        await server().head.post<{ token: string }>('/tokens', { name: 'looker', role: 'viewer' }),
+        201,
       );
+      const viewer = httpClient(server().url, { token });
+      try {
+        const create = await viewer.post('/jobs', {});
+        expectRefusal(create, 401, 'unauthorized', { ...told, roles });
+        match(String(create.body['message']), /role viewer.*head, worker or run/);
+        const cancel = await viewer.post('/jobs/x/cancel', {});
+        expectRefusal(cancel, 403, 'wrong_role', { ...told, roles: ['head'] });
+        strictEqual(cancel.headers['www-authenticate'], undefined);
+        expectRefusal(await server().anyone.post('/jobs/x/cancel', {}), 401, 'unauthorized');
+      } finally {
+        viewer.close();
+      }
+      const own = await server().left.post('/jobs', { spec: 'mine' });
+      match(String(own.body['message']), /parentId/);
+      const batch = await server().left.post('/jobs/batch', { jobs: [{ spec: 'mine' }] });
+      expectRefusal(batch, 403, 'wrong_role');
+    });
+
+    test('anybody with a token is told who it is and what it may do', async () => {
+      type Me = { name: string; role: string; targets: unknown; may: string[]; job?: string };
+      const me = async (client: HttpClient): Promise<Me> => expectStatus(await client.get<Me>('/me'), 200);
+      const head = await me(server().head);
+      deepStrictEqual([head.name, head.role, head.targets], ['head', 'head', null]);
+      ok(head.may.includes('createJob') && !head.may.includes('claimNext'));
+      const left = await me(server().left);
+      deepStrictEqual([left.name, left.role, left.targets], ['left-claw', 'worker', ['left-claw', 'any']]);
+      ok(left.may.includes('claimNext') && !left.may.includes('cancelJob'));
+      const held = await runningJob(server(), server().left);
+      const run = httpClient(server().url, { token: `run.${held.id}.${String(held['leaseToken'])}` });
+      try {
+        const own = await me(run);
+        deepStrictEqual([own.role, own.job], ['run', held.id]);
+        ok(own.may.includes('completeJob') && !own.may.includes('listJobs'));
+      } finally {
+        run.close();
+      }
+      expectRefusal(await server().anyone.get('/me'), 401, 'unauthorized');
     });
 
     test('[SP-18] only claws claim', async () => {
       const { id } = await createJob(server().head);
       expectRefusal(await server().head.post(`/jobs/${id}/claim`), 401, 'unauthorized');
-      expectRefusal(await server().head.post('/jobs/claim', {}), 401, 'unauthorized');
+      expectRefusal(await server().head.post('/jobs/claim', {}), 403, 'wrong_role');
     });
 
     test('claws have no operator rights', async () => {
@@ -161,15 +209,15 @@ export function accessCases(start: Start): void {
         '/targets/any/pause',
         '/types/x/resume',
       ]) {
-        expectRefusal(await server().left.post(path), 401, 'unauthorized');
+        expectRefusal(await server().left.post(path), 403, 'wrong_role');
       }
-      expectRefusal(await server().left.request('PUT', '/types/x', { body: {} }), 401, 'unauthorized');
+      expectRefusal(await server().left.request('PUT', '/types/x', { body: {} }), 403, 'wrong_role');
       expectRefusal(
         await server().left.request('PUT', '/pools/x', { body: { capacity: 1 } }),
-        401,
-        'unauthorized',
+        403,
+        'wrong_role',
       );
-      expectRefusal(await server().left.request('DELETE', '/pools/x'), 401, 'unauthorized');
+      expectRefusal(await server().left.request('DELETE', '/pools/x'), 403, 'wrong_role');
     });
   });
 }

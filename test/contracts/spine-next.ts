@@ -180,7 +180,7 @@ export function nextCases(start: Start): void {
         ],
       );
       strictEqual(typeof done.next?.[0]?.leaseToken, 'string');
-      expectRefusal(await server().head.post('/jobs/complete-batch', body), 401, 'unauthorized');
+      expectRefusal(await server().head.post('/jobs/complete-batch', body), 403, 'wrong_role');
     });
 
     test('says no more than how it ended to whoever prefers that', async () => {
@@ -308,7 +308,7 @@ export function nextCases(start: Start): void {
       }
       for (const line of answer.text.trim().split('\n'))
         match(line, /^(# (HELP|TYPE) \w+ .+|\w+(\{.*\})? [\d.e+-]+)$/);
-      expectRefusal(await server().left.get('/metrics'), 401, 'unauthorized');
+      expectRefusal(await server().left.get('/metrics'), 403, 'wrong_role');
     });
 
     test('say how many claims wait', async () => {

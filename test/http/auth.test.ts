@@ -84,6 +84,5 @@ test('a connection is known by each header that it sends, not by its first', asy
   ])
     statuses.push(await get('/tokens', authorization));
   agent.destroy();
-  // A role that may not call is told the same as nobody.
-  deepStrictEqual(statuses, [200, 200, 401, 401, 401, 200]);
+  deepStrictEqual(statuses, [200, 200, 403, 401, 401, 200]);
 });

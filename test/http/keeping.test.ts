@@ -46,8 +46,8 @@ test('a rule that is none yet is shown to viewers too, and no more of its ticks 
   const token = await server.head.post<{ token: string }>('/tokens', { name: 'v', role: 'viewer' });
   const viewer = httpClient(server.url, { token: token.body.token });
   assert.equal((await viewer.post('/schedules/preview', { every: '1h' })).status, 200);
-  assert.equal((await viewer.request('PUT', '/schedules', { body: NIGHT })).status, 401);
-  assert.equal((await viewer.post('/schedules/apply', { name: 'x', schedules: [] })).status, 401);
+  assert.equal((await viewer.request('PUT', '/schedules', { body: NIGHT })).status, 403);
+  assert.equal((await viewer.post('/schedules/apply', { name: 'x', schedules: [] })).status, 403);
   const after = (await server.head.get<{ schedules: unknown[] }>('/schedules')).body.schedules.length;
   assert.equal(after, before);
 });

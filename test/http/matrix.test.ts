@@ -147,6 +147,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'downloadBlob',
     'endMcpSession',
     'exchangeMessages',
+    'getMe',
     'getJob',
     'getJobComments',
     'getAttempts',
@@ -231,7 +232,8 @@ suite('who may do what', () => {
           const { status } = await call(world, operation, role, whose);
           // A preview is sent like a schedule and makes none; a message asks, and a session is nothing that is kept.
           const isReading = role === 'viewer' && READING.includes(operation.operationId);
-          if (!isReading) deepStrictEqual(status, 401, `${role} ${operation.operationId}`);
+          if (!isReading)
+            deepStrictEqual(status, wrongRole(operation, role), `${role} ${operation.operationId}`);
         }
       }
     }
@@ -244,7 +246,7 @@ suite('who may do what', () => {
       for (const role of ['worker', 'run'] as const)
         deepStrictEqual(
           (await call(world, operation, role, 'other')).status,
-          operation['x-roles']?.includes(role) ? 403 : 401,
+          operation['x-roles']?.includes(role) ? 403 : wrongRole(operation, role),
         );
     }
     const { body } = await world.clients.head.get(`/jobs/${world.things.other.job}`);
@@ -253,6 +255,24 @@ suite('who may do what', () => {
 });
 
 const READING = ['previewNewSchedule', 'exchangeMessages', 'endMcpSession'];
+
+/** What v0 had. These say 401 to a wrong role, as v0 did. */
+const V0 = [
+  'createJob',
+  'listJobs',
+  'getJob',
+  'claimJob',
+  'heartbeat',
+  'completeJob',
+  'failJob',
+  'releaseJob',
+  'commentJob',
+  'uploadBlob',
+];
+
+function wrongRole({ operationId }: DescribedOperation, role: Role): 401 | 403 {
+  return role === 'nobody' || V0.includes(operationId) ? 401 : 403;
+}
 
 function endsTheJob({ operationId }: DescribedOperation): boolean {
   return [
@@ -266,13 +286,13 @@ function endsTheJob({ operationId }: DescribedOperation): boolean {
   ].includes(operationId);
 }
 
-/** What the description promises: 401 to whom it does not name, 403 for what is another's, 404 for what is not. */
+/** What the description promises: 403 to whom it does not name, 401 to nobody and at v0's own routes, 403 for what is another's, 404 for what is not. */
 function refusalFor(operation: DescribedOperation, role: Role, whose: Whose): 0 | 401 | 403 | 404 | null {
   const roles = operation['x-roles'];
   if (roles === undefined) return 0;
-  if (!roles.includes(role)) return 401;
+  if (!roles.includes(role)) return wrongRole(operation, role);
   if (operation.operationId === 'createJob' || operation.operationId === 'createJobs')
-    return parentRefusal(role, whose);
+    return parentRefusal(operation, role, whose);
   // The slot and the sessions that these are about are not this world's own.
   if (operation.operationId === 'beatWorker') return null;
   if (operation.operationId === 'spawnSession' && role === 'worker') return 403;
@@ -283,8 +303,8 @@ function refusalFor(operation: DescribedOperation, role: Role, whose: Whose): 0 
 }
 
 /** A run's parent is its own job or nothing; others are told what is wrong with the parent they named. */
-function parentRefusal(role: Role, whose: Whose): 0 | 401 | null {
-  if (role === 'run') return whose === 'own' ? 0 : 401;
+function parentRefusal(operation: DescribedOperation, role: Role, whose: Whose): 0 | 401 | 403 | null {
+  if (role === 'run') return whose === 'own' ? 0 : wrongRole(operation, role);
   // A parent that a worker may not see is answered like one that does not exist: 400.
   return whose === 'own' || role === 'worker' ? 0 : null;
 }

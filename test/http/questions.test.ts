@@ -104,7 +104,7 @@ suite('asking in the middle of a job', () => {
       headers: { authorization: `Bearer ${viewer.body.token}`, 'content-type': 'application/json' },
       body: '{"answer":1}',
     });
-    strictEqual(refused.status, 401);
+    strictEqual(refused.status, 403);
   });
 
   test('names the field that is wrong, and changes nothing', async (t) => {

@@ -92,6 +92,7 @@ async function drive(spine: TestServer, head: McpClient, claw: McpClient): Promi
     leaseMs: 60_000,
   });
   strictEqual(made['status'], 'queued');
+  deepStrictEqual((await claw.call('who_am_i', {}))['targets'], ['left-claw', 'any']);
   const held = await claimed(claw, {});
   strictEqual(held.id, made['id'], JSON.stringify(held));
   const { id, leaseToken } = held;

@@ -65,9 +65,13 @@ test('an agent at a gateway can do what its prompt prints: spawn, say how far it
     ['ask', { question: 'x', to: 'head', timeoutMs: 1 }],
     ['comment', { text: 'x' }],
   ] as const)
-    assert.equal((await agent.post(`/jobs/${id}/${verb}`, body)).status, 401, verb);
-  for (const path of ['/jobs', '/schedules', '/messages', '/events', '/tokens', `/jobs/${id}`])
-    assert.equal((await agent.get(path)).status, 401, path);
+    assert.equal((await agent.post(`/jobs/${id}/${verb}`, body)).status, verb === 'ask' ? 403 : 401, verb);
+  for (const path of ['/jobs', `/jobs/${id}`]) assert.equal((await agent.get(path)).status, 401, path);
+  for (const path of ['/schedules', '/messages', '/events', '/tokens'])
+    assert.equal((await agent.get(path)).status, 403, path);
+  const me = await agent.get<{ role: string; job: string; may: string[] }>('/me');
+  assert.deepEqual([me.body.role, me.body.job], ['run', id]);
+  assert.ok(me.body.may.includes('heartbeat') && !me.body.may.includes('completeJob'));
   assert.equal((await agent.post('/jobs', { parentId: id })).status, 401);
 
   scene.gateway.finish(session, 'ok');

@@ -86,7 +86,7 @@ test('what an agent saw is for head alone, and not there of a run without an age
   const { body } = await scene.server.head.post<{ token: string }>('/tokens', { name: 'v', role: 'viewer' });
   await using viewer = callerWith(scene, body.token);
   for (const caller of [viewer, scene.server.left])
-    assert.equal((await caller.get(`/runs/${id}/prompt`)).status, 401);
+    assert.equal((await caller.get(`/runs/${id}/prompt`)).status, 403);
   assert.equal((await scene.server.head.get('/runs/nobody/prompt')).status, 404);
   const shell = await scene.plan({ name: 'shell', session_target: 'shell', payload_message: 'true' });
   const silent = await scene.run(shell);

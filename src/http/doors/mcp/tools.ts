@@ -28,6 +28,13 @@ const UNDER_LEASE = 'Pass the leaseToken that the claim returned.';
 
 export const TOOLS: readonly ToolRow[] = [
   {
+    name: 'who_am_i',
+    title: 'Who you are',
+    route: 'getMe',
+    more: 'An agent without a task begins here.',
+    effect: 'looks',
+  },
+  {
     name: 'claim_jobs',
     title: 'Take work',
     route: 'claimNext',

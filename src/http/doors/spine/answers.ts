@@ -263,6 +263,18 @@ export const AuditEntries = Type.Object({
   ),
   nextBefore: orNull('integer'),
 });
+export const Me = Type.Object({
+  name: { ...text, description: 'who you are, as others see it' },
+  role: Type.Enum(['head', 'worker', 'viewer', 'run']),
+  targets: Type.Unsafe({
+    type: ['array', 'null'],
+    items: text,
+    description: 'which targets you serve; null is all',
+  }),
+  grants: listOf(text),
+  job: optional({ ...text, description: 'the one job that a token of a run is for' }),
+  may: listOf({ ...text, description: 'the operationId of a call that you may make' }),
+});
 export const Settings = Type.Object({
   settings: listOf(Type.Object({ name: text, value: orNull('string'), origin: text })),
 });

@@ -23,6 +23,7 @@ export const blobRoutes: readonly Route[] = [
     method: 'POST',
     path: '/blobs',
     name: 'uploadBlob',
+    v0: true,
     about: 'Store a file.',
     who: ['head', 'worker'],
     upload: true,

@@ -37,6 +37,7 @@ export const claimRoutes: readonly Route[] = [
     method: 'POST',
     path: '/jobs/:id/claim',
     name: 'claimJob',
+    v0: true,
     load: 'job',
     about: 'Take this very job.',
     who: WORKERS,

@@ -12,6 +12,7 @@ import { eventRoutes } from './events.ts';
 import { historyRoutes } from './history.ts';
 import { jobRoutes } from './jobs.ts';
 import { leaseRoutes } from './leases.ts';
+import { meRoutes } from './me.ts';
 import { metricRoutes } from './metrics.ts';
 import { pageRoutes } from './pages.ts';
 import { publicRoutes } from './public.ts';
@@ -26,6 +27,7 @@ export const spine: Door = {
   prefixes: ['/'],
   routes: [
     ...publicRoutes,
+    ...meRoutes,
     ...pageRoutes,
     ...jobRoutes,
     ...historyRoutes,

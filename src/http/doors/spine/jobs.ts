@@ -22,6 +22,9 @@ const EVERYONE = ['head', 'worker', 'viewer'] as const;
 const MAKERS = ['head', 'worker'] as const;
 const HEAD = ['head'] as const;
 
+const ONLY_CHILDREN =
+  'Only head makes jobs of their own; you may make children of the job that you hold: name it in parentId.';
+
 /** What a call about one job can be told. */
 const ABOUT_ONE = ['not_found', 'forbidden'] as const;
 const MAKING = [
@@ -38,10 +41,12 @@ export const jobRoutes: readonly Route[] = [
     method: 'POST',
     path: '/jobs',
     name: 'createJob',
+    v0: true,
     load: 'job',
     about: 'Create a job. Workers may create children of a job they hold.',
     who: [...MAKERS, 'run'],
     admits: mayCreate,
+    condition: ONLY_CHILDREN,
     headers: CreateHeaders,
     body: NewJob,
     status: 201,
@@ -57,6 +62,7 @@ export const jobRoutes: readonly Route[] = [
     about: 'Create up to 1,000 jobs, all or none.',
     who: MAKERS,
     admits: (actor, body) => actor.role === 'head' || areChildren(body),
+    condition: ONLY_CHILDREN,
     headers: CreateHeaders,
     body: NewJobs,
     status: 201,
@@ -68,6 +74,7 @@ export const jobRoutes: readonly Route[] = [
     method: 'GET',
     path: '/jobs',
     name: 'listJobs',
+    v0: true,
     about: 'List jobs, filtered, searched and in pages. A worker sees its own targets.',
     who: EVERYONE,
     query: ListQuery,
@@ -78,6 +85,7 @@ export const jobRoutes: readonly Route[] = [
     method: 'GET',
     path: '/jobs/:id',
     name: 'getJob',
+    v0: true,
     waits: true,
     about: 'Read a job, by its id or its short number; with wait, when it has ended or the wait is over.',
     who: [...EVERYONE, 'run'],
@@ -90,6 +98,7 @@ export const jobRoutes: readonly Route[] = [
     method: 'POST',
     path: '/jobs/:id/comment',
     name: 'commentJob',
+    v0: true,
     about: 'Add a comment to a job.',
     who: [...MAKERS, 'run'],
     body: CommentBody,

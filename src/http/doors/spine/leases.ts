@@ -30,6 +30,9 @@ import { mailJson } from './mail.ts';
 
 export const HOLDERS = ['head', 'worker', 'run'] as const;
 
+const ONLY_WORKERS = 'Only workers claim: leave next out.';
+
+/** What a call about one job can be told. */
 const ABOUT_ONE = ['not_found', 'forbidden'] as const;
 /** What a call under a lease can be told. */
 export const HELD = [...ABOUT_ONE, 'not_owner', 'not_running', 'lease_lost', 'lease_token_required'] as const;
@@ -39,6 +42,7 @@ export const leaseRoutes: readonly Route[] = [
     method: 'POST',
     path: '/jobs/:id/heartbeat',
     name: 'heartbeat',
+    v0: true,
     load: 'lease',
     about: 'Keep the lease, say how far the work is, and hear whether to stop.',
     who: HOLDERS,
@@ -65,10 +69,12 @@ export const leaseRoutes: readonly Route[] = [
     method: 'POST',
     path: '/jobs/:id/complete',
     name: 'completeJob',
+    v0: true,
     load: 'lease',
     about: 'End a job well; with next, take further ones in the same call.',
     who: HOLDERS,
     admits: mayClaimNext,
+    condition: ONLY_WORKERS,
     headers: EndHeaders,
     body: CompleteBody,
     answer: EndedMaybeNext,
@@ -95,6 +101,7 @@ export const leaseRoutes: readonly Route[] = [
       'End up to 1,000 jobs well; each is judged by itself, and the answer says how. With next, take further ones.',
     who: ['head', 'worker'],
     admits: mayClaimNext,
+    condition: ONLY_WORKERS,
     headers: BatchHeaders,
     body: CompleteBatchBody,
     answer: BatchResults,
@@ -104,11 +111,13 @@ export const leaseRoutes: readonly Route[] = [
     method: 'POST',
     path: '/jobs/:id/fail',
     name: 'failJob',
+    v0: true,
     load: 'lease',
     about:
       'End an attempt badly; the job is tried again while attempts are left, unless requeue is false: at once, or with backoff after a while.',
     who: HOLDERS,
     admits: mayClaimNext,
+    condition: ONLY_WORKERS,
     headers: EndHeaders,
     body: FailBody,
     answer: EndedMaybeNext,
@@ -128,6 +137,7 @@ export const leaseRoutes: readonly Route[] = [
     method: 'POST',
     path: '/jobs/:id/release',
     name: 'releaseJob',
+    v0: true,
     load: 'lease',
     about: 'Give a job back, for somebody else to do.',
     who: HOLDERS,
