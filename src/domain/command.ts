@@ -269,6 +269,8 @@ export interface ClaimNext {
   readonly door?: string;
   readonly typeNos: readonly number[] | null;
   readonly max: number;
+  /** How much the jobs may hold together, the first in any case; as much as an answer unless said. */
+  readonly maxBytes?: number;
   readonly terms: LeaseTerms;
   /** Of each job taken one lane is held until it ends; null where nothing but the claimers bounds them. */
   readonly gatewaySlots: GatewaySlots | null;

@@ -130,7 +130,7 @@ export class ClaimBatch {
       // Behind a list that was read in part there may be better ones than in all others.
       if (best === null || (taken.length > 0 && lists.some(isUsedUp))) break;
       bytes += this.#bytesOf(best.candidate);
-      if (taken.length > 0 && bytes > LIMITS.answerBytes) break;
+      if (taken.length > 0 && bytes > (command.maxBytes ?? LIMITS.answerBytes)) break;
       best.list.next += 1;
       const mayTake = this.#mayTake(best.candidate);
       if (!(mayTake instanceof Promise ? await mayTake : mayTake)) continue;

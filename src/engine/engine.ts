@@ -216,6 +216,7 @@ export interface ClaimNextOptions extends ClaimOptions {
   readonly targets: readonly string[];
   readonly types?: readonly string[];
   readonly max: number;
+  readonly maxBytes?: number;
   readonly gatewaySlots?: GatewaySlots;
   /** The door at which is claimed, where that can be paused. */
   readonly door?: string;

@@ -195,9 +195,16 @@ function command(
   typeNos: readonly number[] | null,
   onlyIf: JobCommand | null,
 ): ClaimNext {
-  const { targets, max, gatewaySlots = null, door } = options;
+  const { targets, max, maxBytes, gatewaySlots = null, door } = options;
   const wanted = { targets, typeNos, max, terms: termsOf(core, options), gatewaySlots };
-  return { kind: 'claimNext', actor, ...wanted, onlyIf, ...(door !== undefined && { door }) };
+  return {
+    kind: 'claimNext',
+    actor,
+    ...wanted,
+    onlyIf,
+    ...(maxBytes !== undefined && { maxBytes }),
+    ...(door !== undefined && { door }),
+  };
 }
 
 /** Under `presence` the server says how long, for all the same. */

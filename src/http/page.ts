@@ -37,7 +37,8 @@ export interface PageReader<T, Cursor> {
  * room for just now; at least one item.
  */
 export async function pageOf<T, Cursor>(call: Call, reader: PageReader<T, Cursor>): Promise<Page<T, Cursor>> {
-  const { limit, maxBytes = LIMITS.answerBytes, read, cursorOf, bytesOf } = reader;
+  const { limit, read, cursorOf, bytesOf } = reader;
+  const maxBytes = Math.min(reader.maxBytes ?? LIMITS.answerBytes, call.answerBytes ?? LIMITS.answerBytes);
   const { room, longWork } = call.parts;
   const place = await room.take(call, FIRST_BYTES);
   const items: T[] = [];

@@ -26,6 +26,8 @@ export interface Call<Body = unknown, Query = unknown> {
   readonly callers: Callers;
   /** Aborts when the caller wants no answer any more, though its connection may last; only where that can be said. */
   readonly gone?: AbortSignal;
+  /** How much the caller can read; only where that is less than any answer may hold. */
+  readonly answerBytes?: number;
 }
 
 /** JSON that is already text, a value to be printed, or the reply itself when the handler has seen to it. */

@@ -280,7 +280,99 @@ suite('the MCP door', () => {
     const { jobs } = (await waiting) as unknown as { jobs: Json[] };
     strictEqual(jobs[0]?.['id'], body['id']);
   });
+
+  test('looks at a long base64 text once, whatever stands in it', async (t) => {
+    const spine = await openServer(t);
+    const { id, leaseToken } = await claim(spine);
+    const file = (content: string) =>
+      spine.left.request<Json>('POST', '/mcp', {
+        raw: JSON.stringify(
+          call('attach_artifact', { id, leaseToken, filename: 'f', encoding: 'base64', content }),
+        ),
+        headers: { 'content-type': 'application/json' },
+      });
+    for (const [content, stored] of [
+      ['aGVs\n bG8=\n', true],
+      ['aGVsbG8', true],
+      ['a=b', false],
+      ['aGVsbG8===', false],
+      [`${' '.repeat(900_000)}!`, false],
+      [`${'A= '.repeat(300_000)}`, false],
+    ] as const) {
+      const began = performance.now();
+      const { body } = await file(content);
+      const { isError = false } = body['result'] as { isError?: boolean };
+      strictEqual(isError, !stored, content.slice(0, 20));
+      // It took minutes.
+      ok(performance.now() - began < 5_000);
+    }
+  });
+
+  test('shows lists of whatever shape without holding up others for long', async (t) => {
+    const spine = await openServer(t);
+    const nested = `[${'[[[[[[1]]]]]],'.repeat(25_000)}1]`;
+    const raw = `{"target":"left-claw","spec":${nested}}`;
+    for (let i = 0; i < 6; i++)
+      strictEqual((await spine.head.request('POST', '/jobs', { raw, headers: JSON_TYPE })).status, 201);
+    await using head = await openClient('http', { url: spine.url, token: spine.tokens.head });
+    const listed = await head.call('list_jobs');
+    // A page ends where a model would read no further, and names where the next one begins.
+    ok((listed['jobs'] as Json[]).length < 6 && listed['nextCursor'] !== null);
+    match(JSON.stringify((listed['jobs'] as Json[])[0]?.['spec']), /more items/);
+    await using claw = await openClient('http', { url: spine.url, token: spine.tokens.left });
+    const taken = (await claw.call('claim_jobs', { max: 10 }))['jobs'] as Json[];
+    ok(taken.length >= 1 && taken.length < 6);
+    for (const { leaseToken } of taken) match(String(leaseToken), /^[\w-]{22}$/);
+    // What did not fit was not taken.
+    const { body } = await spine.head.get<{ jobs: Json[] }>('/jobs?state=running');
+    strictEqual(body.jobs.length, taken.length);
+  });
+
+  test('bounds what one call brings back, and what is written to a client that does not read', async (t) => {
+    const clock = new FakeClock();
+    const spine = await openServer(t, () => ({ clock }));
+    const lists = Array.from({ length: 50 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'tools/list' }));
+    const { body } = await post<Json[]>(spine, lists);
+    const full = body.filter((one) => one['error'] !== undefined);
+    ok(full.length > 0 && body.length === 50 && JSON.stringify(body).length < 2 * 1_048_576);
+    match(String((full[0]?.['error'] as Json)['message']), /Nothing was done/);
+    const params = {
+      ...(call('claim_jobs', {}) as { params: object }).params,
+      _meta: { progressToken: 'x'.repeat(201) },
+    };
+    const refused = await post(spine, { ...call('claim_jobs', {}), params }, { accept: 'text/event-stream' });
+    deepStrictEqual([refused.status, refused.body['field']], [400, 'progressToken']);
+  });
+
+  test('counts looks as reads, and lets no limit stand in the way of a heartbeat', async (t) => {
+    const limit = { most: 1, setting: 'SPINE_TEST' };
+    const spine = await openServer(t, ({ callLimits }) => ({
+      callLimits: { ...callLimits, perSecond: { ...callLimits.perSecond, head: limit } },
+    }));
+    const statuses: number[] = [];
+    for (let i = 0; i < 5; i++) statuses.push((await post(spine, PING)).status);
+    ok(statuses.includes(429), String(statuses));
+    strictEqual((await post(spine, call('nothing', {}))).status, 200);
+  });
+
+  test('drops no session that waits for an answer', async (t) => {
+    const spine = await openServer(t);
+    await using claw = await openClient('http', { url: spine.url, token: spine.tokens.left });
+    const waiting = claw.call('claim_jobs', { waitMs: 50_000 });
+    await waits(spine, 1);
+    const authorization = `Bearer ${spine.tokens.left}`;
+    for (let i = 0; i < 70; i++)
+      strictEqual(
+        (await post(spine, PING, { authorization, 'mcp-session-id': `${i}`.padStart(32, 'x') })).status,
+        200,
+      );
+    await spine.head.post('/jobs', { target: 'left-claw', spec: 'for who waits' });
+    const { jobs } = (await waiting) as unknown as { jobs: Json[] };
+    strictEqual(jobs[0]?.['spec'], 'for who waits');
+  });
 });
+
+const JSON_TYPE = { 'content-type': 'application/json' };
 
 function call(name: string, given: object): object {
   return { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name, arguments: given } };

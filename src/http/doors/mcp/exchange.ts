@@ -21,6 +21,8 @@ import type { Session, Sessions } from './sessions.ts';
 const UNNAMED_VERSION = '2025-03-26';
 const WITH_BATCHES: readonly string[] = ['2025-03-26', '2024-11-05'];
 const SESSION_HEADER = 'mcp-session-id';
+/** What the answers to one batch may come to: the request behind it is not looked at any more. */
+const BATCH_BYTES = 1_048_576;
 
 export async function exchange(call: Call, server: McpServer, sessions: Sessions): Promise<Answer> {
   const { reply } = call;
@@ -30,19 +32,40 @@ export async function exchange(call: Call, server: McpServer, sessions: Sessions
   for (const one of messages) if (one.kind === 'notification') heed(one, session);
   const requests = messages.filter((one) => one.kind === 'request');
   if (requests.length === 0) return reply.code(202).send();
+  countLooks(call, requests);
   const progress = new ProgressStream(call, requests);
   const answers: string[] = [];
+  let bytes = 0;
   try {
     for (const request of requests) {
-      const text = await answerTo(call, request, { server, session });
-      if (text !== null) answers.push(text);
+      const text =
+        bytes > BATCH_BYTES
+          ? errorText(request.id, FULL)
+          : await answerTo(call, request, { server, session });
+      if (text === null) continue;
+      answers.push(text);
+      bytes += text.length;
     }
+    await call.parts.room.take(call, bytes, true);
   } finally {
     progress.stop();
   }
   if (progress.hasBegun) return progress.end(answers);
   if (answers.length === 0) return reply.code(202).send();
   return Array.isArray(call.body) ? `[${answers.join(',')}]` : answers.join('');
+}
+
+const FULL = new RpcError(
+  RPC.refused,
+  'The answer to this batch is full. Nothing was done: send this one again.',
+);
+
+/** Tools count as the calls that they make, so that nothing stands in the way of a heartbeat; the rest is looking. */
+function countLooks({ actor, parts, reply }: Call, requests: readonly RpcRequest[]): void {
+  if (requests.every(({ method }) => method === 'tools/call')) return;
+  const leave = parts.limits.enter(actor, 'read', 0);
+  if (leave instanceof SpineError) throw leave;
+  if (leave !== null) reply.raw.once('close', leave);
 }
 
 /** DELETE: the client will not come back. */

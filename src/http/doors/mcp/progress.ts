@@ -1,11 +1,14 @@
 /** An answer that takes long: it becomes a stream, in which the client hears that its requests are still under way. */
 
 import type { Answer, Call } from '../../routes.ts';
+import { SpineError } from '../../../domain/error.ts';
 import { SECURITY_HEADERS } from '../../security.ts';
 import { notificationText, type RpcId, type RpcRequest } from './messages.ts';
 
 const STREAM_TYPE = 'text/event-stream; charset=utf-8';
 const EVERY_MS = 5_000;
+/** Clients count theirs, or name them by a UUID. */
+const TOKEN_CHARS = 200;
 
 export class ProgressStream {
   readonly #call: Call;
@@ -44,6 +47,8 @@ export class ProgressStream {
     const { reply, parts } = this.#call;
     if (reply.raw.destroyed) return;
     if (!this.#hasBegun) this.#begin();
+    // Whoever does not read is told nothing more until it has.
+    if (reply.raw.writableNeedDrain) return this.#wait();
     const progress = Math.round((parts.clock.now() - this.#startedAt) / 1_000);
     for (const progressToken of this.#tokens) {
       const params = { progressToken, progress, message: `waiting for ${progress} s` };
@@ -69,7 +74,11 @@ export class ProgressStream {
 
 function tokenOf({ params }: RpcRequest): RpcId[] {
   const token = (params['_meta'] as { progressToken?: unknown } | undefined | null)?.progressToken;
-  return typeof token === 'string' || typeof token === 'number' ? [token] : [];
+  if (typeof token === 'number') return [token];
+  if (typeof token !== 'string') return [];
+  if (token.length <= TOKEN_CHARS) return [token];
+  const message = `progressToken must have at most ${TOKEN_CHARS} characters.`;
+  throw new SpineError('bad_request', { field: 'progressToken' }, { message });
 }
 
 function takesStreams({ request }: Call): boolean {

@@ -77,7 +77,10 @@ export class Resources {
       kind === 'jobs'
         ? await this.#job.call(call, given({ id: name }))
         : await this.#type.call(call, given({ name }));
-    return { contents: [{ uri, mimeType: JSON_TYPE, text: shortened(text, 'Long texts are cut here.') }] };
+    const shown = await call.parts.longWork.run(call.actor, () =>
+      shortened(text, 'Long texts are cut here.'),
+    );
+    return { contents: [{ uri, mimeType: JSON_TYPE, text: shown }] };
   }
 
   async #listJobs(call: Call): Promise<object[]> {

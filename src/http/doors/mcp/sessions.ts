@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../../domain/ports.ts';
 import type { RpcId } from './messages.ts';
 
-/** Whoever has more loses the one that was idle longest. */
+/** Whoever has more loses the one that was idle longest; one with a call under way is not idle. */
 const SESSIONS_PER_PRINCIPAL = 64;
 const SESSIONS = 10_000;
 const IDLE_MS = 86_400_000;
@@ -75,8 +75,8 @@ export class Sessions {
   #add(session: Session): Session {
     this.#forgetIdle();
     const own = [...this.#known.values()].filter(({ principal }) => principal === session.principal);
-    if (own.length >= SESSIONS_PER_PRINCIPAL) this.#drop(own[0]);
-    if (this.#known.size >= SESSIONS) this.#drop(this.#known.values().next().value);
+    if (own.length >= SESSIONS_PER_PRINCIPAL) this.#drop(own.find(isIdle));
+    if (this.#known.size >= SESSIONS) this.#drop([...this.#known.values()].find(isIdle));
     this.#touch(session);
     return session;
   }
@@ -101,6 +101,11 @@ export class Sessions {
     session.end();
     this.#known.delete(keyOf(session.principal, session.id));
   }
+}
+
+/** What its client waits for is bounded by the calls that it may have open. */
+function isIdle({ underWay }: Session): boolean {
+  return underWay.size === 0;
 }
 
 /** An id says nothing to anybody else. */

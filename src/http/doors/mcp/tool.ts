@@ -38,11 +38,14 @@ export function routeTool(row: ToolRow, route: Route): Tool {
     run: async (call, given) => {
       refuseTooMuch(row, given);
       const { params, query, body } = sorted({ ...row.usual, ...given }, places);
-      return shortened(await inner.call(call, { params, query, body }), HOW_TO_GO_ON);
+      const answer = await inner.call({ ...call, answerBytes: READ_BYTES }, { params, query, body });
+      return call.parts.longWork.run(call.actor, () => shortened(answer, HOW_TO_GO_ON));
     },
   };
 }
 
+/** More than a model is shown of a list: the rest would be read, and printed, to be left out. */
+const READ_BYTES = 1_048_576;
 const HOW_TO_GO_ON =
   'This was too long to be shown whole: long texts end with … [n more characters]. Ask for fewer at a time, or read all of one field of a job with read_field.';
 

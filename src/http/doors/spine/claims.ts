@@ -77,6 +77,7 @@ async function claimNext(call: Call<ClaimNext>): Promise<string> {
   const claimed = await engine.leases.claimNext(actor, {
     ...wanted(actor, body),
     waitMs,
+    ...(call.answerBytes !== undefined && { maxBytes: call.answerBytes }),
     ...(waitMs > 0 && { signal: goneSignal(call) }),
   });
   return delivered(
