@@ -10,8 +10,10 @@ import { fire } from './firing.ts';
 const PROBER = loopActor('prober');
 /** What may be told of an answer. */
 const REASON_CHARS = 500;
-/** Longer than any probe may take: when this server dies, another one asks again after it. */
-const LEASE_MS = 330_000;
+/** Beyond what the probe itself has: when this server dies, another one asks again after it. */
+const MARGIN_MS = 15_000;
+/** How soon a tick is looked at again whose schedule still waits for the answer about an earlier one. */
+const LATER_MS = 5_000;
 
 export interface DueProbe {
   readonly tick: ProbedTick;
@@ -19,16 +21,38 @@ export interface DueProbe {
   readonly schedule: Schedule | null;
 }
 
-export async function takeProbes(core: Core, limit: number): Promise<readonly DueProbe[]> {
+/** `isAsked` tells of which schedules a probe is under way here: one that hangs takes one place, not one for each tick. */
+export async function takeProbes(
+  core: Core,
+  limit: number,
+  isAsked: (scheduleId: string) => boolean,
+): Promise<readonly DueProbe[]> {
   return core.flusher.transact(PROBER, async (tx, { now }) => {
-    const ticks = await tx.ticks.takeProbes(now, limit, now + LEASE_MS);
     const due: DueProbe[] = [];
-    for (const tick of ticks) {
-      const [schedule = null] = await tx.schedules.lock([tick.scheduleId]);
+    const taken = new Set<string>();
+    for (const tick of await tx.ticks.lockToProbe(now, limit)) {
+      const { scheduleId } = tick;
+      if (isAsked(scheduleId) || taken.has(scheduleId)) {
+        await tx.ticks.holdProbe(tick, now + LATER_MS);
+        continue;
+      }
+      const [schedule = null] = await tx.schedules.lock([scheduleId]);
+      await tx.ticks.holdProbe(tick, now + probeMs(schedule) + MARGIN_MS);
+      taken.add(scheduleId);
       due.push({ tick, schedule });
     }
     return due;
   });
+}
+
+/** How long the probe may take. */
+export function probeMs(schedule: Schedule | null): number {
+  return (schedule?.spec.probeTimeoutS ?? 0) * 1_000;
+}
+
+/** Nothing came of it, as when this server stops: whoever looks next may ask. */
+export async function giveBackProbe(core: Core, tick: ProbedTick): Promise<void> {
+  await core.flusher.transact(PROBER, (tx, { now }) => tx.ticks.holdProbe(tick, now));
 }
 
 /** Makes the job unless the probe has found nothing to do. One that does not know hides no work. */

@@ -3,12 +3,15 @@
 import type { ProbeAnswer } from '../domain/probe.ts';
 import { unsure } from '../domain/probe.ts';
 import type { Core } from '../engine/core.ts';
-import { type DueProbe, settleProbe, takeProbes } from '../engine/probing.ts';
+import { type DueProbe, giveBackProbe, probeMs, settleProbe, takeProbes } from '../engine/probing.ts';
 import type { Duty, Pass } from './loop.ts';
 
 const POLL_MS = 5_000;
-/** How many are asked at a time. */
+/** How many are begun at a time. One that takes longer than a moment gives its place to others, and they wait for no one. */
 const AT_ONCE = 10;
+const A_MOMENT_MS = 3_000;
+/** Those that hang, too. */
+const UNDER_WAY = 100;
 
 /** Asks a command or a URL; never later than the time that it has. */
 export type AskProbe = (probe: string, timeoutMs: number, signal: AbortSignal) => Promise<ProbeAnswer>;
@@ -18,6 +21,8 @@ export class Prober implements Duty {
   readonly everyMs = POLL_MS;
   readonly #core: Core;
   readonly #ask: AskProbe;
+  /** By schedule, since when. */
+  readonly #since = new Map<string, number>();
   readonly #asking = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
 
@@ -28,14 +33,20 @@ export class Prober implements Duty {
 
   /** Begins what is due, and does not wait for it. */
   async runOnce(): Promise<Pass> {
-    const room = AT_ONCE - this.#asking.size;
+    const room = this.#room();
     const nextAt = await this.#core.store.read.ticks.nextProbeAt();
-    if (room === 0 || nextAt === null) return { done: 0, more: false };
+    if (room <= 0 || nextAt === null) return { done: 0, more: false };
     const inMs = nextAt - this.#core.now();
     if (inMs > 0) return { done: 0, more: false, nextInMs: inMs };
-    const due = await takeProbes(this.#core, room);
+    const due = await takeProbes(this.#core, room, (id) => this.#since.has(id));
     for (const each of due) this.#begin(each);
-    return { done: due.length, more: due.length > 0 && this.#asking.size < AT_ONCE };
+    return { done: due.length, more: due.length > 0 && this.#room() > 0 };
+  }
+
+  #room(): number {
+    const before = this.#core.now() - A_MOMENT_MS;
+    const young = [...this.#since.values()].filter((since) => since > before).length;
+    return Math.min(AT_ONCE - young, UNDER_WAY - this.#since.size);
   }
 
   /** Ends what is under way: it is asked again, here after the next start or elsewhere. */
@@ -49,10 +60,13 @@ export class Prober implements Duty {
   }
 
   #begin(due: DueProbe): void {
+    const { tick } = due;
+    this.#since.set(tick.scheduleId, this.#core.now());
     const asking = this.#answer(due)
-      // Nothing was written down: the tick comes up again when its time has run out.
-      .catch(() => undefined)
+      // Nothing was written down. When this fails too, the tick comes up again once its time has run out.
+      .catch(() => giveBackProbe(this.#core, tick).catch(() => undefined))
       .finally(() => {
+        this.#since.delete(tick.scheduleId);
         this.#asking.delete(asking);
         this.#core.hints.probing();
       });
@@ -61,10 +75,10 @@ export class Prober implements Duty {
 
   async #answer({ tick, schedule }: DueProbe): Promise<void> {
     const probe = schedule?.spec.probe ?? null;
-    const timeoutMs = (schedule?.spec.probeTimeoutS ?? 0) * 1_000;
     const { signal } = this.#stopping;
     const answer =
-      probe === null ? unsure('there is none any more') : await this.#ask(probe, timeoutMs, signal);
-    if (!signal.aborted) await settleProbe(this.#core, tick, answer);
+      probe === null ? unsure('there is none any more') : await this.#ask(probe, probeMs(schedule), signal);
+    if (signal.aborted) await giveBackProbe(this.#core, tick);
+    else await settleProbe(this.#core, tick, answer);
   }
 }

@@ -82,11 +82,73 @@ onEvery(DIALECTS, (each) => {
     open();
     await stopping.rest();
     await probe(spine, says('stale'));
-    assert.deepEqual(await statuses(spine, made), [], 'somebody may still ask');
-    await spine.clock.advance(400_000);
     await probe(spine, says('stale'));
+    assert.deepEqual(await statuses(spine, made), ['pending'], 'at once, and not a second time');
+  });
+
+  each(
+    'what a server asked that died is asked again when its probe must have ended [TQ-44]',
+    async (spine) => {
+      const made = await plan(spine, { every: '1h', probe: URL, probe_timeout_s: 20 });
+      await pass(spine, 3_600_000);
+      const dead = new Prober(spine.engine.core, () => new Promise(() => undefined));
+      await dead.runOnce();
+      await probe(spine, says('stale'));
+      assert.deepEqual(await statuses(spine, made), [], 'it may still come to an answer');
+      await spine.clock.advance(36_000);
+      await probe(spine, says('stale'));
+      assert.deepEqual(await statuses(spine, made), ['pending']);
+    },
+  );
+
+  each('an answer that could not be written down is asked for anew [TQ-44]', async (spine) => {
+    const made = await plan(spine, { every: '1h', probe: URL });
+    await pass(spine, 3_600_000);
+    await probe(spine, async () => {
+      throw new Error('the probe broke');
+    });
     await probe(spine, says('stale'));
     assert.deepEqual(await statuses(spine, made), ['pending']);
+  });
+
+  each('twenty probes that hang hold up the others for a moment only [TQ-44]', async (spine) => {
+    const hanging = 'https://example.org/hangs';
+    for (let i = 0; i < 20; i++) await plan(spine, { name: `hangs-${i}`, every: '1h', probe: hanging });
+    const well = await plan(spine, { name: 'well', every: '61m', probe: URL });
+    await pass(spine, 3_600_000);
+    const prober = new Prober(spine.engine.core, (text) =>
+      text === hanging ? new Promise(() => undefined) : Promise.resolve({ verdict: 'stale', said: '' }),
+    );
+    for (let i = 0; i < 3; i++) {
+      await prober.runOnce();
+      await pass(spine, 40_000);
+    }
+    await until('the other one is made', async () => {
+      await prober.runOnce();
+      return (await statuses(spine, well)).length === 1;
+    });
+  });
+
+  each('of one schedule one probe is under way, however many ticks wait for it [TQ-44]', async (spine) => {
+    const made = await plan(spine, { every: '1m', probe: URL, probe_timeout_s: 300 });
+    const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+    let asked = 0;
+    const prober = new Prober(spine.engine.core, async () => {
+      asked += 1;
+      await gate;
+      return { verdict: 'stale', said: '' };
+    });
+    for (let i = 0; i < 4; i++) {
+      await pass(spine, 60_000);
+      await prober.runOnce();
+    }
+    assert.equal(asked, 1);
+    open();
+    await prober.rest();
+    assert.equal((await statuses(spine, made)).length, 1);
+    await spine.clock.advance(6_000);
+    await probe(spine, says('stale'));
+    assert.ok((await statuses(spine, made)).length >= 2);
   });
 
   each('a schedule that is switched off or gone meanwhile makes nothing [TQ-44]', async (spine) => {

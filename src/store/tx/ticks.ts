@@ -24,20 +24,19 @@ const toProbe = perDialect(
      order by probe_until limit $2 + 0${locking({ dialect }, 'for update skip locked')}`,
 );
 
-/** Those whose probes nobody asks; until then nobody else takes them. */
-export async function takeProbes(sql: Sql, now: number, limit: number, until: number): Promise<ProbedTick[]> {
-  const ticks = (await sql.all(toProbe(sql), [now, limit])).map((row) => ({
+/** Those whose probes nobody asks. */
+export async function lockToProbe(sql: Sql, now: number, limit: number): Promise<ProbedTick[]> {
+  return (await sql.all(toProbe(sql), [now, limit])).map((row) => ({
     scheduleId: row[0] as string,
     at: row[1] as number,
     kind: row[2] as ProbedTick['kind'],
   }));
-  for (const { scheduleId, at } of ticks)
-    await sql.run('update tick set probe_until = $3 where schedule_id = $1 and at = $2', [
-      scheduleId,
-      at,
-      until,
-    ]);
-  return ticks;
+}
+
+/** Until then nobody else asks its probe. */
+export async function holdProbe(sql: Sql, { scheduleId, at }: ProbedTick, until: number): Promise<void> {
+  const text = `update tick set probe_until = $3 where schedule_id = $1 and at = $2 and fate = 'probing'`;
+  await sql.run(text, [scheduleId, at, until]);
 }
 
 /** What came of the probe; false when that was settled before. */
