@@ -297,6 +297,7 @@ async function listen(parts: Parts): Promise<FastifyInstance> {
     engine,
     credentials,
     allowedHosts: config.allowedHosts,
+    trustedProxies: config.trustedProxies,
     allowedOrigins: config.allowedOrigins,
     bodyLimitBytes: config.bodyLimitBytes,
     blobLimitBytes: config.blobLimitBytes,

@@ -17,6 +17,7 @@ import {
   longSecret,
   manyTokens,
   name,
+  network,
   oneToken,
   origin,
   path,
@@ -72,6 +73,14 @@ export const SETTINGS = {
     type: list(host),
     default: '',
     help: 'Further host names under which clients may call, for example on a LAN.',
+  },
+  trustedProxies: {
+    ...plain,
+    name: 'SPINE_TRUSTED_PROXIES',
+    group: 'Server',
+    type: list(network),
+    default: '',
+    help: 'Proxies before this server, by address or network. Who calls is then read from the X-Forwarded-For that they write, so that wrong passwords of one do not count for all.',
   },
   allowedOrigins: {
     ...plain,

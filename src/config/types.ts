@@ -80,6 +80,17 @@ export const host: Type<string> = {
   },
 };
 
+/** An address, or a network as 10.0.0.0/8. */
+export const network: Type<string> = {
+  allowed: 'IP address or network, such as 127.0.0.1 or 10.0.0.0/8',
+  parse(text) {
+    const [address = '', bits, more] = text.split('/');
+    const most = isIPv4(address) ? 32 : isIPv6(address) ? 128 : -1;
+    const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most);
+    return most > 0 && fits && more === undefined ? good(text) : bad('is not an IP address or network');
+  },
+};
+
 /** As browsers name it: where a page comes from, without anything that follows. */
 export const origin: Type<string> = {
   allowed: 'origin of a page: http or https, host, and port where it is another',

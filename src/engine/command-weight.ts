@@ -17,11 +17,25 @@ function weightOfOne(command: Command): number {
   if (command.kind === 'create')
     return command.jobs.length + command.jobs.reduce((sum, job) => sum + inputChars(job), 0) / CHARS;
   if (command.kind === 'claimNext') return command.max;
-  if (command.kind === 'checkpoint') return 1 + chars(command.value) / CHARS;
-  if (command.kind === 'complete') return 1 + chars(command.result) / CHARS;
-  if (command.kind === 'note') return 1 + chars(command.note.prompt ?? null) / CHARS;
-  if (command.kind === 'edit') return 1 + chars(command.metadata) / CHARS;
-  return command.kind === 'log' ? 1 + weightOfLines(command.lines) : 1;
+  if (command.kind === 'log') return 1 + weightOfLines(command.lines);
+  return weightOfText(textIn(command));
+}
+
+/** What it writes beside its row, where callers say how much; null where they do not. */
+function textIn(command: Command): string | null {
+  if (command.kind === 'complete' || command.kind === 'report') return command.result;
+  if (command.kind === 'fail') return command.error;
+  if (command.kind === 'heartbeat') return command.progress;
+  if (command.kind === 'comment') return command.text;
+  if (command.kind === 'checkpoint') return command.value;
+  if (command.kind === 'note') return command.note.prompt ?? null;
+  if (command.kind === 'edit') return command.metadata;
+  if (command.kind === 'reword') return `${command.asked.description ?? ''}${command.asked.params ?? ''}`;
+  return null;
+}
+
+function weightOfText(text: string | null): number {
+  return 1 + chars(text) / CHARS;
 }
 
 function weightOfLines(lines: readonly LogLine[]): number {

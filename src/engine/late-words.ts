@@ -12,9 +12,8 @@ export function keepLate(core: Core, actor: Actor, id: string, brought: string):
     const [found] = await tx.jobs.lock([id]);
     if (found === undefined || !wasLostBy(found, actor)) return false;
     const text = `Came too late: ${brought}`.slice(0, LIMITS.commentChars);
-    const said = await tx.comments.after(found.no, 0, LIMITS.commentsPerJob);
-    const own = said.filter(({ by }) => by === actor.name);
-    if (own.length >= LIMITS.lateWords || own.some((comment) => comment.text === text)) return true;
+    const { count, said } = await tx.comments.wordsOf(found.no, actor.name, text);
+    if (count >= LIMITS.lateWords || said) return true;
     const next = { ...changeSet.load(found), updatedAt: changeSet.now };
     const { events, writes } = remark(next, actor.name, text);
     const answer = { ok: true, job: next } as const;

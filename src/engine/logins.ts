@@ -24,6 +24,12 @@ export function loginsOf(core: Core, passwords: Passwords, settings: LoginSettin
   const access = async (user: User): Promise<string> =>
     signed(claims(user, 'access', core.now(), settings.accessMs), await secret());
 
+  const matching = async (key: string, password: string): Promise<User | null> => {
+    const user = await users.byEmail(key);
+    const known = user?.active === true ? user : null;
+    return (await passwords.isRight(password, known?.passwordHash ?? null)) ? known : null;
+  };
+
   /** The living user that a token of ours stands for. */
   const behind = async (token: string, use: Use): Promise<{ user: User; claims: Claims } | null> => {
     const found = claimsOf(token, await secret());
@@ -37,10 +43,12 @@ export function loginsOf(core: Core, passwords: Passwords, settings: LoginSettin
     logIn: async (address, email, password): Promise<LoggedIn> => {
       const key = emailKeyOf(email);
       const takeBack = limits.enter(key, address, core.now());
-      const user = await users.byEmail(key);
-      const known = user?.active === true ? user : null;
-      const right = await passwords.isRight(password, known?.passwordHash ?? null);
-      if (known === null || !right) throw wrong('Invalid email or password');
+      const known = await matching(key, password).catch((error: unknown) => {
+        // Nobody has looked at the password.
+        takeBack();
+        throw error;
+      });
+      if (known === null) throw wrong('Invalid email or password');
       takeBack();
       const now = core.now();
       const id = newSecret(core);

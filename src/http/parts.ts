@@ -1,5 +1,6 @@
 /** What the routes of one server share. */
 
+import type { IncomingMessage } from 'node:http';
 import type { BlobStore } from '../blobs/blobs.ts';
 import type { Actor } from '../domain/command.ts';
 import type { Clock } from '../domain/ports.ts';
@@ -30,6 +31,8 @@ export interface Parts {
   readonly gauges: () => Gauges;
   /** Every setting in force, with secrets masked. */
   readonly settings: () => readonly ShownSetting[];
+  /** Where a call comes from. */
+  readonly addressOf: (request: IncomingMessage) => string;
   readonly requests: Requests;
   /** Whether anything is counted for /metrics. */
   readonly metrics: boolean;

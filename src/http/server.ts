@@ -15,6 +15,7 @@ import { type Admission, admitConnections, type ConnectionLimits, connectionOpti
 import { type Door, type DoorAt, doorFinder, errorAnswer } from './door.ts';
 import { asSpineError } from './errors.ts';
 import { EventStreams } from './events/streams.ts';
+import { clientAddresses } from './client-address.ts';
 import { CallLimits, type CallLimitSettings } from './call-limits.ts';
 import { LongWork } from '../engine/long-work.ts';
 import { LoopDelay } from './loop-delay.ts';
@@ -34,6 +35,8 @@ export interface ServerOptions {
   readonly credentials: readonly Credential[];
   /** Host names to answer to, besides the loopback ones and the address that was called. */
   readonly allowedHosts: readonly string[];
+  /** Addresses and networks whose word on who calls is taken. */
+  readonly trustedProxies: readonly string[];
   /** Whose pages may call, besides our own. */
   readonly allowedOrigins: readonly string[];
   readonly bodyLimitBytes: number;
@@ -132,6 +135,7 @@ function partsOf(options: ServerOptions): Parts {
   };
   return {
     ...options,
+    addressOf: clientAddresses(options.trustedProxies),
     requests: new Requests({ ...options, counts: options.metrics }),
     room: new AnswerRoom(options.answerRoomBytes, clock),
     limits: new CallLimits(options.callLimits, clock),

@@ -97,8 +97,10 @@ export class RetryCreator implements Duty {
       await tx.modelCalls.countSince(now - HOUR_MS),
       await tx.verdicts.dropUnasked(now - advice.waitMs, 'nobody had the time to ask', now),
     ]);
+    // Those that are asked just now are counted when they have answered.
+    const counted = called + this.#asking.size;
     wanted.forEach((each, i) => {
-      const isBeyond = called + i >= advice.perHour;
+      const isBeyond = counted + i >= advice.perHour;
       const asking = this.#answer(each, model, isBeyond)
         .then((asked) => this.#keep(each, asked, model, advice))
         // Nothing was written down: it comes up again when its time has run out.

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { SpineError } from '../../src/domain/error.ts';
+import { LIMITS } from '../../src/domain/limits.ts';
 import { emailKeyOf, freshName, isEmail } from '../../src/domain/user.ts';
 import { claimsOf, signed } from '../../src/engine/jwt.ts';
 import {
@@ -125,6 +127,19 @@ onEvery([SQLITE_MEMORY], (each) => {
     await spine.engine.users.add(HEAD, { ...ANNA, email: 'bob@example.org' });
     assert.equal((await logIn(spine, ANNA.password, 'bob@example.org')).user.name, 'anna-muster-2');
     await spine.clock.advance(300_000);
+    assert.equal((await logIn(spine)).user.email, ANNA.email);
+  });
+
+  each('counts no try whose password nobody had the time to look at', async (spine) => {
+    await spine.engine.users.add(HEAD, ANNA);
+    const tries = Array.from({ length: LIMITS.waitingLogins + 10 }, (_, n) =>
+      logIn(spine, 'wrong', `nobody-${n}@example.org`).catch((error: SpineError) => error.code),
+    );
+    for (let round = 0; round < 3; round++) {
+      const own = Array.from({ length: 15 }, () => refusal(logIn(spine)));
+      assert.deepEqual(new Set((await Promise.all(own)).map(({ code }) => code)), new Set(['overloaded']));
+    }
+    await Promise.all(tries);
     assert.equal((await logIn(spine)).user.email, ANNA.email);
   });
 

@@ -63,6 +63,7 @@ export async function openServer(
     clock,
     credentials: credentialsOf({ head: [tokens.head], left_claw: [tokens.left], right_claw: [tokens.right] }),
     allowedHosts: ['spine.lan'],
+    trustedProxies: [],
     allowedOrigins: [],
     bodyLimitBytes: 1_048_576,
     blobLimitBytes: 1_048_576,

@@ -18,3 +18,15 @@ export async function after(
     text: body as string,
   }));
 }
+
+/** How often somebody has said something of a job, and whether this was among it. */
+export async function wordsOf(
+  sql: Sql,
+  jobNo: number,
+  by: string,
+  text: string,
+): Promise<{ readonly count: number; readonly said: boolean }> {
+  const sums = 'select count(*), sum(case when body = $3 then 1 else 0 end) from comment';
+  const [row] = await sql.all(`${sums} where job_no = $1 and author = $2`, [jobNo, by, text]);
+  return { count: Number(row?.[0] ?? 0), said: Number(row?.[1] ?? 0) > 0 };
+}

@@ -16,8 +16,8 @@ export const authRoutes: readonly Route[] = [
     body: LoginBody,
     answer: LoginAnswer,
     errors: ['unauthorized', 'rate_limited', 'overloaded'],
-    handle: async ({ engine, body: { email, password }, request }) =>
-      shown(await engine.logins.logIn(request.ip, email, password)),
+    handle: async ({ engine, body: { email, password }, request, parts }) =>
+      shown(await engine.logins.logIn(parts.addressOf(request.raw), email, password)),
   }),
   route({
     method: 'POST',
