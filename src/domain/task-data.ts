@@ -3,7 +3,8 @@
 /** An object in which one batch of items lies. */
 export interface DataBatch {
   readonly key: string;
-  readonly jobNo: number;
+  /** Null while its bytes are on their way, and when its task is gone: then they are to be removed. */
+  readonly jobNo: number | null;
   readonly dataType: string;
   readonly items: number;
   readonly size: number;
@@ -32,6 +33,9 @@ export interface ResultFile {
   readonly uploadedBy: string;
   readonly createdAt: number;
 }
+
+/** A batch as it is announced: who keeps it, and when, is written down beside. */
+export type BatchDraft = Omit<DataBatch, 'jobNo' | 'uploadedAt' | 'uploadedBy'>;
 
 export interface DataFilter {
   readonly dataType: string | null;

@@ -47,7 +47,7 @@ import type { Schedule, ScheduleEdge } from '../domain/schedule.ts';
 import type { Scoring } from '../domain/scoring.ts';
 import type { SubscribedEvent, Subscription } from '../domain/subscription.ts';
 import type { FieldChange } from '../domain/schedule-replace.ts';
-import type { DataBatch, DataFilter, ResultFile } from '../domain/task-data.ts';
+import type { BatchDraft, DataBatch, DataFilter, ResultFile } from '../domain/task-data.ts';
 import type { Tick } from '../domain/tick.ts';
 import type { BotStatus, TaskStatus } from '../domain/statuses.ts';
 import type { Token } from '../domain/token.ts';
@@ -758,15 +758,12 @@ export interface TaskData {
   newKey(prefix: string, job: Job, dataType: string): string;
   /** Which of these items have come before. */
   known(job: Job, dataType: string, externalIds: readonly string[]): Promise<ReadonlySet<string>>;
-  /** False, and nothing kept, when some of the items have come meanwhile. */
-  record(
-    actor: Actor,
-    job: Job,
-    draft: {
-      readonly batch: Omit<DataBatch, 'jobNo' | 'uploadedAt' | 'uploadedBy'>;
-      readonly externalIds: readonly string[];
-    },
-  ): Promise<boolean>;
+  /** Before its bytes are stored: what is announced and never recorded is removed after a while. */
+  announce(actor: Actor, job: Job, batch: BatchDraft): Promise<void>;
+  /** After its bytes are stored. False, and nothing kept, when some of the items have come meanwhile. */
+  record(actor: Actor, job: Job, batch: BatchDraft, externalIds: readonly string[]): Promise<boolean>;
+  /** Of a batch whose bytes are removed, and which was not recorded. */
+  takeBack(actor: Actor, key: string): Promise<void>;
   /** How many items there are. */
   total(job: Job, dataType?: string | null, ticker?: string | null): Promise<number>;
   /** The oldest first. */

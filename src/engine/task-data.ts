@@ -22,18 +22,23 @@ export function taskDataOf(core: Core): TaskData {
     },
     known: async ({ no }, dataType, externalIds) =>
       new Set(externalIds.length === 0 ? [] : await read.taskData.known(no, dataType, externalIds)),
-    record: async (actor, { id }, { batch, externalIds }) =>
+    announce: async (actor, { id }, batch) =>
       core.flusher.transact(actor, async (tx, { now }) => {
-        const { no } = await heldJob(tx, actor, id, 'data');
-        if ((await tx.taskData.batches(no)) >= LIMITS.batchesPerTask)
-          throw tooMany('batches of data', LIMITS.batchesPerTask);
+        await roomyJob(tx, actor, id);
+        await tx.taskData.announceBatch({ ...batch, jobNo: null, uploadedAt: now, uploadedBy: actor.name });
+      }),
+    record: async (actor, { id }, { key, dataType }, externalIds) =>
+      core.flusher.transact(actor, async (tx, { now }) => {
+        const { no } = await roomyJob(tx, actor, id);
         if (externalIds.length > 0) {
-          if ((await tx.taskData.known(no, batch.dataType, externalIds)).length > 0) return false;
-          await tx.taskData.addItems(no, batch.dataType, externalIds);
+          if ((await tx.taskData.known(no, dataType, externalIds)).length > 0) return false;
+          await tx.taskData.addItems(no, dataType, externalIds);
         }
-        await tx.taskData.addBatch({ ...batch, jobNo: no, uploadedAt: now, uploadedBy: actor.name });
+        // It took so long that its bytes may be gone.
+        if (!(await tx.taskData.recordBatch(key, no, now))) throw new SpineError('storage_unavailable');
         return true;
       }),
+    takeBack: async (actor, key) => core.flusher.transact(actor, async (tx) => tx.taskData.drop([key])),
     total: async ({ no }, dataType = null, ticker = null) => read.taskData.total(no, dataType, ticker),
     list: async ({ no }, filter) => read.taskData.list(no, filter),
     batch: async ({ no }, key) => read.taskData.batch(no, key),
@@ -52,6 +57,13 @@ export function taskDataOf(core: Core): TaskData {
     }),
     file: async ({ no }, id) => read.taskData.file(no, id),
   };
+}
+
+async function roomyJob(tx: Tx, actor: Actor, id: string): Promise<Job> {
+  const job = await heldJob(tx, actor, id, 'data');
+  if ((await tx.taskData.batches(job.no)) >= LIMITS.batchesPerTask)
+    throw tooMany('batches of data', LIMITS.batchesPerTask);
+  return job;
 }
 
 /** What came while it was looked at may have taken the job away. */

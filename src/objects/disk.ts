@@ -37,7 +37,9 @@ export function diskObjects(folder: string, dataPrefix: string): ObjectStore {
         return null;
       } catch (error) {
         if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes((error as NodeJS.ErrnoException).code ?? '')) return null;
-        throw error;
+        throw error instanceof SpineError
+          ? error
+          : new SpineError('storage_unavailable', {}, { cause: error });
       }
     },
     remove: async (key) => rm(pathOf(key), { force: true }),

@@ -46,7 +46,8 @@ export function s3Objects(bucket: ObjectBucket, options: S3Options): ObjectStore
     open: async (key) =>
       ask('reading from', async () => {
         try {
-          return (await client.getObject(key)).body;
+          const { body } = await client.getObject(key);
+          return body && chunksOf(body, (reading) => ask('reading from', reading));
         } catch (error) {
           if (error instanceof S3Errors.ServerError && error.code === 'NoSuchKey') return null;
           if (
@@ -62,6 +63,22 @@ export function s3Objects(bucket: ObjectBucket, options: S3Options): ObjectStore
       await ask('removing from', () => client.deleteObject(key));
     },
   };
+}
+
+type Ask = <T>(work: () => Promise<T>) => Promise<T>;
+
+/** A body may stop in the middle. Whoever wants no more of it lets the connection go. */
+async function* chunksOf(body: ReadableStream<Uint8Array>, ask: Ask): AsyncGenerator<Uint8Array> {
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await ask(() => reader.read());
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    reader.cancel().catch(() => undefined);
+  }
 }
 
 /** The other side may never answer. */

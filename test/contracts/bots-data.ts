@@ -1,4 +1,6 @@
 import { deepStrictEqual, match, ok, strictEqual } from 'node:assert';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import {
   addTask,
@@ -165,6 +167,21 @@ export function botDataCases(start: StartBots): void {
       deepStrictEqual([total, files.length], [2, 1]);
       const large = { data_type: 'x', items: [{ data: 'x'.repeat(20 * 1_048_576) }] };
       expectError(await bot(1).http.post(`${WORKER}/tasks/${id}/data`, large), 413, /larger than the limit/);
+      expectData(await move(bot(1), id, 'completed'));
+    });
+
+    test('a batch that is not what was stored is no answer, and no fault of the server [TQ-11]', async () => {
+      const id = await begun();
+      const { key } = expectData(await post(bot(1), id, 'news', items('a')), 201);
+      const file = join(spine.server.dataDir, 'objects', key ?? '');
+      const path = `${WORKER}/tasks/${id}/data/file?key=${encodeURIComponent(key ?? '')}`;
+      const text = await readFile(file, 'utf8');
+      for (const broken of ['{"items":[', text.replace('"a"', '"b"'), `${text} `, '', text.repeat(100)]) {
+        await writeFile(file, broken);
+        expectError(await bot(1).http.get(path), 503, /^What the storage holds of this batch is not what/);
+      }
+      await writeFile(file, text);
+      expectData(await bot(1).http.get<Enveloped>(path));
       expectData(await move(bot(1), id, 'completed'));
     });
 

@@ -65,8 +65,26 @@ test('what bots collect lies in a bucket, and is not kept while that is away [TQ
   );
   match(download.headers['content-disposition'] ?? '', /^attachment/);
 
+  // A whole batch comes back as it was sent, and no name of a type leads out of the task's own folder.
+  const many = Array.from({ length: 500 }, (_, i) => ({
+    external_id: `n${i}`,
+    data: { text: `post ${i} ✓` },
+  }));
+  const whole = expectData(await post(bot, id, 'many', many), 201);
+  deepStrictEqual([whole.items, whole.inserted, whole.total], [500, 500, 501]);
+  const back = await bot.http.get<Enveloped<{ items: unknown[] }>>(
+    `${WORKER}/tasks/${id}/data/file?key=${encodeURIComponent(whole.key ?? '')}`,
+  );
+  deepStrictEqual(expectData(back).items, many);
+  for (const type of ['../../x', '..', 'a/b', `../${id}/x`])
+    expectError(await post(bot, id, type, many.slice(0, 1)), 400, /^data_type must be/);
+  const names: string[] = [];
+  for await (const { key: name } of client.listObjects()) names.push(name);
+  deepStrictEqual(names.toSorted(), [key ?? '', whole.key ?? '', result].toSorted());
+
   // The bucket goes away: nothing is recorded, and the server goes on.
   await client.deleteObject(key ?? '');
+  await client.deleteObject(whole.key ?? '');
   await client.deleteObject(result);
   await client.removeBucket(bucket);
   expectError(await post(bot, id, 'news', [{ external_id: 'b', data: 1 }]), 503, 'Storage not available');
@@ -76,10 +94,40 @@ test('what bots collect lies in a bucket, and is not kept while that is away [TQ
     'Storage not available',
   );
   const list = expectData(await bot.http.get<Enveloped<Listed>>(`${WORKER}/tasks/${id}/data`));
-  deepStrictEqual([list.total, list.files.length], [1, 1]);
+  deepStrictEqual([list.total, list.files.length], [501, 2]);
   await client.makeBucket(bucket);
   const again = expectData(await post(bot, id, 'news', [{ external_id: 'b', data: 1 }]), 201);
-  deepStrictEqual([again.inserted, again.total], [1, 2]);
+  deepStrictEqual([again.inserted, again.total], [1, 502]);
   expectData(await move(bot, id, 'completed'));
   ok(!server.output().includes(secretKey));
+});
+
+test('a wrong secret is refused by the storage: nothing is kept, and the log says why [TQ-11 TQ-18]', async (t) => {
+  if ('missing' in given) return t.skip(given.missing);
+  const { endpoint, accessKey, secretKey } = given;
+  const bucket = `locked-${process.pid}`;
+  const client = new S3Client({ endPoint: endpoint, region: 'us-east-1', bucket, accessKey, secretKey });
+  await client.makeBucket(bucket);
+  const wrong = `not-${secretKey}`;
+  const env = {
+    S3_BUCKET: bucket,
+    S3_ENDPOINT: endpoint,
+    AWS_ACCESS_KEY_ID: accessKey,
+    AWS_SECRET_ACCESS_KEY: wrong,
+  };
+  const spine = await peopled(await startServer({ env, logLevel: 'warn' }), 1);
+  t.after(() => spine.stop());
+  const [bot] = spine.bots;
+  ok(bot);
+  const { id } = await addTask(spine);
+  strictEqual((await claimed(bot)).id, id);
+  expectError(await post(bot, id, 'news', [{ external_id: 'a', data: 1 }]), 503, 'Storage not available');
+  const list = expectData(await bot.http.get<Enveloped<Listed>>(`${WORKER}/tasks/${id}/data`));
+  deepStrictEqual([list.total, list.files], [0, []]);
+  const names: string[] = [];
+  for await (const { key } of client.listObjects()) names.push(key);
+  deepStrictEqual(names, []);
+  match(spine.server.output(), /storage of task data failed/);
+  ok(!spine.server.output().includes(wrong));
+  expectData(await move(bot, id, 'completed'));
 });

@@ -83,10 +83,11 @@ export async function batchesAfter(sql: Sql, key: string, limit: number): Promis
   return rows.map((row) => DATA_BATCH.from(row));
 }
 
-/** Objects of tasks that are gone. */
-export function forgotten(sql: Sql, limit: number): Promise<string[]> {
-  const text = 'select key from task_batch where job_no is null order by key limit $1 + 0';
-  return column<string>(sql, text, [limit]);
+/** Objects of tasks that are gone, and those that nobody has recorded by now. */
+export function forgotten(sql: Sql, before: number, limit: number): Promise<string[]> {
+  const text = `select key from task_batch where job_no is null and uploaded_at <= $1
+    order by uploaded_at, key limit $2 + 0`;
+  return column<string>(sql, text, [before, limit]);
 }
 
 export async function files(sql: Sql, jobNo: number, limit: number, offset: number): Promise<ResultFile[]> {

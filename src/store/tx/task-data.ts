@@ -23,12 +23,25 @@ export function addItems(sql: Sql, jobNo: number, dataType: string, externalIds:
   );
 }
 
-export function addBatch(sql: Sql, batch: DataBatch) {
+/** As one that belongs to no task yet: if nobody comes to record it, its object is removed like all of those. */
+export function announceBatch(sql: Sql, batch: DataBatch & { readonly jobNo: null }) {
   return insertInto(sql, DATA_BATCH, [batch]);
+}
+
+/** False when it took so long that its object may have been removed. Whoever calls has locked the job. */
+export async function recordBatch(sql: Sql, key: string, jobNo: number, now: number): Promise<boolean> {
+  const text = 'update task_batch set job_no = $2, uploaded_at = $3 where key = $1 and job_no is null';
+  return (await sql.run(text, [key, jobNo, now])) === 1;
 }
 
 export function addFile(sql: Sql, file: ResultFile) {
   return insertInto(sql, RESULT_FILE, [file]);
+}
+
+/** Their objects could not be removed: others come first now. */
+export async function putOff(sql: Sql, keys: readonly string[], now: number): Promise<void> {
+  for (const key of keys)
+    await sql.run('update task_batch set uploaded_at = $2 where key = $1 and job_no is null', [key, now]);
 }
 
 /** Their objects are gone, too. */

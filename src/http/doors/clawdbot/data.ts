@@ -1,6 +1,7 @@
 /** Data that workers collect: each batch an object, and what lists of them show. */
 
 import { createHash } from 'node:crypto';
+import { SpineError } from '../../../domain/error.ts';
 import type { Job } from '../../../domain/job.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { type DataBatch, type DataItem, freshItems, isDataType } from '../../../domain/task-data.ts';
@@ -109,7 +110,10 @@ function itemOf(item: unknown, field: string): DataItem {
   };
 }
 
-/** The object comes first: whoever dies in between leaves bytes that no list shows, and may send the batch again. */
+/**
+ * Announced, stored, recorded: whoever dies in between leaves bytes that no list shows and that are removed later, and the
+ * batch may be sent again.
+ */
 async function keep(call: Call, job: Job, dataType: string, items: readonly DataItem[]): Promise<object> {
   const { engine, actor, parts } = call;
   const { taskData } = engine;
@@ -132,20 +136,31 @@ async function keep(call: Call, job: Job, dataType: string, items: readonly Data
         items: fresh,
       }),
     );
-    await parts.objects.put(key, bytes);
     const externalIds = fresh.flatMap(({ external_id: id }) => id ?? []);
     const tickers = [...new Set(fresh.flatMap(({ ticker }) => ticker ?? []))];
-    const sha256 = createHash('sha256').update(bytes).digest('hex');
-    const batch = { key, dataType, items: fresh.length, size: bytes.length, sha256, tickers };
-    const isKept = await taskData.record(actor, job, { batch, externalIds }).catch(async (error: unknown) => {
-      // Bytes whose record is refused are not kept.
-      await parts.objects.remove(key).catch(() => undefined);
+    const batch = { key, dataType, items: fresh.length, size: bytes.length, sha256: sumOf(bytes), tickers };
+    await taskData.announce(actor, job, batch);
+    await parts.objects.put(key, bytes);
+    const isKept = await taskData.record(actor, job, batch, externalIds).catch(async (error: unknown) => {
+      await takeBack(call, key);
       throw error;
     });
     if (isKept) return { key, items: items.length, ...counts, total: await taskData.total(job) };
-    await parts.objects.remove(key);
+    await takeBack(call, key);
     if (looks === LOOKS) throw problem('items', 'The same items come from several sides; send them again.');
   }
+}
+
+/** If that fails, the announcement is still there, by which it is done later. */
+async function takeBack({ engine, actor, parts }: Call, key: string): Promise<void> {
+  await parts.objects
+    .remove(key)
+    .then(() => engine.taskData.takeBack(actor, key))
+    .catch(() => undefined);
+}
+
+function sumOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
 }
 
 async function listData(call: Call, job: Job) {
@@ -178,14 +193,28 @@ async function readData(call: Call, job: Job): Promise<string> {
   const batch = await call.engine.taskData.batch(job, key);
   if (batch === null) throw missing('File not found');
   await call.parts.room.take(call, batch.size);
-  const object = await call.parts.objects.open(batch.key);
-  if (object === null) throw missing('File not found');
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of object) chunks.push(chunk);
-  const text = Buffer.concat(chunks).toString('utf8');
+  const text = await textOf(call, batch);
   const { users } = await around(call.engine, [job], false);
   const uploader = users.get(batch.uploadedBy)?.id ?? batch.uploadedBy;
   // It was written here, and is JSON of one object.
   const shown = { ...(JSON.parse(text) as object), uploaded_by: uploader };
   return JSON.stringify(data(shown));
+}
+
+/** As it was stored: a storage may hand out something else, and more of it than anybody asked for. */
+async function textOf({ parts, reply }: Call, { key, size, sha256 }: DataBatch): Promise<string> {
+  const object = await parts.objects.open(key);
+  if (object === null) throw missing('File not found');
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of object) {
+    bytes += chunk.length;
+    // Nobody is left to read it.
+    if (bytes > size || reply.raw.destroyed) break;
+    chunks.push(chunk);
+  }
+  const read = Buffer.concat(chunks);
+  if (bytes === size && sumOf(read) === sha256) return read.toString('utf8');
+  const problem = 'What the storage holds of this batch is not what was stored there.';
+  throw new SpineError('storage_unavailable', { problem });
 }

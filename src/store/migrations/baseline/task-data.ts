@@ -7,7 +7,7 @@ export function taskData({ int, byKey, job }: Dialect): string {
 -- A batch of items that lies in the storage as one object. Without a job its object is to be removed, and the row with it.
 create table task_batch (
   key text primary key,        -- the name of the object
-  job_no ${int},
+  job_no ${int},               -- null: it is on its way, or its task is gone
   data_type text not null,
   items ${int} not null,       -- how many
   size ${int} not null,        -- bytes
@@ -17,7 +17,7 @@ create table task_batch (
   uploaded_by text not null
 )${byKey};
 create index task_batch_by_job on task_batch (job_no, uploaded_at) where job_no is not null;
-create index task_batch_forgotten on task_batch (key) where job_no is null;
+create index task_batch_forgotten on task_batch (uploaded_at, key) where job_no is null;
 
 -- An item that has a name of its own has come for this task: it is kept once.
 create table task_item (
