@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,7 +7,11 @@ import { fileURLToPath } from 'node:url';
 import { type Answer, NoAnswer } from '../test/support/http.ts';
 import { type StandIn, startStandIn } from '../test/support/gateway/stand-in.ts';
 import { startServer, type TestServer } from '../test/support/server.ts';
-import { type Batch, checkMail, type SentMessage } from './mail/check.ts';
+import { checkMail } from './mail/check.ts';
+import { heardBy } from './mail/ledger.ts';
+import { missedViolations, planted } from './mail/planted.ts';
+import { type Run, turnsOf } from './mail/prompted.ts';
+import type { SentMessage, Story } from './mail/story.ts';
 import { type Random, seeded } from './random.ts';
 import { type ProofReport, report } from './report.ts';
 import type { ProofStore } from './stores.ts';
@@ -60,11 +64,11 @@ export async function proveMail(store: ProofStore, options: MailOptions): Promis
   world.going = false;
   await Promise.all(work);
   for (const child of world.processes.values()) child.kill('SIGKILL');
-  const messages = await allMessages(world);
-  const batches = [...WORKERS.flatMap((agent) => heardBy(world, agent)), ...prompted(world, messages)];
-  const { serverKills, agentKills, read } = world;
-  const violations = checkMail({ messages, agents: AGENTS, batches, serverKills, agentKills, read });
+  const story = await recordOf(world);
+  const violations = [...checkMail(story), ...missedViolations(story)];
   if (left > 0) violations.push(`${left} messages have not arrived within ${ARRIVE_WITHIN_MS / 1_000} s`);
+  const { messages, batches } = story;
+  const { serverKills } = world;
   const receipts = messages
     .flatMap((message) => message.receipts)
     .filter(({ agent }) => AGENTS.includes(agent));
@@ -80,6 +84,7 @@ export async function proveMail(store: ProofStore, options: MailOptions): Promis
       messages: messages.length,
       deliveries: delivered,
       expired,
+      planted: planted(story).filter(({ story: bad }) => bad !== null).length,
       kills: serverKills.length / 2,
       seed,
     },
@@ -268,26 +273,18 @@ async function allMessages({ server }: World): Promise<SentMessage[]> {
   }
 }
 
-function heardBy({ folder }: World, agent: string): Batch[] {
-  const file = path.join(folder, `${agent}.jsonl`);
-  if (!existsSync(file)) return [];
-  const lines = readFileSync(file, 'utf8')
-    .split('\n')
-    .filter((line) => line.endsWith('}'));
-  return lines.map((line) => ({ agent, ...(JSON.parse(line) as Omit<Batch, 'agent'>) }));
-}
-
-const UUID = /\| ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/gm;
-
-/** What stood in prompts that the gateway took; one that failed has swallowed nothing. */
-function prompted({ gateway, refused }: World, messages: readonly SentMessage[]): Batch[] {
+async function recordOf(world: World): Promise<Story> {
+  const { gateway, refused, folder, serverKills, agentKills, read } = world;
+  const messages = await allMessages(world);
+  const endedAt = Date.now();
   const known = new Set(messages.map(({ id }) => id));
-  return gateway.requests('/v1/chat/completions').flatMap(({ headers, body, at }) => {
-    const text = (body as { messages: { content: string }[] }).messages[0]?.content ?? '';
-    if (refused.has(text)) return [];
-    const ids = [...text.matchAll(UUID)].flatMap(([, id]) => (id !== undefined && known.has(id) ? [id] : []));
-    return ids.length === 0 ? [] : [{ agent: String(headers['x-openclaw-agent-id']), at, ids }];
-  });
+  const runOf = async (id: string): Promise<Run> =>
+    (await insist(() => world.server.head.get<Run>(`/runs/${id}`))).body;
+  const heard = WORKERS.flatMap((agent) => heardBy(agent, path.join(folder, `${agent}.jsonl`)));
+  const prompted = await turnsOf(gateway, { known, refused, runOf });
+  const batches = [...heard, ...prompted].toSorted((a, b) => a.at - b.at);
+  const kills = [...serverKills, ...Object.values(agentKills).flat()];
+  return { messages, agents: AGENTS, batches, kills, read, endedAt };
 }
 
 function agentKillCount({ agentKills }: World): number {

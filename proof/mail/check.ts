@@ -1,115 +1,121 @@
 /** What must hold of everything that was sent, heard and marked as read. */
 
-export interface SentMessage {
-  readonly id: string;
-  readonly to_agent: string;
-  readonly from_agent: string;
-  readonly kind: string;
-  readonly priority: number;
-  readonly status: string;
-  readonly created_at: string;
-  readonly expires_at: string | null;
-  readonly receipts: readonly {
-    readonly agent: string;
-    readonly delivered_at: string | null;
-    readonly read_at: string | null;
-  }[];
-}
-
-/** Messages that an agent got with one answer or prompt. */
-export interface Batch {
-  readonly agent: string;
-  readonly at: number;
-  readonly ids: readonly string[];
-}
-
-export interface Story {
-  /** Oldest first. */
-  readonly messages: readonly SentMessage[];
-  readonly agents: readonly string[];
-  readonly batches: readonly Batch[];
-  /** When the server was killed, and when each agent was. */
-  readonly serverKills: readonly number[];
-  readonly agentKills: Readonly<Record<string, readonly number[]>>;
-  /** What was acknowledged, as `<message> <agent>`. */
-  readonly read: ReadonlySet<string>;
-}
+import type { Batch, SentMessage, Story } from './story.ts';
 
 const KINDS = ['constraint', 'decision', 'fact', 'task', 'preference'];
-/** From the server's answer to the line in the ledger, on a machine that has other work too. */
-const SLACK_MS = 3_000;
+/** A message that is this old when an answer is made was there to be put into it. */
+const SETTLED_MS = 3_000;
+
+interface Known extends SentMessage {
+  readonly rank: number;
+}
 
 export function checkMail(story: Story): string[] {
-  const byId = new Map(story.messages.map((message, no) => [message.id, { ...message, no }]));
-  const violations: string[] = [];
-  for (const { agent, ids, at } of story.batches) {
-    const found = ids.flatMap((id) => byId.get(id) ?? []);
-    if (found.length < ids.length) violations.push(`${agent} got a message that nobody sent`);
-    const keys = found.map(({ kind, priority, no }) => rankOf(kind) * 1e9 - priority * 1e8 + no);
-    if (keys.some((key, i) => key < (keys[i - 1] ?? -Infinity)))
-      violations.push(`${agent} got ${ids.join(' ')} out of order`);
-    for (const { id, expires_at: end } of found)
-      if (end !== null && at > Date.parse(end) + SLACK_MS)
-        violations.push(`${agent} got ${id} after its end`);
-  }
-  for (const message of story.messages) violations.push(...checkOne(story, message));
-  return violations;
+  const byId = new Map(
+    story.messages.map((message, no) => [message.id, { ...message, rank: rankOf(message, no) }]),
+  );
+  return [
+    ...story.batches.flatMap((batch) => checkBatch(story, byId, batch)),
+    ...story.messages.flatMap((message) => checkMessage(story, message)),
+  ];
 }
 
-function rankOf(kind: string): number {
-  const rank = KINDS.indexOf(kind);
-  return rank === -1 ? KINDS.length : rank;
+/** Kind first, then priority, then age. */
+function rankOf({ kind, priority }: SentMessage, no: number): number {
+  const place = KINDS.indexOf(kind);
+  return (place === -1 ? KINDS.length : place) * 1e9 - priority * 1e8 + no;
 }
 
-function checkOne(story: Story, message: SentMessage): string[] {
-  const violations: string[] = [];
-  const { id, receipts, expires_at: end } = message;
-  const expected = message.to_agent === 'broadcast' ? story.agents : [message.to_agent];
-  const wasStillborn = end !== null && Date.parse(end) <= Date.parse(message.created_at);
-  for (const agent of expected)
-    if (receipts.filter((receipt) => receipt.agent === agent).length !== 1)
-      violations.push(`${id} has not one receipt of ${agent}`);
-  for (const agent of story.agents) {
-    const seen = story.batches
-      .filter((batch) => batch.agent === agent && batch.ids.includes(id))
-      .map(({ at }) => at);
-    if (seen.length > 0 && !expected.includes(agent))
-      violations.push(`${agent} got ${id}, which was not for it`);
-    if (seen.length > 0 && wasStillborn)
-      violations.push(`${agent} got ${id}, which had run out when it was sent`);
+function checkBatch(story: Story, byId: ReadonlyMap<string, Known>, batch: Batch): string[] {
+  const { agent, ids, askedAt } = batch;
+  const found = ids.flatMap((id) => byId.get(id) ?? []);
+  const wrong: string[] = [];
+  if (found.length < ids.length) wrong.push(`${agent} got a message that nobody sent`);
+  if (new Set(ids).size < ids.length)
+    wrong.push(`${agent} got a message twice in one answer: ${ids.join(' ')}`);
+  if (found.some(({ rank }, i) => rank < (found[i - 1]?.rank ?? -Infinity)))
+    wrong.push(`${agent} got ${ids.join(' ')} out of order`);
+  for (const message of found) {
+    const { id, expires_at: end } = message;
+    if (!recipientsOf(story, message).includes(agent)) wrong.push(`${agent} got ${id}, which was not for it`);
+    // It was put into the answer after the moment at which that was asked for.
+    if (end !== null && askedAt >= Date.parse(end)) wrong.push(`${agent} got ${id} after its end`);
   }
-  for (const { agent, delivered_at: delivered, read_at: read } of receipts) {
-    if (!story.agents.includes(agent)) continue;
-    violations.push(
-      ...checkRecipient(story, message, agent, delivered === null ? null : Date.parse(delivered)),
-    );
-    if ((read !== null) !== story.read.has(`${id} ${agent}`))
-      violations.push(`${id} is ${read === null ? 'not ' : ''}read by ${agent}`);
-  }
-  return violations;
+  const last = Math.max(...found.map(({ rank }) => rank));
+  const passedOver = [...byId.values()].filter(
+    (message) => message.rank < last && waited(story, message, batch),
+  );
+  wrong.push(...passedOver.map(({ id }) => `${agent} got ${ids.join(' ')} before ${id}, which matters more`));
+  return wrong;
 }
 
-function checkRecipient(
-  story: Story,
+/** It was there for the agent when this was put together, in no other answer, and came only later. */
+function waited(story: Story, message: SentMessage, batch: Batch): boolean {
+  const { id, created_at: createdAt, expires_at: end } = message;
+  const { agent, askedAt, at } = batch;
+  if (!recipientsOf(story, message).includes(agent) || story.read.has(`${id} ${agent}`)) return false;
+  if (Date.parse(createdAt) > askedAt - SETTLED_MS || (end !== null && Date.parse(end) <= at)) return false;
+  const first = story.batches.find((each) => each.agent === agent && each.ids.includes(id));
+  if (first !== undefined && first.askedAt <= at) return false;
+  // It may have been in an answer that died with somebody.
+  const until = first?.askedAt ?? story.endedAt;
+  return !story.kills.some((kill) => kill >= Date.parse(createdAt) && kill <= until);
+}
+
+function recipientsOf({ agents }: Story, { to_agent: to }: SentMessage): readonly string[] {
+  return to === 'broadcast' ? agents : [to];
+}
+
+function checkMessage(story: Story, message: SentMessage): string[] {
+  return recipientsOf(story, message).flatMap((agent) => {
+    const receipts = message.receipts.filter((receipt) => receipt.agent === agent);
+    const [receipt] = receipts;
+    if (receipt === undefined || receipts.length > 1)
+      return [`${message.id} has not one receipt of ${agent}`];
+    const seen = story.batches.filter((batch) => batch.agent === agent && batch.ids.includes(message.id));
+    return [
+      ...checkRead(story, message.id, receipt),
+      ...checkArrival(story, message, receipt, seen),
+      ...checkOnce(message.id, agent, seen),
+    ];
+  });
+}
+
+type Receipt = SentMessage['receipts'][number];
+
+function checkRead({ read }: Story, id: string, { agent, read_at: at }: Receipt): string[] {
+  const acknowledged = read.has(`${id} ${agent}`);
+  if ((at !== null) === acknowledged) return [];
+  return [
+    `${id} is ${at === null ? 'not ' : ''}read by ${agent}, who has ${acknowledged ? '' : 'not '}said so`,
+  ];
+}
+
+/** Whoever reads a message has it. Any other arrives with an answer or a prompt that was heard, unless it runs out. */
+function checkArrival(
+  { read, endedAt }: Story,
   { id, expires_at: end }: SentMessage,
-  agent: string,
-  delivered: number | null,
-) {
-  const wasRead = story.read.has(`${id} ${agent}`);
-  const seen = story.batches
-    .filter((batch) => batch.agent === agent && batch.ids.includes(id))
-    .map(({ at }) => at)
-    .toSorted((a, b) => a - b);
-  if (delivered === null) return end === null ? [`${id} never reached ${agent}`] : [];
-  if (seen.length === 0) return wasRead ? [] : [`${id} counts as delivered, and ${agent} never got it`];
-  const violations: string[] = [];
-  // Whoever got it and died, or could not say so, is excused; nobody else gets it twice.
-  const kills = [...story.serverKills, ...(story.agentKills[agent] ?? [])];
-  for (const [i, at] of seen.entries()) {
-    const before = seen[i - 1];
-    if (before !== undefined && !kills.some((kill) => kill >= before - SLACK_MS && kill <= at))
-      violations.push(`${agent} got ${id} twice, and nobody had died`);
-    if (!wasRead && at > delivered + SLACK_MS) violations.push(`${agent} got ${id} after it had arrived`);
-  }
-  return violations;
+  { agent, delivered_at: delivered }: Receipt,
+  seen: readonly Batch[],
+): string[] {
+  if (delivered !== null)
+    return seen.length > 0 || read.has(`${id} ${agent}`)
+      ? []
+      : [`${id} counts as delivered, and ${agent} never got it`];
+  if (seen.some(({ accepted }) => accepted))
+    return [`${agent} has ${id}, and it does not count as delivered`];
+  return end === null || Date.parse(end) > endedAt ? [`${id} never reached ${agent}`] : [];
+}
+
+/** It may come again only while the server cannot know that it has come. */
+function checkOnce(id: string, agent: string, seen: readonly Batch[]): string[] {
+  const again = seen.slice(1);
+  return again.flatMap((later, i) => {
+    const before = seen
+      .slice(0, i + 1)
+      .find(({ accepted, carrier }) => accepted || carrier === later.carrier);
+    return before === undefined
+      ? []
+      : [`${agent} got ${id} twice, with ${before.carrier} and ${later.carrier}`];
+  });
 }
