@@ -1,5 +1,14 @@
 import type { TestResult } from './results.ts';
 
+/** What a whole run of the tests must prove. TQ-35 to TQ-39 are screens of the dashboard. */
+export const REQUIRED: readonly string[] = [
+  'SP-01..SP-41',
+  'SC-01..SC-95',
+  'WK-01..WK-45',
+  'TQ-01..TQ-34',
+  'TQ-40..TQ-48',
+];
+
 type State = 'proven' | 'failing' | 'missing';
 
 interface Feature {
@@ -45,11 +54,28 @@ export function assess(
   };
 }
 
-/** `SP-01..SP-03` names three ids, `SP-07` one. */
+/** The ids of `REQUIRED` are proven by tests that ran and passed: a skipped one proves nothing. */
+export function missingProofs(table: string, results: readonly TestResult[]): readonly string[] {
+  const { unknown, requiredButUnproven } = assess(table, results, REQUIRED.flatMap(idRange));
+  return problemsOf({ unknown, requiredButUnproven });
+}
+
+export function problemsOf({
+  unknown,
+  requiredButUnproven,
+}: Pick<FeatureReport, 'unknown' | 'requiredButUnproven'>): readonly string[] {
+  return [
+    ...unknown.map((id) => `${id} is in a test's name but not in docs/features.tsv`),
+    ...requiredButUnproven.map((id) => `${id} is required and not proven`),
+  ];
+}
+
+/** `SP-01..SP-03` names three ids, `SP-07` one, and `all` those of `REQUIRED`. */
 export function idRange(text: string): readonly string[] {
+  if (text === 'all') return REQUIRED.flatMap(idRange);
   const match = /^([A-Z]{2})-(\d+)(?:\.\.\1-(\d+))?$/.exec(text);
   if (!match)
-    throw new Error(`--require ${text}: expected an id such as SP-07 or a range such as SP-01..SP-41`);
+    throw new Error(`--require ${text}: expected an id such as SP-07, a range such as SP-01..SP-41, or all`);
   const [, family = '', first = '', last = first] = match;
   const ids: string[] = [];
   for (let n = Number(first); n <= Number(last); n += 1) {

@@ -1,7 +1,7 @@
 /** Says which features the last `npm test` has proven. A test's name carries the ids it proves: [SP-18 SP-20]. */
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { assess, idRange, type FeatureReport } from './feature-report.ts';
+import { assess, idRange, type FeatureReport, problemsOf } from './feature-report.ts';
 import { parseResults, RESULTS_FILE } from './results.ts';
 
 async function main(): Promise<number> {
@@ -27,11 +27,7 @@ function asText(report: FeatureReport): string {
     ({ family, proven, failing, missing }) =>
       `${family}: ${proven} proven, ${failing} failing, ${missing} missing`,
   );
-  const problems = [
-    ...report.unknown.map((id) => `${id} is in a test's name but not in docs/features.tsv`),
-    ...report.requiredButUnproven.map((id) => `${id} is required and not proven`),
-  ];
-  return [...features, '', ...families, ...problems].join('\n');
+  return [...features, '', ...families, ...problemsOf(report)].join('\n');
 }
 
 process.exitCode = await main();
