@@ -1,3 +1,4 @@
+import { ADMIN, peopled, WORKER } from '../../test/contracts/bot-cases.ts';
 import type { JobBody } from '../../test/support/http.ts';
 import type { TestServer } from '../../test/support/server.ts';
 import { NUMBER } from './attack.ts';
@@ -99,6 +100,45 @@ export const WAYS: Readonly<Record<string, Way>> = {
     post(server, run.token, '/jobs', { parentId: run.id, target: 'any' }),
   ],
 
+  mcp: ({ server, head, worker, run }) => [
+    ...[head, worker].flatMap((token) => [
+      callTool(server, token, 'list_jobs', { limit: 1_000 }),
+      callTool(server, token, 'comment_job', { id: run.id, text: 'x'.repeat(5_000) }),
+    ]),
+    callTool(server, worker, 'claim_jobs', { target: 'right-claw', types: ['none'], waitMs: 50_000 }),
+    askMcp(server, worker, 'initialize', {
+      protocolVersion: '2025-06-18',
+      capabilities: {},
+      clientInfo: { name: `flood ${NUMBER}`, version: '1' },
+    }),
+  ],
+
+  bridge: ({ server, worker, run }) => [
+    get(server, worker, '/api/tasks'),
+    get(server, worker, '/api/sessions'),
+    get(server, worker, '/api/live'),
+    post(server, worker, '/api/heartbeats/start', { slot: `slot-${NUMBER}`, instance: NUMBER }),
+    post(server, worker, '/api/tasks', { title: 'one more', note: 'x'.repeat(5_000) }),
+    request(server, worker, 'PATCH', `/api/tasks/${run.id}`, JSON.stringify({ [`field${NUMBER}`]: 'x' })),
+  ],
+
+  bots: async ({ server }) => {
+    const people = await peopled(server, 1);
+    for (const { http } of [people.admin, people.user, ...people.bots]) http.close();
+    const [admin, bot] = [people.admin.token, people.bots[0]?.token ?? ''];
+    return [
+      post(server, bot, `${WORKER}/tasks/claim`, {}),
+      post(server, bot, `${WORKER}/heartbeat`, {}),
+      get(server, bot, `${WORKER}/tasks`),
+      get(server, admin, `${ADMIN}/tasks?limit=1000`),
+      post(server, admin, `${ADMIN}/tasks`, { title: `task ${NUMBER}`, description: 'x'.repeat(5_000) }),
+    ];
+  },
+
+  logins: ({ server }) => [
+    post(server, '', '/api/v1/auth/login', { email: `nobody-${NUMBER}@example.org`, password: 'wrong' }),
+  ],
+
   'idempotency keys': ({ server, head }) => [
     post(server, head, '/jobs', { target: 'any' }, `idempotency-key: key-${NUMBER}\r\n`),
     post(server, head, '/jobs', { target: 'any' }, 'idempotency-key: always-the-same\r\n'),
@@ -148,6 +188,15 @@ function post(server: TestServer, token: string, path: string, body: object, mor
     JSON.stringify(body),
     `content-type: application/json\r\n${more}`,
   );
+}
+
+function askMcp(server: TestServer, token: string, method: string, params: object): string {
+  const accept = 'accept: application/json, text/event-stream\r\n';
+  return post(server, token, '/mcp', { jsonrpc: '2.0', id: 1, method, params }, accept);
+}
+
+function callTool(server: TestServer, token: string, name: string, given: object): string {
+  return askMcp(server, token, 'tools/call', { name, arguments: given });
 }
 
 function upload(server: TestServer, token: string, path: string, leaseToken?: string): string {

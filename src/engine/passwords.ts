@@ -1,4 +1,4 @@
-/** Passwords: kept as argon2id, judged beside the event loop, a few at a time. */
+/** Passwords: kept as argon2id, judged beside the event loop, one at a time: about thirty a second, and never two processors. */
 
 import { argon2, timingSafeEqual } from 'node:crypto';
 import { SpineError } from '../domain/error.ts';
@@ -6,14 +6,12 @@ import { LIMITS } from '../domain/limits.ts';
 
 /** 19 MiB and two passes, about 30 ms: what OWASP names as the least for argon2id. */
 const COST = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 } as const;
-/** Node has four threads for everything that is not network. */
-const AT_ONCE = 2;
 type Cost = Readonly<Record<keyof typeof COST, number>>;
 const KEPT = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([\w+/-]{16,64})\$([\w+/]{43})$/;
 
 export class Passwords {
   readonly #waiting: (() => void)[] = [];
-  #free = AT_ONCE;
+  #busy = false;
 
   /** In the usual text form: how it was made, salt and digest. */
   async kept(password: string, salt: string): Promise<string> {
@@ -47,8 +45,8 @@ export class Passwords {
   }
 
   async #enter(): Promise<void> {
-    if (this.#free > 0) {
-      this.#free--;
+    if (!this.#busy) {
+      this.#busy = true;
       return;
     }
     if (this.#waiting.length >= LIMITS.waitingLogins) throw new SpineError('overloaded', { retryAfterS: 1 });
@@ -57,7 +55,7 @@ export class Passwords {
 
   #leave(): void {
     const next = this.#waiting.shift();
-    if (next === undefined) this.#free++;
+    if (next === undefined) this.#busy = false;
     else next();
   }
 }

@@ -23,21 +23,25 @@ export class UserNames {
 
   async of(names: readonly string[]): Promise<ReadonlyMap<string, CalledUser>> {
     const now = this.#core.now();
-    const all = [...new Set(names)];
-    const unknown = all.filter((name) => (this.#seen.get(name)?.at ?? -Infinity) < now - KEPT_MS);
-    if (unknown.length > 0) await this.#look(unknown, now);
-    return new Map(
-      all.flatMap((name) => {
-        const user = this.#seen.get(name)?.user;
-        return user ? [[name, user]] : [];
-      }),
-    );
+    const found = new Map<string, CalledUser | null>();
+    for (const name of names) {
+      const seen = this.#seen.get(name);
+      if (seen !== undefined && seen.at >= now - KEPT_MS) found.set(name, seen.user);
+    }
+    const unknown = [...new Set(names)].filter((name) => !found.has(name));
+    if (unknown.length > 0) await this.#look(unknown, now, found);
+    return new Map([...found].filter((each): each is [string, CalledUser] => each[1] !== null));
   }
 
-  async #look(names: readonly string[], at: number): Promise<void> {
-    const users = await this.#core.store.read.users.byNames(names);
+  async #look(names: readonly string[], at: number, found: Map<string, CalledUser | null>): Promise<void> {
+    const users = new Map(
+      (await this.#core.store.read.users.byNames(names)).map((user) => [user.name, user]),
+    );
     if (this.#seen.size + names.length > REMEMBERED) this.#seen.clear();
-    const found = new Map(users.map((user) => [user.name, user]));
-    for (const name of names) this.#seen.set(name, { user: found.get(name) ?? null, at });
+    for (const name of names) {
+      const user = users.get(name) ?? null;
+      found.set(name, user);
+      this.#seen.set(name, { user, at });
+    }
   }
 }

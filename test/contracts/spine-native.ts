@@ -311,7 +311,7 @@ export function nativeCases(start: Start): void {
 
     test('a waiting claim wakes when work comes', async () => {
       const waiting = server().right.post<JobList>('/jobs/claim', { types: ['waking'], waitMs: 20_000 });
-      const { id } = await createJob(server().head, { target: 'right-claw', type: 'waking' });
+      const { id } = await createJob(server().head, { target: 'right-claw', type: 'waking', newType: true });
       const { jobs } = expectStatus(await waiting, 200);
       deepStrictEqual(
         jobs.map((job) => [job.id, job.status]),
@@ -504,7 +504,7 @@ export function nativeCases(start: Start): void {
         ['targets', 'left-claw'],
         ['types', 'paused'],
       ] as const) {
-        const { id } = await createJob(server().head, { type: 'paused' });
+        const { id } = await createJob(server().head, { type: 'paused', newType: true });
         const paused = expectStatus(await server().head.post(`/${kind}/${name}/pause`), 200);
         deepStrictEqual([paused['name'], paused['paused']], [name, true]);
         const { pauses } = expectStatus(
@@ -531,8 +531,8 @@ export function nativeCases(start: Start): void {
         200,
       );
       deepStrictEqual(pool, { name: 'gpu', capacity: 1, perKey: 1, running: 0, waiting: 0 });
-      await createJob(server().head, { pool: 'gpu', type: 'pooled' });
-      await createJob(server().head, { pool: 'gpu', type: 'pooled' });
+      await createJob(server().head, { pool: 'gpu', type: 'pooled', newType: true });
+      await createJob(server().head, { pool: 'gpu', type: 'pooled', newType: true });
       const { jobs } = expectStatus(
         await server().left.post<JobList>('/jobs/claim', { types: ['pooled'], max: 2 }),
         200,

@@ -143,6 +143,14 @@ onEvery([SQLITE_MEMORY], (each) => {
     assert.equal((await logIn(spine)).user.email, ANNA.email);
   });
 
+  each('still tells who is known when the memory of names is full', async (spine) => {
+    const anna = await spine.engine.users.add(HEAD, ANNA);
+    const calls = (names: readonly string[]) => spine.engine.users.called([anna.name, ...names]);
+    assert.deepEqual([...(await calls([])).keys()], [anna.name]);
+    const many = Array.from({ length: 4 * LIMITS.users }, (_, n) => `token-${n}`);
+    assert.deepEqual([...(await calls(many)).keys()], [anna.name]);
+  });
+
   each('counts no login that was right, however many bots share an address', async (spine) => {
     await spine.engine.users.add(HEAD, ANNA);
     for (let n = 0; n < 21; n++) await logIn(spine);

@@ -154,7 +154,7 @@ export const LEASES: readonly Mutant[] = [
     name: 'claim-without-byte-bound',
     means: 'a claim of many large jobs is committed and cannot be answered',
     file: 'src/engine/claim-batch.ts',
-    find: `if (taken.length > 0 && bytes > LIMITS.answerBytes) break;`,
+    find: `if (taken.length > 0 && bytes > (command.maxBytes ?? LIMITS.answerBytes)) break;`,
     replace: ``,
     seenBy: ['test/conformance/sqlite-memory.test.ts'],
   },
