@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
 import { Cron } from 'croner';
-import type { Schedule } from '../../src/client/index.ts';
+import type { Alias, Schedule } from '../../src/client/index.ts';
 import { readCrontab } from '../../src/cli/import/crontab.ts';
+import { readSource } from '../../src/cli/import/source.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { envOf, spine } from './support.ts';
 import { golden, normal } from './transcript.ts';
@@ -35,12 +36,12 @@ interface Column {
   readonly type: string;
 }
 
-/** Of the jobs of that scheduler, at its ninth schema and with what later ones added for times and commands. */
+/** Of the jobs of that scheduler, at its ninth schema and with what later ones added for times, commands and boundaries. */
 const COLUMNS: readonly Column[] = [
-  ...'name schedule_cron schedule_tz session_target agent_id payload_kind payload_message payload_model payload_thinking overlap_policy delivery_mode delivery_channel delivery_to created_at updated_at parent_id trigger_on trigger_condition payload_scope resource_pool delivery_guarantee job_class approval_auto context_retrieval preferred_session_key next_run_at last_run_at last_status schedule_kind schedule_at'
+  ...'name schedule_cron schedule_tz session_target agent_id payload_kind payload_message payload_model payload_thinking overlap_policy delivery_mode delivery_channel delivery_to created_at updated_at parent_id trigger_on trigger_condition payload_scope resource_pool delivery_guarantee job_class approval_auto context_retrieval preferred_session_key next_run_at last_run_at last_status schedule_kind schedule_at execution_intent auth_profile job_type origin'
     .split(' ')
     .map((name) => ({ name, type: 'TEXT' })),
-  ...'enabled payload_timeout_seconds run_timeout_ms delete_after_run trigger_delay_s max_retries queued_count approval_required approval_timeout_s context_retrieval_limit consecutive_errors'
+  ...'execution_read_only ttl_hours enabled payload_timeout_seconds run_timeout_ms delete_after_run trigger_delay_s max_retries queued_count approval_required approval_timeout_s context_retrieval_limit consecutive_errors'
     .split(' ')
     .map((name) => ({ name, type: 'INTEGER' })),
 ];
@@ -129,6 +130,8 @@ function fiftyJobs(): Job[] {
       schedule_cron: '6 1 * * *',
       max_retries: 3,
       delivery_guarantee: 'at-least-once',
+      delivery_channel: 'slack',
+      delivery_to: 'ops-channel',
     },
     { ...USUAL, name: 'flush', schedule_cron: '7 1 * * *', job_class: 'pre_compaction_flush' },
     {
@@ -176,7 +179,16 @@ function fiftyJobs(): Job[] {
       approval_timeout_s: 60,
     },
     { ...USUAL, name: 'deeper', schedule_cron: NEVER, parent_id: 'id-44', trigger_on: 'success' },
-    { ...USUAL, name: 'later', schedule_cron: '11 1 1 1 *', agent_id: 'ops' },
+    {
+      ...USUAL,
+      name: 'later',
+      schedule_cron: '11 1 1 1 *',
+      agent_id: 'ops',
+      execution_intent: 'plan',
+      execution_read_only: 1,
+      auth_profile: 'inherit',
+      ttl_hours: 4,
+    },
     { ...USUAL, name: 'last', schedule_cron: '30 12 1 6 *', consecutive_errors: 2 },
   );
   return jobs;
@@ -194,7 +206,11 @@ function schedulerDatabase(file: string, jobs: readonly Job[]): void {
   const database = new DatabaseSync(file);
   database.exec(`pragma journal_mode = wal;
     create table jobs (id text primary key, ${COLUMNS.map(({ name, type }) => `${name} ${type}`).join(', ')});
-    create table runs (id text primary key, job_id text not null);`);
+    create table runs (id text primary key, job_id text not null);
+    create table delivery_aliases (alias text primary key, channel text not null, target text not null,
+      description text, created_at text);
+    insert into delivery_aliases (alias, channel, target, description) values
+      ('ops-channel', 'telegram', '-100123', 'Ops'), ('admin', 'discord', 'dm:7', null), ('a b', 'log', '', null);`);
   for (const [index, job] of jobs.entries()) {
     const names = Object.keys(job);
     database
@@ -215,11 +231,20 @@ test("fifty jobs of a scheduler's database are here with the same next runs, and
   schedulerDatabase(file, jobs);
   const [sum, around] = [sumOf(file), readdirSync(folder)];
   const dry = await run('import', file, '--dry-run');
-  assert.equal(dry.code, 0, dry.stdout + dry.stderr);
+  assert.match(dry.stdout, /^a scheduler's database: 53 to be imported$/m);
   assert.deepEqual(await schedules(), []);
   const { code, stdout } = await run('import', file);
-  assert.equal(code, 0, stdout);
-  assert.match(stdout, /^a scheduler's database: 50 imported$/m);
+  assert.equal(code, 1, stdout);
+  assert.match(stdout, /^a scheduler's database: 52 imported, 1 left out$/m);
+  assert.match(stdout, /^! @a b is left out: alias must be a name/m);
+  const aliases = JSON.parse((await run('alias', 'list', '--json')).stdout) as { aliases: Alias[] };
+  assert.deepEqual(
+    aliases.aliases.map(({ alias, channel, target, description }) => [alias, channel, target, description]),
+    [
+      ['admin', 'discord', 'dm:7', null],
+      ['ops-channel', 'telegram', '-100123', 'Ops'],
+    ],
+  );
   assert.match(stdout, /the alias @ops, which does not exist/, 'where it was to deliver is named');
   const here = new Map((await schedules()).map((schedule) => [schedule.name, schedule]));
   assert.equal(here.size, 50);
@@ -235,8 +260,19 @@ test("fifty jobs of a scheduler's database are here with the same next runs, and
   assert.deepEqual([context_retrieval, context_retrieval_limit], ['hybrid', 10]);
   assert.match(stdout, /its context_retrieval stays behind/, 'an event in the main session has no reply');
   assert.equal(here.get('main event')?.context_retrieval, 'none');
+  const { delivery_channel, delivery_to } = here.get('again') ?? {};
+  assert.deepEqual(
+    [delivery_channel, delivery_to],
+    [null, '@ops-channel'],
+    'the alias goes before the channel',
+  );
+  assert.match(stdout, /its auth_profile stays behind/);
+  assert.match(stdout, /its ttl_hours stays behind/);
+  assert.match(here.get('later')?.payload_message ?? '', /^Only plan: .*\nOnly read: .*\nLook after it$/);
+  await run('alias', 'add', 'admin', 'log', '');
   const again = await run('import', file);
-  assert.match(again.stdout, /^a scheduler's database: 50 here already$/m);
+  assert.match(again.stdout, /^a scheduler's database: 52 here already, 1 left out$/m);
+  assert.match(again.stdout, /^= @admin is here already\n {4}note: it led to discord:dm:7$/m);
   assert.equal((await schedules()).length, 50);
   assert.deepEqual([sumOf(file), readdirSync(folder)], [sum, around]);
 });
@@ -253,6 +289,33 @@ test('jobs that are in the log of a database that is open come along too, and th
   assert.match(stdout, /^\+ in the log Every day at 01:00 UTC/m);
   assert.deepEqual([sumOf(file), sumOf(`${file}-wal`)], sums);
   database.close();
+});
+
+test('no more jobs of a database are in memory than one, whatever it holds', async () => {
+  const file = join(folder, 'many.db');
+  schedulerDatabase(file, []);
+  const database = new DatabaseSync(file);
+  const many = (from: number, to: number) =>
+    database.exec(`with recursive n (i) as (values (${from}) union all select i + 1 from n where i < ${to})
+      insert into jobs (id, name, schedule_cron, payload_message, parent_id, trigger_on)
+      select 'n' || i, 'job ' || i, '0 1 * * *', 'x', case i when 1 then null else 'n' || (i - 1) end, 'success' from n`);
+  many(1, 12_000);
+  database.exec('update jobs set payload_message = hex(zeroblob(10000))');
+  const source = await readSource(file);
+  const before = process.memoryUsage().arrayBuffers + process.memoryUsage().heapUsed;
+  let [seen, most] = [0, 0];
+  for (const { key } of source.schedules) {
+    assert.equal(key, `n${(seen += 1)}`, 'parents come first');
+    if (seen % 1_000 === 0)
+      most = Math.max(most, process.memoryUsage().arrayBuffers + process.memoryUsage().heapUsed);
+  }
+  assert.equal(seen, 12_000);
+  assert.ok(most - before < 120 * 1_048_576, `${(most - before) / 1_048_576} MiB more than before`);
+  many(12_001, 100_001);
+  database.close();
+  const { code, stderr } = await run('import', file);
+  assert.equal(code, 2);
+  assert.match(stderr, /holds more than 100000 jobs, which no server keeps/);
 });
 
 const OPENCLAW = {
@@ -345,9 +408,18 @@ test('what an import prints reads as in its golden file', async (t) => {
   );
 });
 
+test("a webhook of OpenClaw's is one here too", async () => {
+  const hooked = (await schedules()).find(({ name }) => name === 'Hooked');
+  const { delivery_mode, delivery_channel, delivery_to } = hooked ?? {};
+  assert.deepEqual(
+    [delivery_mode, delivery_channel, delivery_to],
+    ['announce-always', 'webhook', 'https://example.org'],
+  );
+});
+
 test('a line of a crontab is a command with its variables, its input and its zone', () => {
   const source = readCrontab(CRONTAB.replace('MAILTO=ann@example.org\n', ''), 'Asia/Tokyo');
-  const [backup, mail] = source?.schedules ?? [];
+  const [backup, mail] = [...(source?.schedules ?? [])];
   assert.deepEqual(backup?.fields, {
     name: 'Nightly backup',
     schedule_cron: '15 3 * * *',
@@ -361,10 +433,11 @@ test('a line of a crontab is a command with its variables, its input and its zon
     /\{\nmail -s hi bob\n\} <<'END_OF_INPUT'\nDear Bob,\nsee you\nEND_OF_INPUT$/,
   );
   const twice = readCrontab('1 1 * * * x\n1 1 * * * x\n', 'UTC');
-  assert.equal(new Set(twice?.schedules.map(({ key }) => key)).size, 2);
+  assert.equal(new Set([...(twice?.schedules ?? [])].map(({ key }) => key)).size, 2);
   assert.equal(readCrontab('hello\n', 'UTC'), null);
-  const bash = readCrontab("SHELL=/bin/bash\n1 1 * * * echo 'a'\n", 'UTC')?.schedules[0];
-  assert.equal(bash?.fields['payload_message'], `/bin/bash -c 'echo '\\''a'\\'''`);
+  const bash = readCrontab("SHELL=/bin/bash\n1 1 * * * echo 'a'\n", 'UTC');
+  const [command] = [...(bash?.schedules ?? [])];
+  assert.equal(command?.fields['payload_message'], `/bin/bash -c 'echo '\\''a'\\'''`);
 });
 
 test('commands stay out where the server runs none', async () => {

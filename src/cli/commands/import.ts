@@ -3,7 +3,7 @@
 import { type NewSchedule, SpineApiError, type SpineClient } from '../../client/index.ts';
 import type { Handler } from '../command.ts';
 import { EXIT } from '../failure.ts';
-import { type Foreign, markOf, type Source, type SourceKind } from '../import/foreign.ts';
+import { type Foreign, type ForeignAlias, markOf, type Source, type SourceKind } from '../import/foreign.ts';
 import { readSource } from '../import/source.ts';
 import { type Line, styled } from '../text/line.ts';
 import { relative } from '../text/times.ts';
@@ -49,33 +49,45 @@ async function importAll(client: SpineClient, source: Source, isDry: boolean): P
   const known = new Map<string, string>();
   for await (const { id, managed_by: mark } of client.schedules.list({ limit: 1_000 }))
     if (typeof mark === 'string') known.set(mark, id);
-  const results: Imported[] = [];
+  const results: Imported[] = await bringAliases(client, source.aliases, isDry);
   /** What the parents of the source are here. */
   const ids = new Map<string, string>();
-  for (const each of parentsFirst(source.schedules)) {
+  for (const each of source.schedules) {
     const id = known.get(markOf(source.kind, each.key));
     const result =
       id === undefined
         ? await bring(client, source.kind, each, ids, isDry)
-        : told(each, { action: 'known', id });
+        : told({ name: each.name, notes: [] }, { action: 'known', id });
     if (result.action !== 'left_out') ids.set(each.key, result.id ?? 'to-be-made');
     results.push(result);
   }
   return [...results, ...source.unfit.map(({ name, reason }) => told({ name, notes: [] }, { reason }))];
 }
 
-/** Those whose parent is missing come last. */
-function parentsFirst(schedules: readonly Foreign[]): Foreign[] {
-  const ordered = new Set<string>();
-  const placed: Foreign[] = [];
-  let left = [...schedules];
-  for (;;) {
-    const ready = left.filter(({ parentKey }) => parentKey === null || ordered.has(parentKey));
-    if (ready.length === 0) return [...placed, ...left];
-    for (const each of ready) ordered.add(each.key);
-    placed.push(...ready);
-    left = left.filter((each) => !ready.includes(each));
+/** Where one leads that is here already is the operator's decision; another place is only pointed out. */
+async function bringAliases(
+  client: SpineClient,
+  aliases: readonly ForeignAlias[],
+  isDry: boolean,
+): Promise<Imported[]> {
+  if (aliases.length === 0) return [];
+  const known = new Map((await client.aliases.list()).map((each) => [each.alias, each]));
+  const results: Imported[] = [];
+  for (const each of aliases) {
+    const here = known.get(each.alias);
+    const name = `@${each.alias}`;
+    const rule = `${each.channel}:${each.target}`;
+    try {
+      if (here === undefined && !isDry) await client.aliases.save(each);
+      const notes =
+        here === undefined || `${here.channel}:${here.target}` === rule ? [] : [`it led to ${rule}`];
+      results.push(told({ name, notes }, { action: here === undefined ? 'import' : 'known', rule }));
+    } catch (error) {
+      if (refusedField(error) === null) throw error;
+      results.push(told({ name, notes: [] }, { reason: (error as SpineApiError).message }));
+    }
   }
+  return results;
 }
 
 /** Without these it would be another schedule; the others are left out when they are refused, and named. */
@@ -137,7 +149,7 @@ function told(
     reason: null,
     ...facts,
   } as const;
-  return { name, ...told, notes: told.action === 'import' ? notes : [] };
+  return { name, ...told, notes: told.action === 'left_out' ? [] : notes };
 }
 
 const SIGNS = {

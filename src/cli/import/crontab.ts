@@ -55,7 +55,7 @@ export function readCrontab(text: string, zone: string): Source | null {
     const notes = mail === '' ? [] : [`what it prints is kept with its runs, not mailed to ${mail}`];
     schedules.push({ key, name, parentKey: null, fields, notes });
   }
-  return schedules.length + unfit.length === 0 ? null : { kind: 'crontab', schedules, unfit };
+  return schedules.length + unfit.length === 0 ? null : { kind: 'crontab', aliases: [], schedules, unfit };
 }
 
 function isRule(rule: string): boolean {

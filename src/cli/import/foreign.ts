@@ -19,9 +19,21 @@ export interface Unfit {
   readonly reason: string;
 }
 
+/** A name for a place, as the door takes it. */
+export interface ForeignAlias {
+  readonly alias: string;
+  readonly channel: string;
+  readonly target: string;
+  readonly description: string | null;
+}
+
 export interface Source {
   readonly kind: SourceKind;
-  readonly schedules: readonly Foreign[];
+  /** Where its schedules deliver, so these are made first. */
+  readonly aliases: readonly ForeignAlias[];
+  /** Parents come before their children. A large source reads one at a time, so it is walked through once. */
+  readonly schedules: Iterable<Foreign>;
+  /** Complete when the schedules have been walked through. */
   readonly unfit: readonly Unfit[];
 }
 

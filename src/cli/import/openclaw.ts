@@ -15,7 +15,7 @@ export function readOpenClaw(value: unknown, zone: string): Source | null {
     if ('reason' in read) unfit.push(read);
     else schedules.push(read);
   }
-  return { kind: 'openclaw', schedules, unfit };
+  return { kind: 'openclaw', aliases: [], schedules, unfit };
 }
 
 function jobOf(job: Fields, index: number, zone: string): Foreign | Unfit {
@@ -74,8 +74,8 @@ function placeOf(target: string): Fields {
 function deliveryOf(delivery: Fields, notes: string[]): Fields {
   const { mode, channel, to } = delivery;
   if (mode === 'webhook') {
-    notes.push('its delivery by webhook stays behind');
-    return { delivery_mode: 'none' };
+    notes.push('its webhook is sent what Spine delivers: the reply, signed, not the event of OpenClaw');
+    return { delivery_mode: 'announce-always', delivery_channel: 'webhook', delivery_to: to };
   }
   return { delivery_mode: mode, delivery_channel: channel === 'last' ? undefined : channel, delivery_to: to };
 }

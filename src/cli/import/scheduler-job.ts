@@ -1,0 +1,123 @@
+/** A job of that scheduler in our words: what means the same, what is said otherwise, and what stays behind. */
+
+import { type Foreign, present, type Unfit } from './foreign.ts';
+
+export type SchedulerJob = Readonly<Record<string, unknown>>;
+
+/** Columns that mean the same here. */
+const SAME = [
+  'schedule_tz',
+  'session_target',
+  'payload_model',
+  'payload_thinking',
+  'payload_scope',
+  'overlap_policy',
+  'delivery_mode',
+  'delivery_channel',
+  'delivery_to',
+  'delivery_guarantee',
+  'job_class',
+  'max_retries',
+  'resource_pool',
+  'delete_after_run',
+  'approval_required',
+  'approval_timeout_s',
+  'approval_auto',
+  'context_retrieval',
+  'context_retrieval_limit',
+  'preferred_session_key',
+  'max_queued_dispatches',
+  'max_pending_approvals',
+  'max_trigger_fanout',
+];
+/** What every one of its jobs had unless somebody said otherwise; agents here have no such limit. */
+const USUAL_TIMEOUT_MS = 300_000;
+
+/** Columns of its later schemas that say something of a job which no schedule here says. */
+const LEFT_BEHIND: Readonly<Record<string, string>> = {
+  auth_profile: 'its auth_profile: the gateway decides whose account an agent uses',
+  ttl_hours: 'its ttl_hours: ends_at and max_runs end a schedule here',
+  contract_max_cost_usd: 'its contract_max_cost_usd: a budget of its agent limits what it costs here',
+  contract_allowed_paths: 'its contract_allowed_paths: what an agent may touch is set at the gateway',
+  contract_network: 'its contract_network: what an agent may reach is set at the gateway',
+  contract_sandbox: 'its contract_sandbox: where an agent runs is set at the gateway',
+};
+
+export function scheduleOf(
+  job: SchedulerJob,
+  parentKey: string | null,
+  aliases: ReadonlySet<string>,
+): Foreign | Unfit {
+  const name = String(job['name']);
+  if (parentKey !== null && (job['trigger_on'] ?? null) === null)
+    return { name, reason: 'it has a parent, and no end of it that would start it' };
+  if (job['job_type'] === 'watchdog')
+    return { name, reason: 'it watches over another task, and no schedule here does' };
+  const isShell = job['session_target'] === 'shell' || job['payload_kind'] === 'shellCommand';
+  const fields = present({
+    ...Object.fromEntries(SAME.map((column) => [column, job[column]])),
+    name,
+    enabled: job['enabled'] !== 0,
+    ...triggerOf(job, parentKey),
+    ...addressOf(job, aliases),
+    payload_message: messageOf(job, isShell),
+    agent_id: isShell ? undefined : job['agent_id'],
+    payload_kind: job['session_target'] === 'main' && !isShell ? job['payload_kind'] : undefined,
+    payload_timeout_seconds: isShell ? undefined : job['payload_timeout_seconds'],
+    payload_scope: isShell ? undefined : job['payload_scope'],
+    session_target: isShell ? 'shell' : job['session_target'],
+    run_timeout_ms: job['run_timeout_ms'] === USUAL_TIMEOUT_MS ? undefined : job['run_timeout_ms'],
+    ...(isTurn(job, isShell) ? {} : { context_retrieval: undefined, context_retrieval_limit: undefined }),
+  });
+  return { key: String(job['id']), name, parentKey, fields, notes: notesOf(job, isShell) };
+}
+
+/** A command has no agent, and an event in the main session no reply. */
+function isTurn(job: SchedulerJob, isShell: boolean): boolean {
+  return !isShell && (job['session_target'] !== 'main' || job['payload_kind'] === 'agentTurn');
+}
+
+function triggerOf(job: SchedulerJob, parentKey: string | null): Record<string, unknown> {
+  if (parentKey !== null)
+    return {
+      schedule_tz: undefined,
+      trigger_on: job['trigger_on'],
+      trigger_delay_s: job['trigger_delay_s'],
+      trigger_condition: job['trigger_condition'],
+    };
+  const at = job['schedule_kind'] === 'at' ? job['schedule_at'] : null;
+  // Its times are UTC, and do not say so.
+  if (typeof at === 'string') return { schedule_at: /(?:Z|[+-]\d\d:\d\d)$/.test(at) ? at : `${at}Z` };
+  return { schedule_cron: job['schedule_cron'] };
+}
+
+/** There a name of an alias goes before any channel, with its @ or without. */
+function addressOf(job: SchedulerJob, aliases: ReadonlySet<string>): Record<string, unknown> {
+  const { delivery_to: to } = job;
+  const alias = typeof to === 'string' ? to.replace(/^@/, '') : '';
+  return aliases.has(alias) ? { delivery_channel: undefined, delivery_to: `@${alias}` } : {};
+}
+
+/** There each prompt began with the boundary of its job; here the payload says it. */
+function messageOf(job: SchedulerJob, isShell: boolean): unknown {
+  const message = job['payload_message'];
+  if (isShell || typeof message !== 'string') return message;
+  const boundaries = [
+    ...(job['execution_intent'] === 'plan' ? ['Only plan: say what you would do, and do none of it.'] : []),
+    ...(isSet(job['execution_read_only']) ? ['Only read: change nothing anywhere.'] : []),
+  ];
+  return [...boundaries, message].join('\n');
+}
+
+function notesOf(job: SchedulerJob, isShell: boolean): string[] {
+  const forgets = !isTurn(job, isShell) && ['recent', 'hybrid'].includes(String(job['context_retrieval']));
+  const behind = Object.entries(LEFT_BEHIND).filter(([column]) => isSet(job[column]));
+  return [
+    ...(forgets ? ['its context_retrieval stays behind: only turns of an agent have a reply'] : []),
+    ...behind.map(([, what]) => what.replace(':', ' stays behind:')),
+  ];
+}
+
+function isSet(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== 0 && value !== '';
+}
