@@ -26,7 +26,7 @@ import { adviceOf, modelOf } from './app/model.ts';
 import { announceServer } from './app/server-file.ts';
 import { alsoValid, ownTokens, type ServerTokens, sharedTokens } from './app/server-tokens.ts';
 import { openTracer } from './app/tracing.ts';
-import { endSession, sessionRunnerOf } from './app/session-runner.ts';
+import { sessionRunnerOf } from './app/session-runner.ts';
 import { EXIT, explained, Fault } from './app/start-error.ts';
 import { type StopRequest, stopRequest } from './app/stop-request.ts';
 import { openStorage, type Storage } from './app/storage.ts';
@@ -162,7 +162,7 @@ async function openApp(config: Config): Promise<App> {
       model: modelOf(config),
       watchdog: {
         everyMs: config.watchdogMs,
-        endSession: (sessionId) => endSession(engine, sessionId),
+        endSession: (slot) => engine.sessions.endOf(slot),
         onStale: ({ slot, jobId: task, sessionId, lastUpdate }) =>
           log.warn('A worker was not heard from and is marked offline', {
             slot,

@@ -1,5 +1,9 @@
 /** A slot: the name under which one worker process at a time works, and what it last said of itself. */
 
+import type { Actor } from './command.ts';
+import type { Job } from './job.ts';
+import { serves } from './lease.ts';
+
 export const SLOT_STATUSES = ['idle', 'working', 'offline'] as const;
 export type SlotStatus = (typeof SLOT_STATUSES)[number];
 
@@ -8,6 +12,8 @@ export interface WorkerSlot {
   readonly status: SlotStatus;
   /** The process that has the slot: nobody else's heartbeat counts. */
   readonly instance: string;
+  /** Whose token it took the slot with: its claims are made in this name, too. */
+  readonly takenBy: string;
   /** The job that it works on, and by which of its claims. */
   readonly jobId: string | null;
   readonly attempt: number | null;
@@ -42,6 +48,29 @@ export interface SlotBeat {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
+/** A worker that does several tasks at once has a slot for each: `slot-1`, `slot-1.2`, `slot-1.3`. */
+function baseSlot(slot: string): string {
+  return slot.replace(/\.\d+$/, '');
+}
+
+/** Whether this actor may see the slot, and work under its name. */
+export function servesSlot(actor: Pick<Actor, 'targets'>, slot: string): boolean {
+  return serves(actor, slot) || serves(actor, baseSlot(slot));
+}
+
+/** The job runs under the claim that the slot tells of, and the slot's own worker made that claim. */
+export function isDoing({ jobId, attempt, takenBy }: WorkerSlot, job: Job): boolean {
+  return job.id === jobId && job.state === 'running' && job.attempts === attempt && job.claimedBy === takenBy;
+}
+
+/** Whether a session is the slot's own: its worker asked for it, or gave it the label of the slot's sessions. */
+export function isSessionOf(
+  { slot, takenBy }: WorkerSlot,
+  { label, createdBy }: { readonly label: string; readonly createdBy: string },
+): boolean {
+  return createdBy === takenBy || label.startsWith(`agent:main:worker-${slot}:`);
+}
+
 /** Silent for too long, and nobody said that it would be. */
 export function isStale({ status, lastUpdate }: WorkerSlot, staleMs: number, now: number): boolean {
   return status !== 'offline' && now - lastUpdate > staleMs;
@@ -53,12 +82,18 @@ export function isTaken(known: WorkerSlot, start: SlotStart, staleMs: number, no
   return known.status !== 'offline' && !isStale(known, staleMs, now);
 }
 
-export function started(known: WorkerSlot | null, start: SlotStart, now: number): WorkerSlot {
+export function started(
+  known: WorkerSlot | null,
+  start: SlotStart,
+  takenBy: string,
+  now: number,
+): WorkerSlot {
   const { slot, instance, metadata } = start;
   return {
     slot,
     status: 'idle',
     instance,
+    takenBy,
     jobId: null,
     attempt: null,
     title: null,

@@ -786,7 +786,8 @@ export interface Workers {
   readonly staleMs: number;
   /** Where heartbeats can be read as a file, on the server's machine. */
   readonly heartbeatsFile: string | null;
-  list(): Promise<WorkerSlot[]>;
+  /** Those that the actor serves. */
+  list(actor: Actor): Promise<WorkerSlot[]>;
   get(slot: string): Promise<WorkerSlot>;
   /** Takes the slot; what its last process left undone goes back. Refused while another process is alive in it. */
   start(actor: Actor, start: SlotStart): Promise<{ slot: WorkerSlot; recovered: string | null }>;
@@ -804,5 +805,8 @@ export interface Sessions {
   spawn(actor: Actor, draft: SessionDraft): Promise<Job>;
   /** Those that run, and the newest of those that have ended. */
   list(actor: Actor): Promise<Job[]>;
+  /** Whoever asked for it, or head. */
   end(actor: Actor, label: string): Promise<Job>;
+  /** Ends what a worker that is gone left running here; a session that is not its own, or not known here, is left alone. */
+  endOf(slot: WorkerSlot): Promise<void>;
 }

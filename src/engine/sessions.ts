@@ -1,9 +1,11 @@
 /** Sessions that this installation runs for others: each is a job of its own, which the session worker does. */
 
+import { SYSTEM } from '../domain/actor.ts';
 import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
-import { FINAL_STATES, type Job, OPEN_STATES, STATES } from '../domain/job.ts';
+import { FINAL_STATES, isFinal, type Job, OPEN_STATES, STATES } from '../domain/job.ts';
 import { serves } from '../domain/lease.ts';
+import { isSessionOf } from '../domain/worker-slot.ts';
 import type { Core } from './core.ts';
 import type { Jobs, Sessions } from './engine.ts';
 
@@ -17,6 +19,10 @@ const RUNNING_SHOWN = 800;
 export function sessionsOf(core: Core, jobs: Pick<Jobs, 'create' | 'list' | 'cancel'>): Sessions {
   const list = (actor: Actor, filter: object, limit: number, states: Job['state'][]): Promise<Job[]> =>
     jobs.list(actor, { states, type: SESSION_TYPE, order: 'newest', limit, ...filter });
+  const newest = async (actor: Actor, label: string): Promise<Job | null> =>
+    (await list(actor, { tag: label }, 1, [...STATES])).at(0) ?? null;
+  const ended = async (actor: Actor, job: Job): Promise<Job> =>
+    isFinal(job.state) ? job : (await jobs.cancel(actor, job.id, 'The session was ended.')).job;
   return {
     spawn: async (actor, { label, spec }) => {
       if (!serves(actor, SESSION_TARGET)) throw new SpineError('forbidden', { target: SESSION_TARGET });
@@ -43,10 +49,18 @@ export function sessionsOf(core: Core, jobs: Pick<Jobs, 'create' | 'list' | 'can
       ...(await list(actor, {}, ENDED_SHOWN, [...FINAL_STATES])),
     ],
     end: async (actor, label) => {
-      const [job] = await list(actor, { tag: label }, 1, [...STATES]);
-      if (job === undefined) throw new SpineError('not_found', { id: label });
-      const isOver = (FINAL_STATES as readonly Job['state'][]).includes(job.state);
-      return isOver ? job : (await jobs.cancel(actor, job.id, 'The session was ended.')).job;
+      const job = await newest(actor, label);
+      if (job === null) throw new SpineError('not_found', { id: label });
+      if (actor.role !== 'head' && job.createdBy !== actor.name) {
+        const message = 'Another worker asked for this session.';
+        throw new SpineError('not_owner', { createdBy: job.createdBy }, { message });
+      }
+      return ended(actor, job);
+    },
+    endOf: async (slot) => {
+      const job = slot.sessionId === null ? null : await newest(SYSTEM, slot.sessionId);
+      if (job !== null && isSessionOf(slot, { label: slot.sessionId ?? '', createdBy: job.createdBy }))
+        await ended(SYSTEM, job);
     },
   };
 }

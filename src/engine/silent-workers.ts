@@ -1,7 +1,7 @@
 /** What becomes of a worker that was not heard from. */
 
 import type { Actor } from '../domain/command.ts';
-import { foundStale, isStale, type WorkerSlot } from '../domain/worker-slot.ts';
+import { foundStale, isDoing, isStale, type WorkerSlot } from '../domain/worker-slot.ts';
 import type { Reads } from '../store/store.ts';
 import type { Core } from './core.ts';
 import { giveBack } from './workers.ts';
@@ -12,19 +12,15 @@ export function judgeSilent(core: Core, actor: Actor, name: string): Promise<Wor
     const slot = await tx.workers.lock(name);
     if (slot === null || !isStale(slot, core.workers.staleMs, changeSet.now)) return null;
     if (await isHeld(tx, slot, changeSet.now)) return null;
-    await giveBack(tx, changeSet, slot, null);
+    await giveBack(tx, changeSet, actor, slot, null);
     await tx.workers.save(foundStale(slot, changeSet.now));
     return slot;
   });
 }
 
 /** A lease that is renewed shows a worker that lives, whatever became of its heartbeats. */
-export async function isHeld(
-  { jobs }: Pick<Reads, 'jobs'>,
-  { jobId, attempt }: WorkerSlot,
-  now: number,
-): Promise<boolean> {
-  const job = jobId === null ? null : await jobs.byId(jobId);
-  if (job === null || job.state !== 'running' || job.attempts !== attempt) return false;
+export async function isHeld({ jobs }: Pick<Reads, 'jobs'>, slot: WorkerSlot, now: number): Promise<boolean> {
+  const job = slot.jobId === null ? null : await jobs.byId(slot.jobId);
+  if (job === null || !isDoing(slot, job)) return false;
   return job.leaseUntil !== null && job.leaseUntil > now;
 }

@@ -5,9 +5,18 @@ import type { Actor, Edit } from '../domain/command.ts';
 import { decide } from '../domain/decide.ts';
 import { SpineError } from '../domain/error.ts';
 import type { Job } from '../domain/job.ts';
-import { serves } from '../domain/lease.ts';
+import { mayTouch } from '../domain/lease.ts';
 import { LIMITS } from '../domain/limits.ts';
-import { beaten, isTaken, type SlotStart, started, type WorkerSlot } from '../domain/worker-slot.ts';
+import {
+  beaten,
+  isDoing,
+  isTaken,
+  servesSlot,
+  type SlotBeat,
+  type SlotStart,
+  started,
+  type WorkerSlot,
+} from '../domain/worker-slot.ts';
 import type { Tx } from '../store/store.ts';
 import { audit } from './audit.ts';
 import type { ChangeSet } from './change-set.ts';
@@ -19,11 +28,13 @@ export function workersOf(core: Core): Workers {
   return {
     staleMs: core.workers.staleMs,
     heartbeatsFile: core.workers.heartbeatsFile,
-    list: async () => read.workers.all(),
+    list: async (actor) => (await read.workers.all()).filter(({ slot }) => servesSlot(actor, slot)),
     get: async (slot) => (await read.workers.bySlot(slot)) ?? notFound(slot),
     start: async (actor, start) => {
       check(actor, start.slot, start.metadata);
-      const answer = await core.flusher.transact(actor, (tx, changeSet) => take(core, tx, changeSet, start));
+      const answer = await core.flusher.transact(actor, (tx, changeSet) =>
+        take(core, tx, changeSet, actor, start),
+      );
       core.hints.beaten();
       return answer;
     },
@@ -32,7 +43,8 @@ export function workersOf(core: Core): Workers {
       const slot = await core.flusher.transact(actor, async (tx, { now }) => {
         const known = await tx.workers.lock(beat.slot);
         if (known === null) return notFound(beat.slot);
-        if (known.instance !== beat.instance) throw taken(known, now);
+        if (known.instance !== beat.instance || known.takenBy !== actor.name) throw taken(known, now);
+        await checkTask(tx, actor, known, beat);
         const next = beaten(known, beat, now);
         await tx.workers.save(next);
         return next;
@@ -42,7 +54,7 @@ export function workersOf(core: Core): Workers {
     },
     drain: (actor, slot, draining) =>
       core.flusher.transact(actor, async (tx, changeSet) => {
-        const known = (await tx.workers.lock(slot)) ?? notFound(slot);
+        const known = await lockOwn(tx, actor, slot);
         const next = { ...known, draining };
         await tx.workers.save(next);
         await audit(tx, changeSet, actor, draining ? 'worker.drain' : 'worker.resume', slot);
@@ -50,7 +62,7 @@ export function workersOf(core: Core): Workers {
       }),
     remove: (actor, slot) =>
       core.flusher.transact(actor, async (tx, changeSet) => {
-        const known = (await tx.workers.lock(slot)) ?? notFound(slot);
+        const known = await lockOwn(tx, actor, slot);
         if (known.status !== 'offline') {
           const problem = `${slot} is ${known.status}: stop its worker first.`;
           throw new SpineError('conflict', { slot, problem });
@@ -61,21 +73,38 @@ export function workersOf(core: Core): Workers {
   };
 }
 
-/** A worker that does several tasks at once has a slot for each: `slot-1`, `slot-1.2`, `slot-1.3`. */
-function baseSlot(slot: string): string {
-  return slot.replace(/\.\d+$/, '');
-}
-
 function check(actor: Actor, slot: string, metadata: Readonly<Record<string, unknown>>): void {
-  if (!serves(actor, slot) && !serves(actor, baseSlot(slot)))
-    throw new SpineError('forbidden', { target: slot });
+  if (!servesSlot(actor, slot)) throw new SpineError('forbidden', { target: slot });
   if (Buffer.byteLength(JSON.stringify(metadata)) <= LIMITS.slotMetadataBytes) return;
   const problem = `metadata must take at most ${LIMITS.slotMetadataBytes} bytes as JSON.`;
   throw new SpineError('bad_request', { field: 'metadata', problem });
 }
 
+async function lockOwn(tx: Tx, actor: Actor, slot: string): Promise<WorkerSlot> {
+  if (!servesSlot(actor, slot)) throw new SpineError('forbidden', { target: slot });
+  return (await tx.workers.lock(slot)) ?? notFound(slot);
+}
+
+/** A worker tells of its own claims only. What it has told of already may have ended since. */
+async function checkTask(
+  tx: Tx,
+  actor: Actor,
+  known: WorkerSlot,
+  { jobId, attempt }: SlotBeat,
+): Promise<void> {
+  if (jobId === null || (jobId === known.jobId && attempt === known.attempt)) return;
+  const job = await tx.jobs.byId(jobId);
+  if (job === null) {
+    const message = `task names ${JSON.stringify(jobId)}, which is no task.`;
+    throw new SpineError('bad_request', { field: 'task' }, { message });
+  }
+  if (!mayTouch(actor, job)) throw new SpineError('forbidden', { target: job.target });
+  if (job.state === 'running' && job.attempts === attempt && job.claimedBy !== actor.name)
+    throw new SpineError('not_owner', { claimedBy: job.claimedBy });
+}
+
 /** Whoever had the slot before is gone: what it held goes back before the slot is anybody's again. */
-async function take(core: Core, tx: Tx, changeSet: ChangeSet, start: SlotStart) {
+async function take(core: Core, tx: Tx, changeSet: ChangeSet, actor: Actor, start: SlotStart) {
   const { now } = changeSet;
   const known = await tx.workers.lock(start.slot);
   if (known === null && (await tx.workers.count()) >= LIMITS.workerSlots) {
@@ -83,9 +112,9 @@ async function take(core: Core, tx: Tx, changeSet: ChangeSet, start: SlotStart) 
     throw new SpineError('conflict', { slot: start.slot, problem });
   }
   if (known !== null && isTaken(known, start, core.workers.staleMs, now)) throw taken(known, now);
-  const slot = started(known, start, now);
+  const slot = started(known, start, actor.name, now);
   await tx.workers.save(slot);
-  const recovered = known === null ? null : await giveBack(tx, changeSet, known, recovery(known, now));
+  const recovered = known === null ? null : await giveBack(tx, changeSet, actor, known, recovery(known, now));
   return { slot, recovered: recovered?.id ?? null };
 }
 
@@ -94,17 +123,18 @@ function recovery({ sessionId }: WorkerSlot, now: number): Readonly<Record<strin
 }
 
 /**
- * Takes back the very claim that the slot told of. What has ended meanwhile, or is somebody else's by now, is left as
- * it is.
+ * Takes back the very claim that the slot told of. What has ended meanwhile, is somebody else's by now, or nothing that
+ * the actor may touch, is left as it is.
  */
 export async function giveBack(
   tx: Tx,
   changeSet: ChangeSet,
-  { jobId, attempt }: WorkerSlot,
+  actor: Actor,
+  slot: WorkerSlot,
   metadata: Readonly<Record<string, unknown>> | null,
 ): Promise<Job | null> {
-  const [job] = jobId === null ? [] : await tx.jobs.lock([jobId]);
-  if (job === undefined || job.state !== 'running' || job.attempts !== attempt) return null;
+  const [job] = slot.jobId === null ? [] : await tx.jobs.lock([slot.jobId]);
+  if (job === undefined || !isDoing(slot, job) || !mayTouch(actor, job)) return null;
   const on = { id: job.id, actor: SYSTEM };
   const expired = decide(changeSet.load(job), { kind: 'expire', ...on, orphaned: true }, changeSet.now);
   changeSet.apply(expired, SYSTEM);

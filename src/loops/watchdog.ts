@@ -15,8 +15,8 @@ export interface WatchdogOptions {
   readonly everyMs: number;
   /** For how long nobody is judged, because no server was there to hear anybody. */
   readonly absenceMs: (now: number) => number;
-  /** Ends a session that this installation runs; one that it does not know has ended with its worker. */
-  readonly endSession: (sessionId: string) => Promise<void>;
+  /** Ends the session of a worker where this installation runs it; any other has ended with its worker. */
+  readonly endSession: (slot: WorkerSlot) => Promise<void>;
   readonly onStale: (slot: WorkerSlot) => void;
 }
 
@@ -40,7 +40,7 @@ export class Watchdog implements Duty {
     for (const slot of silent) {
       if (await isHeld(core.store.read, slot, now)) continue;
       // Its session first: nobody else may begin while it still works.
-      if (slot.sessionId !== null) await endSession(slot.sessionId);
+      if (slot.sessionId !== null) await endSession(slot);
       if (await this.#judge(slot.slot)) done += 1;
     }
     return { done, more: done > 0 && silent.length === BATCH };

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { beaten, foundStale, isStale, isTaken, slotView, started } from '../../src/domain/worker-slot.ts';
 
 const START = { slot: 'slot-1', instance: 'a', gone: null, metadata: { workerPid: 7 } };
-const FRESH = started(null, START, 1_000);
+const FRESH = started(null, START, 'w', 1_000);
 
 test('a worker is stale after its time, unless it said good-bye [WK-07 WK-34]', () => {
   assert.equal(isStale(FRESH, 90_000, 91_000), false);

@@ -168,7 +168,7 @@ function watchdogOf({ engine }: Opened, ended: string[] = []): Watchdog {
     core: engine.core,
     everyMs: 120_000,
     absenceMs: () => 0,
-    endSession: async (id) => void ended.push(id),
+    endSession: async ({ sessionId }) => void ended.push(sessionId ?? ''),
     onStale: () => undefined,
   });
 }

@@ -257,11 +257,13 @@ suite('heartbeats and the picture of what goes on', () => {
     deepStrictEqual([started.status, started.body['staleMs']], [200, 90_000]);
     strictEqual((await left.post('/api/heartbeats/start', { ...start, instance: 'b' })).status, 409);
     strictEqual((await left.post('/api/heartbeats/start', { ...start, slot: 'slot-7' })).status, 403);
+    const { body: job } = await head.post('/jobs', { target: 'left-claw', title: 'Run' });
+    strictEqual((await left.post('/jobs/claim', {})).status, 200);
     const beat = {
       slot: 'left-claw',
       instance: 'a',
       status: 'working',
-      task: 't',
+      task: String(job['id']),
       attempt: 1,
       sessionId: 's',
     };
@@ -274,7 +276,7 @@ suite('heartbeats and the picture of what goes on', () => {
     deepStrictEqual(rest, {
       slot: 'left-claw',
       status: 'working',
-      task: 't',
+      task: job['id'],
       taskTitle: null,
       sessionId: 's',
       metadata: { workerPid: 7, workerVersion: '1.0.0', restartCount: 0 },

@@ -286,6 +286,7 @@ export const WORKER_SLOT = tableOf<WorkerSlot>('worker_slot', {
   slot: 'text',
   status: 'text',
   instance: 'text',
+  takenBy: 'text',
   jobId: 'text',
   attempt: 'bigint',
   title: 'text',

@@ -13,11 +13,11 @@ export const heartbeatRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/heartbeats',
     name: 'listHeartbeats',
-    about: 'When every worker was last heard from.',
+    about: 'When each worker that the caller serves was last heard from.',
     who: [...WORKERS, 'viewer'],
     answer: Heartbeats,
-    handle: async ({ engine }) => {
-      const slots = await engine.workers.list();
+    handle: async ({ engine, actor }) => {
+      const slots = await engine.workers.list(actor);
       return { workers: Object.fromEntries(slots.map((slot) => [slot.slot, slotView(slot)])) };
     },
   }),
@@ -46,7 +46,7 @@ export const heartbeatRoutes: readonly Route[] = [
     load: 'lease',
     body: BeatBody,
     answer: Heartbeat,
-    errors: ['not_found', 'forbidden', 'conflict'],
+    errors: ['not_found', 'forbidden', 'not_owner', 'conflict'],
     handle: async ({ engine, actor, body }) => {
       const { slot, instance, status, task = null, attempt = null, taskTitle = null } = body;
       const { sessionId = null, metadata = {} } = body;

@@ -22,7 +22,7 @@ export const liveRoutes: readonly Route[] = [
     answer: Live,
     handle: async (call) => {
       const now = call.engine.now();
-      const slots = await call.engine.workers.list();
+      const slots = await call.engine.workers.list(call.actor);
       const blockers = [...slots.flatMap((slot) => silent(call, slot, now)), ...(await blocked(call))];
       return {
         updatedAt: now,

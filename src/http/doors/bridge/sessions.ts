@@ -46,7 +46,7 @@ export const sessionRoutes: readonly Route[] = [
     about: 'End a session. One that has ended already stays as it is.',
     who: USERS,
     answer: EndedSession,
-    errors: ['not_found', 'conflict'],
+    errors: ['not_found', 'not_owner', 'conflict'],
     handle: async (call) => {
       const ended = await call.engine.sessions.end(call.actor, call.params['id'] ?? '');
       return { ok: true, session: await view(call, ended) };

@@ -52,7 +52,7 @@ export const metricRoutes: readonly Route[] = [
         ...queueFamilies(counted, parts),
         ...standingFamilies(await engine.standing(), engine.now()),
         ...(metered === null ? [] : workFamilies(metered, actor)),
-        ...slotFamilies(await engine.workers.list(), engine.now()),
+        ...slotFamilies(await engine.workers.list(actor), engine.now()),
         ...loopFamilies(parts.gauges().loops),
         ...requestFamilies(parts),
         ...processFamilies(parts),

@@ -10,6 +10,7 @@ create table worker_slot (
   slot text primary key,
   status text not null,        -- idle, working or offline
   instance text not null,      -- the process that has it; nobody else's heartbeat counts
+  taken_by text not null,      -- whose token it took the slot with
   job_id text,
   attempt ${int},              -- by which of the job's claims
   title text,
