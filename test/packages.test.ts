@@ -7,12 +7,14 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { packed, plainEnvironment } from './support/package.ts';
+import { VERIFIED_WITHIN_MS, verifiers } from './support/verifiers.ts';
 
 const REPO = join(import.meta.dirname, '..');
 
@@ -65,6 +67,16 @@ test('every package of the lock has a sum, and names no place to take it from', 
   }
 });
 
+test('the programs that we are held against are named in one version, with a sum', () => {
+  const named = manifestOf('test/verifiers').devDependencies ?? {};
+  const lock = read('test/verifiers/package-lock.json') as { packages: Readonly<Record<string, Locked>> };
+  assert.deepEqual(lock.packages['']?.devDependencies, named);
+  for (const [name, version] of Object.entries(named))
+    assert.equal(lock.packages[`node_modules/${name}`]?.version, version, name);
+  for (const [path, { integrity, resolved }] of Object.entries(lock.packages))
+    if (path !== '') assert.match(`${integrity} ${resolved}`, /^sha512-[\w+/]{86}== undefined$/, path);
+});
+
 test('what is installed is what the lock says', () => {
   const wrong = Object.entries(packages)
     .filter(([path]) => path !== '' && existsSync(join(REPO, path, 'package.json')))
@@ -108,7 +120,9 @@ test('every package that users install runs on Node 20, as ours says it does [SC
 /** npm itself runs on the machine's own Node, which it names; the tests run on the one that came with the package. */
 const NODE = process.env['npm_node_execpath'] ?? 'node';
 
-test('the package that npm makes', { timeout: 180_000 }, async (t) => {
+const installed = await verifiers();
+
+test('the package that npm makes', { timeout: VERIFIED_WITHIN_MS }, async (t) => {
   const { clone, file, remove } = packed();
   t.after(remove);
   const project = join(clone, 'project');
@@ -135,6 +149,28 @@ test('the package that npm makes', { timeout: 180_000 }, async (t) => {
     );
     assert.equal(existsSync(join(clone, 'package.json.kept')), false);
     assert.deepEqual(readdirSync(join(clone, 'dist')).toSorted(), ['client', 'client-commonjs']);
+  });
+
+  const skip = 'missing' in installed ? installed.missing : false;
+  await t.test('is clean for publint and for “are the types wrong”', { skip }, () => {
+    if ('missing' in installed) return;
+    const folder = join(clone, 'judge');
+    const judge = join(folder, 'judge.mjs');
+    mkdirSync(folder);
+    symlinkSync(join(installed.folder, 'node_modules'), join(folder, 'node_modules'));
+    writeFileSync(judge, JUDGE);
+    const said = (tarball: string): string => run(`'${process.execPath}' '${judge}' '${tarball}'`);
+    assert.equal(said(file), '[]\n');
+    // Both can find something.
+    const broken = join(clone, 'broken');
+    mkdirSync(broken);
+    run(
+      `tar -xzf '${file}' -C '${broken}' package/package.json package/dist/client package/dist/client-commonjs`,
+    );
+    rmSync(join(broken, 'package/dist/client-commonjs/package.json'));
+    run(`tar -czf '${broken}.tgz' -C '${broken}' package`);
+    assert.match(said(`${broken}.tgz`), /CJSResolvesToESM/);
+    assert.match(said(`${broken}.tgz`), /FILE_INVALID_FORMAT/);
   });
 
   await t.test('is installed by npm without a warning, without a registry, with strict engines', () => {
@@ -246,6 +282,17 @@ test('the package that npm makes', { timeout: 180_000 }, async (t) => {
     assert.match(compile('--module nodenext wrong.mts'), /not assignable to type 'number'/);
   });
 });
+
+/** What both have to say of a tarball, suggestions as well. */
+const JUDGE = `
+import { readFileSync } from 'node:fs';
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
+import { publint } from 'publint';
+const tarball = new Uint8Array(readFileSync(process.argv[2]));
+const { problems } = await checkPackage(createPackageFromTarballData(tarball));
+const { messages } = await publint({ pack: { tarball: tarball.buffer }, strict: true, level: 'suggestion' });
+console.log(JSON.stringify([...problems.map(({ kind }) => kind), ...messages.map(({ code }) => code)]));
+`;
 
 /** Each line with an error in it says so; were one none, the compiler would complain about that. */
 const TYPED = `
