@@ -124,6 +124,7 @@ async function openApp(config: Config): Promise<App> {
         limitMs: config.stuckLimitMs,
       },
       advice: adviceOf(config),
+      breakerFailures: config.breakerFailures,
       outbox: config.webhookUrl === null ? () => null : noticeOf,
       chat: operatorChat(config),
       dayTz: config.dayTz,

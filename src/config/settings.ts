@@ -606,6 +606,14 @@ export const SETTINGS = {
     default: '200',
     help: 'How often the model is asked in an hour, by all servers together. Further retries are made without advice.',
   },
+  breakerFailures: {
+    ...plain,
+    name: 'SPINE_BREAKER_FAILURES',
+    group: 'Retries',
+    type: whole(0, 100, 'failures'),
+    default: '3',
+    help: "So many of a type's tasks that bots report as failed, one after another and in the same way, pause the type until somebody resumes it. 0: none do.",
+  },
   tickMs: {
     ...plain,
     name: 'SCHEDULER_TICK_MS',

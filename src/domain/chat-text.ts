@@ -91,10 +91,16 @@ function fieldsTold(json: string): string | null {
 }
 
 /** What its holder said, else what Spine knows. */
-export function failureReason({ reason, cause }: Pick<Job, 'reason' | 'cause'>, outcome: Outcome): string {
-  const { error, result } = outcome;
-  const said = summaryOf(error === null ? errorIn(result) : rawOutput(null, error).text);
-  return said === '' ? (reason ?? cause ?? 'none was given') : said;
+export function failureReason(job: Pick<Job, 'reason' | 'cause'>, outcome: Outcome): string {
+  return saidInOutcome(outcome) || unsaidReason(job);
+}
+
+export function saidInOutcome({ error, result }: Outcome): string {
+  return summaryOf(error === null ? errorIn(result) : rawOutput(null, error).text);
+}
+
+export function unsaidReason({ reason, cause }: Pick<Job, 'reason' | 'cause'>): string {
+  return reason ?? cause ?? 'none was given';
 }
 
 /** Some workers leave their error in the result. */

@@ -4,6 +4,7 @@ import { admit } from './admit.ts';
 import { type FailureCause, isFinal, type Job, OPEN, SETTLED, type State, UNSETTLED } from './job.ts';
 import { dropLease } from './lease.ts';
 import { ownPriority } from './priority.ts';
+import { countsInStreak } from './streak.ts';
 
 /** Waiting times stop doubling here. */
 const BACKOFF_CEILING_MS = 3_600_000;
@@ -92,7 +93,8 @@ export function finish(job: Job, state: State, now: number): State {
 }
 
 function needsReaction(job: Job): boolean {
-  return job.watched || job.retryAt !== null || job.rootNo !== null || job.scheduleId !== null;
+  if (job.watched || job.retryAt !== null || job.rootNo !== null || job.scheduleId !== null) return true;
+  return countsInStreak(job);
 }
 
 /** Opens a copied final row again, by an operator's hand. */

@@ -8,6 +8,7 @@ import type { OutboxDraft } from '../domain/outbox.ts';
 import { mayHoldGatewaySlot, needsSlots, targetOfGatewayPool } from '../domain/pool.ts';
 import type { Question } from '../domain/question.ts';
 import { RUN_ACTIVE, type RunNote } from '../domain/run.ts';
+import { endsStreak } from '../domain/streak.ts';
 import { isTally, quarterOf, TALLIES, type Tally } from '../domain/tally.ts';
 import { added, moreThan, NO_USAGE, raisedTo, type Usage, usageIn } from '../domain/usage.ts';
 import type { AttemptUsage, Change, NewRow, Tx } from '../store/store.ts';
@@ -184,6 +185,7 @@ export class ChangeSet {
     await this.#requestApprovals(tx, audience);
     for (const asked of this.#questions) await this.#ask(tx, asked, audience.subscribers);
     const changes = [...this.#entries.values()].filter((entry) => entry.before !== entry.after);
+    if (changes.some(({ after }) => endsStreak(after))) endStreaks(tx, changes);
     this.effects.changes = changes;
     this.effects.events = this.#events;
     for (const entry of changes) {
@@ -456,4 +458,11 @@ const CLOSED = { status: 'closed', answer: null, answeredBy: null, answeredAt: n
 
 function isOver({ state, settled, retryAt }: Job): boolean {
   return isFinal(state) && settled === SETTLED && retryAt === null;
+}
+
+/** Streaks are locked after jobs and before all else, here and where they grow. */
+function endStreaks(tx: Tx, changes: readonly Change[]): void {
+  const done = changes.filter(({ before, after }) => endsStreak(after) && !isFinal(before.state));
+  const typeNos = new Set(done.map(({ after }) => after.typeNo));
+  if (typeNos.size > 0) tx.defer(tx.streaks.end([...typeNos]));
 }

@@ -1,6 +1,6 @@
 /** Whether a failed job is tried again, and what its retry is told. A model may be asked first. */
 
-import { failureReason } from '../domain/chat-text.ts';
+import { saidInOutcome, unsaidReason } from '../domain/chat-text.ts';
 import { fingerprintOf } from '../domain/fingerprint.ts';
 import { CONSULTING, type Job, type JobInput } from '../domain/job.ts';
 import { type FailedTry, tellsRetries } from '../domain/retry-text.ts';
@@ -59,10 +59,15 @@ export async function consult(core: Core, tx: Tx, { no }: Job, { fingerprint, re
   await tx.consultations.begin(no, fingerprint, now + 2 * ((core.advice?.waitMs ?? 0) + SLACK_MS));
 }
 
-/** What its holder said of the failure, else the last thing that was said of the job. */
 async function reasonOf(tx: Tx, job: Job): Promise<string> {
+  return (await saidOf(tx, job)) ?? unsaidReason(job);
+}
+
+/** What its holder said of the failure, else the last thing that was said of the job; null when nothing was. */
+export async function saidOf(tx: Tx, job: Job): Promise<string | null> {
   const outcome = (await tx.details.outcomes([job.no])).get(job.no) ?? { result: null, error: null };
   const isSilent = outcome.error === null && outcome.result === null && job.cause === null;
   const [last] = isSilent ? await tx.comments.after(job.no, job.comments - 1, 1) : [];
-  return (last?.text ?? failureReason(job, outcome)).slice(0, REASON_CHARS).toWellFormed();
+  const said = last?.text ?? saidInOutcome(outcome);
+  return said === '' ? null : said.slice(0, REASON_CHARS).toWellFormed();
 }

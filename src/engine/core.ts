@@ -7,6 +7,7 @@ import type { JobType } from '../domain/job-type.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { Clock, Ids, TimeSource } from '../domain/ports.ts';
 import type { Routing } from '../domain/routing.ts';
+import { BREAKER_FAILURES } from '../domain/streak.ts';
 import { webhookUrlProblem } from '../domain/webhook-url.ts';
 import { Schemas } from '../domain/schema/schemas.ts';
 import { loopActor } from '../domain/actor.ts';
@@ -85,6 +86,8 @@ export interface EngineOptions {
   readonly stuck?: StuckSettings;
   /** Null when there is nobody to ask. */
   readonly advice?: AdviceSettings | null;
+  /** So many failures of a type in a row that are alike pause it; 0: none do. */
+  readonly breakerFailures?: number;
   readonly outbox?: OutboxPolicy;
   /** The chat in which the operator is told of announced jobs. */
   readonly chat?: OperatorChat | null;
@@ -173,6 +176,7 @@ export class Core {
   readonly workers: WorkerSettings;
   readonly stuck: StuckSettings;
   readonly advice: AdviceSettings | null;
+  readonly breakerFailures: number;
   readonly webhookProblem: (url: string) => Promise<string | null>;
   readonly forgetFiles: (ids: readonly string[]) => Promise<void>;
   readonly dayTz: string;
@@ -231,6 +235,7 @@ export class Core {
     this.workers = options.workers ?? WORKERS;
     this.stuck = options.stuck ?? STUCK;
     this.advice = options.advice ?? null;
+    this.breakerFailures = options.breakerFailures ?? BREAKER_FAILURES;
     this.heardMs = Math.min(HEARD_MS, Math.ceil(this.stuck.offlineMs / 20));
     this.presence = new Presence(this.heardMs, () => this.hints.heard());
     this.webhookProblem = options.webhookProblem ?? (async (url) => webhookUrlProblem(url, []));

@@ -9,9 +9,11 @@ import type { DeliveryGuarantee, RunPlan, Schedule } from '../domain/schedule.ts
 import type { Tx } from '../store/store.ts';
 import { afterRun, sweepOneShots } from './after-run.ts';
 import type { Subscribers } from './announcing.ts';
+import { countFailure } from './breaker.ts';
 import { consult, NO_RETRY, outlookOf } from './consulting.ts';
 import { goOn, tellSkipped } from './retrying.ts';
 import type { Core } from './core.ts';
+import { routingChanged } from './routing.ts';
 import type { ChangeSet } from './change-set.ts';
 
 const SETTLER = loopActor('settler');
@@ -46,16 +48,33 @@ async function settleGroup(core: Core, group: readonly Job[]): Promise<void> {
 async function settleTogether(core: Core, group: readonly Job[]): Promise<void> {
   const scheduleIds = [...new Set(group.flatMap(({ scheduleId }) => scheduleId ?? []))];
   const subscribers = await core.subscribers();
-  await core.flusher.transact(SETTLER, async (tx, changeSet) => {
+  const opened = await core.flusher.transact(SETTLER, async (tx, changeSet) => {
     // Schedules are locked before their jobs, here and everywhere.
     const relatives =
       scheduleIds.length === 0 ? [] : await tx.schedules.lock(await tx.chains.relatives(scheduleIds));
-    for (const found of await tx.jobs.lockByNo(group.map(({ no }) => no)))
-      if (isUnsettled(found))
-        await settleOne(core, tx, changeSet, changeSet.load(found), { relatives, subscribers });
+    const unsettled = (await tx.jobs.lockByNo(group.map(({ no }) => no))).filter(isUnsettled);
+    for (const found of unsettled)
+      await settleOne(core, tx, changeSet, changeSet.load(found), { relatives, subscribers });
     if (relatives.length > 0) await sweepOneShots(tx, relatives);
+    return countFailures(core, tx, changeSet, unsettled, subscribers);
   });
+  if (opened) routingChanged(core, true);
   if (core.advice !== null) core.hints.consulting();
+}
+
+/** Each at its first settling, in the order of their types: two servers never wait for each other. */
+async function countFailures(
+  core: Core,
+  tx: Tx,
+  changeSet: ChangeSet,
+  jobs: readonly Job[],
+  to: Subscribers,
+): Promise<boolean> {
+  const failed = jobs.filter(({ settled }) => settled === UNSETTLED);
+  let opened = false;
+  for (const job of failed.toSorted((a, b) => a.typeNo - b.typeNo || a.no - b.no))
+    opened = (await countFailure(core, tx, changeSet, job, to)) || opened;
+  return opened;
 }
 
 /** What a job's end may concern. */

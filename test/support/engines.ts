@@ -29,6 +29,7 @@ export interface OpenOptions {
   readonly outbox?: OutboxPolicy;
   /** Somebody is asked about failures. */
   readonly advice?: AdviceSettings;
+  readonly breakerFailures?: number;
   /** The chat of the operator. */
   readonly chat?: OperatorChat;
   /** Transactions at once on PostgreSQL. */
@@ -193,6 +194,7 @@ export function engineOn(store: Store, clock: TestClock, options: OpenOptions = 
     ...(options.outbox && { outbox: options.outbox }),
     ...(options.chat && { chat: options.chat }),
     ...(options.advice && { advice: options.advice }),
+    ...(options.breakerFailures !== undefined && { breakerFailures: options.breakerFailures }),
     ...(options.time && { time: options.time }),
     ...(options.server && { site: options.server }),
   });

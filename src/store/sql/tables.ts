@@ -13,6 +13,7 @@ import type { ModelCall } from '../../domain/model-call.ts';
 import type { Question } from '../../domain/question.ts';
 import type { Run } from '../../domain/run.ts';
 import type { Schedule } from '../../domain/schedule.ts';
+import type { Streak } from '../../domain/streak.ts';
 import type { Subscription } from '../../domain/subscription.ts';
 import type { DataBatch, ResultFile } from '../../domain/task-data.ts';
 import type { Token } from '../../domain/token.ts';
@@ -187,6 +188,12 @@ export const SCHEDULE = tableOf<Schedule>('schedule', {
   createdAt: 'bigint',
   createdBy: 'text',
   spawnedBy: 'text',
+});
+
+export const STREAK = tableOf<Streak>('streak', {
+  typeNo: 'bigint',
+  fingerprint: 'text',
+  roots: 'json',
 });
 
 export const SUBSCRIPTION = tableOf<Subscription>('subscription', {

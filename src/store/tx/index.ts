@@ -29,6 +29,7 @@ export * as routing from './routing.ts';
 export * as runs from './runs.ts';
 export * as schedules from './schedules.ts';
 export * as servers from './servers.ts';
+export * as streaks from './streaks.ts';
 export * as subscriptions from './subscriptions.ts';
 export * as summaries from './summaries.ts';
 export * as taskData from './task-data.ts';

@@ -142,9 +142,8 @@ export const QUEUE: readonly Mutant[] = [
     name: 'settled-twice',
     means: 'dependents and chains react twice to one end',
     file: 'src/engine/settling.ts',
-    find: `      if (isUnsettled(found))
-        await settleOne`,
-    replace: `      await settleOne`,
+    find: `(await tx.jobs.lockByNo(group.map(({ no }) => no))).filter(isUnsettled)`,
+    replace: `await tx.jobs.lockByNo(group.map(({ no }) => no))`,
     seenBy: ['test/engine/faults.test.ts', 'test/engine/chains.test.ts', 'test/engine/lineage.test.ts'],
   },
   {

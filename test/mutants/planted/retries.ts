@@ -43,4 +43,20 @@ export const RETRIES: readonly Mutant[] = [
     replace: `if (isPlainFailure(job.cause, reason) && reason === '') return plain;`,
     seenBy: ['test/engine/retrying.test.ts'],
   },
+  {
+    name: 'retries-open-the-breaker',
+    means: 'one task that cannot be done pauses all others of its type',
+    file: 'src/domain/streak.ts',
+    find: `known.roots.includes(root) ?`,
+    replace: `root < 0 ?`,
+    seenBy: ['test/engine/breaker.test.ts'],
+  },
+  {
+    name: 'breaker-forgets-successes',
+    means: 'a type that fails once a day and works in between is paused on the third day',
+    file: 'src/engine/change-set.ts',
+    find: `if (typeNos.size > 0) tx.defer`,
+    replace: `if (typeNos.size > 1e6) tx.defer`,
+    seenBy: ['test/engine/breaker.test.ts'],
+  },
 ];

@@ -1,4 +1,4 @@
-/** What is known about failures: what a model made of them, and what asking cost. */
+/** What is known about failures: what a model made of them, what asking cost, and how often they came in a row. */
 
 import type { Dialect } from './dialect.ts';
 
@@ -40,5 +40,12 @@ create table model_call (
   error text
 )${byNumber};
 create index model_call_by_age on model_call (at);
+
+-- The last failures of a type, as long as each is like the one before.
+create table streak (
+  type_no ${int} primary key,
+  fingerprint text not null,
+  roots text not null          -- JSON: the lineages that failed so, by the numbers of their first jobs
+)${byNumber};
 `;
 }
