@@ -53,6 +53,7 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'test/cli/main.test.ts': 15,
   'test/loops/chat.test.ts': 15,
   'test/installation/tokens.test.ts': 15,
+  'test/installation/artifacts.test.ts': 20,
 };
 
 /** All test files, in the order in which they should start. */

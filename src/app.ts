@@ -5,10 +5,11 @@ import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { flushCompileCache } from 'node:module';
 import { hostname } from 'node:os';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { type Backups, openBackups } from './app/backups.ts';
+import { blobDuties, type Blobs, openBlobs } from './app/blobs.ts';
 import { callLimitsOf } from './app/call-limits.ts';
 import { chatCommands, openChannels, operatorChat } from './app/channels.ts';
 import { type Duties, startDuties } from './app/duties.ts';
@@ -31,9 +32,6 @@ import { EXIT, explained, Fault } from './app/start-error.ts';
 import { type StopRequest, stopRequest } from './app/stop-request.ts';
 import { openStorage, type Storage } from './app/storage.ts';
 import { watchUnexpected } from './app/unexpected.ts';
-import type { BlobStore } from './blobs/blobs.ts';
-import { openDiskBlobs } from './blobs/disk.ts';
-import { ownerOf } from './blobs/owner.ts';
 import { AddressGuard } from './channels/guard.ts';
 import { operatorWebhook } from './channels/operator-webhook.ts';
 import { type Config, describe } from './config.ts';
@@ -44,10 +42,8 @@ import { HeartbeatsFile, heartbeatsFile } from './files/heartbeats-file.ts';
 import { credentialsOf } from './http/auth.ts';
 import { DOORS } from './http/doors.ts';
 import { buildServer } from './http/server.ts';
-import { BlobSweeper } from './loops/blob-sweeper.ts';
 import { objectSweeper } from './loops/object-sweeper.ts';
 import { dataDirWatch } from './loops/keepers.ts';
-import type { Duty } from './loops/loop.ts';
 import type { Tracer } from './loops/tracer.ts';
 import { systemClock, systemTime } from './runtime/clock.ts';
 import { boundHeap } from './runtime/heap.ts';
@@ -143,10 +139,10 @@ async function openApp(config: Config): Promise<App> {
     await engine.core.continueTime();
     const tokens = await tokensOf(config, engine, prepared);
     await storage.store.listen((wakeUps) => engine.core.heardOf(wakeUps));
-    const blobStore = await openDiskBlobs({
-      folder: storage.blobFolder,
+    const blobs = await openBlobs(config, {
       newId: () => ids.jobId(engine.now()),
       now: () => engine.now(),
+      netClock: clock,
     });
     const objects = await openObjects(config, clock, log);
     const probes = openProbes(guard, config.shell === 'on', clock);
@@ -195,7 +191,7 @@ async function openApp(config: Config): Promise<App> {
         ...(storage.dataDir === null ? [] : [dataDirWatch(storage.look, onFatal)]),
         ...(tracer === null ? [] : [tracer]),
         objectSweeper(engine.core, objects, OBJECTS_MS),
-        ...(await blobDuties(config, storage, engine, blobStore, log)),
+        ...(await blobDuties(config, engine, blobs.store, log)),
       ],
       forget: (ids) => files.forget(ids),
       onError: (loop, error) => log.warn('A background pass failed; it will be tried again', { loop, error }),
@@ -205,7 +201,7 @@ async function openApp(config: Config): Promise<App> {
       engine,
       tracer,
       storage,
-      blobStore,
+      blobs,
       objects,
       duties,
       probes,
@@ -246,7 +242,7 @@ interface Parts {
   readonly config: Config;
   readonly engine: OpenEngine;
   readonly storage: Storage;
-  readonly blobStore: BlobStore;
+  readonly blobs: Blobs;
   readonly objects: ObjectStore;
   readonly duties: Duties;
   readonly probes: Probes;
@@ -271,25 +267,8 @@ async function tokensOf(
     : { ...own, warnings: [...own.warnings, ...(await alsoValid(core))] };
 }
 
-/** Forgotten artifacts are swept out, unless the folder is another installation's. */
-async function blobDuties(
-  config: Config,
-  { store, blobFolder }: Storage,
-  engine: OpenEngine,
-  blobStore: BlobStore,
-  log: Log,
-): Promise<readonly Duty[]> {
-  const owner = await ownerOf(blobFolder, join(config.dataDir, 'spine.id'), store.identity);
-  if (owner === store.identity) return [new BlobSweeper(engine.core, blobStore)];
-  log.warn('The folder of artifacts belongs to another installation: nothing is swept out of it', {
-    folder: blobFolder,
-    owner,
-  });
-  return [];
-}
-
 async function listen(parts: Parts): Promise<FastifyInstance> {
-  const { config, engine, storage, blobStore, objects, duties, files, tokens, log, clock } = parts;
+  const { config, engine, storage, blobs, objects, duties, files, tokens, log, clock } = parts;
   const credentials = credentialsOf(tokens.known);
   const workers = credentials.map(({ actor }) => actor).filter(({ role }) => role === 'worker');
   await keepWorkers(engine.core, [...new Set(workers.map(({ name }) => name))]);
@@ -304,7 +283,7 @@ async function listen(parts: Parts): Promise<FastifyInstance> {
     blobLimitBytes: config.blobLimitBytes,
     answerRoomBytes: config.answerRoomBytes,
     connections: config,
-    blobStore,
+    blobStore: blobs.store,
     objects,
     callLimits: callLimitsOf(config),
     // Half of the connections are left to those who look something up for a heartbeat or a claim.
@@ -369,6 +348,7 @@ async function closeAll(parts: Parts, server?: FastifyInstance): Promise<void> {
   await engine.core.flusher.stop();
   // The files are made from the database: what cannot be written now follows at the next start.
   await files.close().catch((error: unknown) => log.warn('The files are not up to date', { error }));
+  await parts.blobs.close();
   await storage.close();
 }
 

@@ -43,7 +43,7 @@ if (parentPort !== null) {
 
 async function openMethods({ installation, destinations }: BackupData): Promise<BackupMethods> {
   const clock = systemClock();
-  const { dataDir } = installation;
+  const { dataDir, blobFolder, postgresUrl } = installation;
   const places = await Promise.all(
     destinations.map((one) => openPlace(one, (delayMs, task) => clock.after(delayMs, task))),
   );
@@ -51,7 +51,7 @@ async function openMethods({ installation, destinations }: BackupData): Promise<
     make: (kind, now) => outcomeOf(() => make(installation, places, kind, now)),
     restore: (request) =>
       outcomeOf(() =>
-        restoreNewest({ dataDir, places, onPostgres: installation.postgresUrl !== null, ...request }),
+        restoreNewest({ dataDir, blobFolder, places, onPostgres: postgresUrl !== null, ...request }),
       ),
     list: () => outcomeOf(() => list(places)),
     status: () => outcomeOf(() => status(dataDir, places)),

@@ -9,6 +9,7 @@ import { type Config, ConfigError } from '../config.ts';
 import { type BackupMaker, backupDuty } from '../loops/backup.ts';
 import type { Duty } from '../loops/loop.ts';
 import { startThread, Thread } from '../runtime/thread.ts';
+import { blobFolderOf } from './blobs.ts';
 import { objectFolderOf } from './objects.ts';
 import { type BackupData, type BackupMethods, type Outcome, outcomeOf } from './backup-thread.ts';
 
@@ -25,6 +26,7 @@ export function dataOf(config: Config, to: string | null, version: string): Back
     installation: {
       dataDir: config.dataDir,
       postgresUrl: config.databaseUrl,
+      blobFolder: blobFolderOf(config),
       objectFolder: objectFolderOf(config),
       version,
       counts: to === null,

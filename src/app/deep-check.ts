@@ -3,14 +3,15 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createHash } from 'node:crypto';
-import { openDiskBlobs } from '../blobs/disk.ts';
 import type { Config } from '../config.ts';
 import type { Blob } from '../domain/blob.ts';
 import { diskObjects } from '../objects/disk.ts';
 import { type Comparison, compareWithJournal } from '../files/journal-compare.ts';
+import { systemClock } from '../runtime/clock.ts';
 import { checkSqlite, type SqliteHealth } from '../store/sqlite-check.ts';
 import { openSqliteReader } from '../store/sqlite-reader.ts';
 import type { Reader } from '../store/store.ts';
+import { blobFolderOf, openBlobs } from './blobs.ts';
 import { objectFolderOf } from './objects.ts';
 
 export interface DeepFinding {
@@ -95,16 +96,26 @@ async function checkJournal({ dataDir }: Config, { read }: Reader, restore: stri
 }
 
 async function checkBlobs(config: Config, { read }: Reader): Promise<DeepFinding> {
-  const folder = join(config.dataDir, 'blobs');
-  const blobs = await openDiskBlobs({ folder, newId: () => '', now: () => 0 });
+  const { store: blobs, close } = await openBlobs(config, {
+    newId: () => '',
+    now: () => 0,
+    netClock: systemClock(),
+  });
   const wrong: string[] = [];
   let count = 0;
-  for (let page = await read.blobs.after('', FILES_A_PAGE); page.length > 0; ) {
-    for (const blob of page) if (!(await isWhole(blob))) wrong.push(`${blob.id} (${blob.filename})`);
-    count += page.length;
-    page = await read.blobs.after(page.at(-1)?.id ?? '', FILES_A_PAGE);
+  try {
+    for (let page = await read.blobs.after('', FILES_A_PAGE); page.length > 0; ) {
+      for (const blob of page) if (!(await isWhole(blob))) wrong.push(`${blob.id} (${blob.filename})`);
+      count += page.length;
+      page = await read.blobs.after(page.at(-1)?.id ?? '', FILES_A_PAGE);
+    }
+  } finally {
+    await close();
   }
-  const hint = 'Put these files in blobs/ back from a backup, or upload them again.';
+  const hint =
+    blobFolderOf(config) === null
+      ? 'Bring the rows of `piece` with these names back from a backup of the database, or upload the files again.'
+      : 'Put these files in blobs/ back from a backup, or upload them again.';
   return finding('artifacts', wrong, `${count.toLocaleString('en')} have the bytes that were stored`, hint);
 
   async function isWhole({ id, sha256 }: Blob): Promise<boolean> {

@@ -1,6 +1,5 @@
 /** Opens the store that the settings ask for, and the files beside it. */
 
-import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import type { Clock, Ids } from '../domain/ports.ts';
 import { systemClock } from '../runtime/clock.ts';
@@ -17,7 +16,6 @@ export interface Storage {
   readonly database: DatabaseLocation;
   /** Only an embedded installation owns its data dir alone. */
   readonly dataDir: DataDir | null;
-  readonly blobFolder: string;
   /** Says when the data dir is no longer the one that was opened. */
   readonly look: Look;
   close(): Promise<void>;
@@ -29,7 +27,6 @@ export async function openStorage(
   ids: Ids,
   onFatal: (error: Error) => void,
 ): Promise<Storage> {
-  const blobFolder = join(config.dataDir, 'blobs');
   if (config.databaseUrl !== null) {
     // An embedded server has no use for it.
     const { openPostgres } = await import('../store/postgres.ts');
@@ -44,7 +41,7 @@ export async function openStorage(
     });
     const database = { postgresUrl: config.databaseUrl };
     const close = once(() => store.close());
-    return { store, database, dataDir: null, blobFolder, look: () => null, close };
+    return { store, database, dataDir: null, look: () => null, close };
   }
   const dataDir = openDataDir(config.dataDir, { random: () => ids.jobId(clock.now()) });
   try {
@@ -55,7 +52,7 @@ export async function openStorage(
       await store.close();
       dataDir.release();
     });
-    return { store, database: { sqliteFile: dataDir.dbFile }, dataDir, blobFolder, look, close };
+    return { store, database: { sqliteFile: dataDir.dbFile }, dataDir, look, close };
   } catch (error) {
     dataDir.release();
     throw error;

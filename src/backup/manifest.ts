@@ -19,7 +19,8 @@ export interface Manifest {
   readonly jobs: number;
   /** The segments, in the pool. */
   readonly journal: readonly (Sum & { readonly file: string })[];
-  readonly artifacts: FileList;
+  /** Null where they are in the database. */
+  readonly artifacts: FileList | null;
   /** What bots collected. Null where that lies in a bucket, which is not ours to copy. */
   readonly objects: FileList | null;
   /** Files whose bytes were gone or changed when it was made: some of their ids and keys, and how many there are. */

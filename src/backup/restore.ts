@@ -16,6 +16,8 @@ import { type Found, survey } from './survey.ts';
 export interface RestoreOptions {
   readonly dataDir: string;
   readonly places: readonly Place[];
+  /** Where artifacts belong; null when that is the database, which brings back its own. */
+  readonly blobFolder: string | null;
   /** The artifacts alone: the database is not ours to restore. */
   readonly onPostgres: boolean;
   /** Puts aside what is there. */
@@ -89,7 +91,7 @@ async function readBack(candidate: Candidate, target: Restore | null): Promise<J
     const manifest = await readManifest(place, manifestKey(candidate));
     if (manifest === null) return { why: 'is damaged: its manifest was changed since it was written.' };
     const { artifacts, objects } = manifest;
-    await sumOf(checked(place.read(listKey(candidate, 'artifacts')), artifacts));
+    if (artifacts !== null) await sumOf(checked(place.read(listKey(candidate, 'artifacts')), artifacts));
     if (objects !== null) await sumOf(checked(place.read(listKey(candidate, 'objects')), objects));
     if (target === null) return { manifest };
     if (manifest.database === null)
@@ -121,17 +123,15 @@ interface Bringing {
 async function bring(candidate: Candidate, manifest: Manifest, bringing: Bringing): Promise<Restored> {
   const { target, skipped, options } = bringing;
   const lost: string[] = [];
+  const folders = { artifacts: options.blobFolder, objects: join(options.dataDir, 'objects') };
   const filesOf = (pool: ListedPool): Promise<number> =>
-    bringFiles(candidate, manifest, { pool, folder: join(options.dataDir, FOLDER_OF[pool]), lost });
+    bringFiles(candidate, manifest, { pool, folder: folders[pool], lost });
   const artifacts = await filesOf('artifacts');
   const objects = await filesOf('objects');
   const journal = target !== null && (await bringJournal(candidate.place, manifest, target.journalDir));
   const asides = target?.commit(identityOf(target.dbFile)) ?? [];
   return { place: candidate.place.name, manifest, skipped, asides, artifacts, objects, lost, journal };
 }
-
-/** In the data dir. */
-const FOLDER_OF: Readonly<Record<ListedPool, string>> = { artifacts: 'blobs', objects: 'objects' };
 
 /** Of artifacts, as servers make them: a list that somebody changed must not lead out of the folder. */
 const ID = /^[\w-]{1,64}$/;
@@ -140,11 +140,15 @@ const ID = /^[\w-]{1,64}$/;
 async function bringFiles(
   candidate: Candidate,
   manifest: Manifest,
-  { pool, folder, lost }: { readonly pool: ListedPool; readonly folder: string; readonly lost: string[] },
+  {
+    pool,
+    folder,
+    lost,
+  }: { readonly pool: ListedPool; readonly folder: string | null; readonly lost: string[] },
 ): Promise<number> {
   const { place } = candidate;
   const list = manifest[pool];
-  if (list === null) return 0;
+  if (list === null || folder === null) return 0;
   await makeFolder(folder);
   let brought = 0;
   const lines = checked(place.read(listKey(candidate, pool)), list);

@@ -17,6 +17,8 @@ export interface Installation {
   readonly dataDir: string;
   /** Null for SQLite. */
   readonly postgresUrl: string | null;
+  /** Where the artifacts lie; null when that is the database. */
+  readonly blobFolder: string | null;
   /** Where what bots collect lies; null when that is a bucket. */
   readonly objectFolder: string | null;
   /** Of Spine. */

@@ -1,11 +1,11 @@
 /** Gathers what a backup consists of in a folder beside the data, so that it is one moment however long the upload takes. */
 
 import { constants } from 'node:fs';
-import { copyFile, link, lstat, mkdir, open, readFile, rm, stat, statfs } from 'node:fs/promises';
+import { copyFile, link, lstat, mkdir, open, rm, stat, statfs } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { pathBelow } from '../disk/folder.ts';
 import { listSegments } from '../files/journal-segments.ts';
-import { copyDatabase, identityOf } from '../store/sqlite-copy.ts';
+import { copyDatabase } from '../store/sqlite-copy.ts';
 import { openSqliteReader } from '../store/sqlite-reader.ts';
 import type { Reader } from '../store/store.ts';
 import { type ListedFile, printFile } from './manifest.ts';
@@ -22,7 +22,8 @@ export interface Staged {
   readonly database: Piece | null;
   readonly jobs: number;
   readonly journal: readonly (Piece & { readonly file: string })[];
-  readonly artifacts: StagedList;
+  /** Null where they are in the database, which has its own backups. */
+  readonly artifacts: StagedList | null;
   /** Null where what bots collect lies in a bucket. */
   readonly objects: StagedList | null;
 }
@@ -39,6 +40,8 @@ export interface StagingOptions {
   readonly dataDir: string;
   /** Null for SQLite. */
   readonly postgresUrl: string | null;
+  /** Where the artifacts lie; null when that is the database. */
+  readonly blobFolder: string | null;
   /** Where what bots collect lies; null when that is a bucket. */
   readonly objectFolder: string | null;
 }
@@ -63,23 +66,24 @@ export async function withStaged<T>(
 }
 
 async function stage(options: StagingOptions, folder: string): Promise<Staged> {
-  const { dataDir, postgresUrl, objectFolder } = options;
+  const { dataDir, postgresUrl } = options;
   // Before the database: a journal that was ahead of it would be put aside at the first start.
   const journal = await stageJournal(join(dataDir, 'journal'), folder);
-  const folders = { blobFolder: join(dataDir, 'blobs'), objectFolder };
   if (postgresUrl !== null) {
-    const identity = await ownerOf(folders.blobFolder);
     const { openPostgresReader } = await import('../store/postgres-reader.ts');
-    const read = await readAll(openPostgresReader(postgresUrl, 1), folder, folders);
-    return { identity, database: null, journal, ...read };
+    return {
+      database: null,
+      journal,
+      ...(await readAll(openPostgresReader(postgresUrl, 1), folder, options)),
+    };
   }
   const copy = join(folder, 'spine.db');
   const original = join(dataDir, 'spine.db');
   await mustFit(original, dataDir);
   await copyDatabase(original, copy);
   const database = await pieceOf(copy);
-  const read = await readAll(openSqliteReader(copy), folder, folders);
-  return { identity: identityOf(copy), database, journal, ...read };
+  const read = await readAll(openSqliteReader(copy), folder, options);
+  return { database, journal, ...read };
 }
 
 /** A disk that the copy filled to the brim would hold up the server. */
@@ -99,18 +103,6 @@ async function mustFit(database: string, dataDir: string): Promise<void> {
 }
 
 const megabytes = (bytes: number): string => `${Math.ceil(bytes / 1e6).toLocaleString('en')} MB`;
-
-async function ownerOf(blobFolder: string): Promise<string> {
-  const file = join(blobFolder, '.owner');
-  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new BackupProblem(
-      'not_found',
-      `There are no artifacts at ${blobFolder}: no server used it yet.`,
-      cause,
-    );
-  });
-  return text.trim();
-}
 
 const TRIES = 5;
 
@@ -150,20 +142,30 @@ async function pieceOf(path: string): Promise<Piece> {
 async function readAll(
   reader: Reader,
   folder: string,
-  { blobFolder, objectFolder }: { readonly blobFolder: string; readonly objectFolder: string | null },
-): Promise<Pick<Staged, 'jobs' | 'artifacts' | 'objects'>> {
+  { blobFolder, objectFolder }: StagingOptions,
+): Promise<Pick<Staged, 'identity' | 'jobs' | 'artifacts' | 'objects'>> {
   const { read } = reader;
   try {
-    const artifacts = await writeList(join(folder, 'artifacts'), blobFolder, artifactsIn(read));
+    const identity = await identityIn(read);
+    const artifacts =
+      blobFolder === null ? null : await writeList(join(folder, 'artifacts'), blobFolder, artifactsIn(read));
     const objects =
       objectFolder === null
         ? null
         : await writeList(join(folder, 'objects'), objectFolder, objectsIn(read, objectFolder));
     const jobs = (await read.counters.all()).reduce((sum, { n }) => sum + n, 0);
-    return { jobs, artifacts, objects };
+    return { identity, jobs, artifacts, objects };
   } finally {
     await reader.close();
   }
+}
+
+async function identityIn(read: Reader['read']): Promise<string> {
+  const identity = await read.meta.get('identity').catch((cause: unknown) => {
+    throw new BackupProblem('not_found', 'The database cannot be read, or no server has used it yet.', cause);
+  });
+  if (identity === null) throw new BackupProblem('not_found', 'No server has used this database yet.');
+  return identity;
 }
 
 /** A page at a time: there may be millions. */

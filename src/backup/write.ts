@@ -45,11 +45,11 @@ export async function writeBackup(place: Place, staged: Staged, options: WriteOp
   await pooled.look();
   for (const segment of staged.journal) await pooled.bring('journal', segment, segment.path);
   const lost = new Lost();
-  await bringFiles(pooled, 'artifacts', staged.artifacts, lost);
+  if (staged.artifacts !== null) await bringFiles(pooled, 'artifacts', staged.artifacts, lost);
   if (staged.objects !== null) await bringFiles(pooled, 'objects', staged.objects, lost);
   const database = staged.database;
   if (database !== null) await putChecked(place, databaseKey(named), database);
-  const artifacts = await putList(place, listKey(named, 'artifacts'), staged.artifacts);
+  const artifacts = staged.artifacts && (await putList(place, listKey(named, 'artifacts'), staged.artifacts));
   const objects = staged.objects && (await putList(place, listKey(named, 'objects'), staged.objects));
   const manifest: Manifest = {
     format: 1,
@@ -66,7 +66,7 @@ export async function writeBackup(place: Place, staged: Staged, options: WriteOp
   };
   const text = printManifest(manifest);
   await putSource(place, manifestKey(named), sourceOf(text), sumOfText(text));
-  const own = (database?.size ?? 0) + artifacts.size + (objects?.size ?? 0);
+  const own = (database?.size ?? 0) + (artifacts?.size ?? 0) + (objects?.size ?? 0);
   return { manifest, uploadedBytes: pooled.uploadedBytes + own };
 }
 

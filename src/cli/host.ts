@@ -152,7 +152,8 @@ export interface BackupManifest {
   readonly jobs: number;
   readonly database: { readonly size: number; readonly sha256: string } | null;
   readonly journal: readonly { readonly size: number }[];
-  readonly artifacts: { readonly count: number; readonly bytes: number };
+  /** Null where they are in the database. */
+  readonly artifacts: { readonly count: number; readonly bytes: number } | null;
   /** Null where that lies in a bucket. */
   readonly objects: { readonly count: number; readonly bytes: number } | null;
   readonly lost: { readonly count: number; readonly ids: readonly string[] };

@@ -177,6 +177,14 @@ export const SETTINGS = {
     type: postgresUrl,
     help: 'The PostgreSQL database to use. Without it Spine uses SQLite in the data folder.',
   },
+  blobDir: {
+    ...plain,
+    name: 'SPINE_BLOB_DIR',
+    group: 'Storage',
+    type: path,
+    default: null,
+    help: 'On PostgreSQL: a folder that all servers share, for the bytes of artifacts. Without it they lie in the database.',
+  },
   pgLanes: {
     ...plain,
     name: 'SPINE_PG_LANES',

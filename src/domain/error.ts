@@ -235,7 +235,7 @@ export const ERRORS = {
     status: 500,
     retryable: false,
     message: 'The bytes of this file are gone, or not the ones that were stored.',
-    hint: 'Put its file in blobs/ back from a backup, or upload it again. `spine doctor --deep` lists all such files.',
+    hint: 'Put its file in blobs/, or on PostgreSQL its rows of the table piece, back from a backup, or upload it again. `spine doctor --deep` lists all such files.',
   },
   disk_full: {
     status: 507,

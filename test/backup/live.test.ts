@@ -163,13 +163,14 @@ test('with a bucket for what bots collect a backup says that this is not in it [
   assert.match(made.stderr, /^What bots collected lies in the bucket S3_BUCKET and is not in it: [^\n]+\n$/);
 });
 
-test('on PostgreSQL artifacts and what bots collected are backed up, and the rest is said to be pg_dump’s [SC-15 TQ-11]', {
+test('on PostgreSQL a folder of artifacts and what bots collected are backed up, and the rest is said to be pg_dump’s [SC-15 TQ-11]', {
   skip: skipWithoutPostgres,
 }, async (t) => {
   const folder = tempFolder(t);
   const database = await freshDatabase(process.env['TEST_POSTGRES_URL'] ?? '');
   try {
-    await using server = await startServer({ databaseUrl: database.url });
+    const shared = { SPINE_BLOB_DIR: join(folder, 'shared') };
+    await using server = await startServer({ databaseUrl: database.url, env: shared });
     const body = new FormData();
     body.append('file', new Blob(['kept']), 'kept.txt');
     const headers = { authorization: `Bearer ${server.tokens.head}` };
@@ -183,7 +184,7 @@ test('on PostgreSQL artifacts and what bots collected are backed up, and the res
     const { key } = expectData(await post(bot, id, 'posts', [{ data: 'collected' }]), 201);
     assert.ok(key !== null);
     const env = { DATABASE_URL: database.url, SCHEDULER_BACKUP_DIR: join(folder, 'backups') };
-    const made = await backup(['snapshot', '--data-dir', server.dataDir], env);
+    const made = await backup(['snapshot', '--data-dir', server.dataDir], { ...env, ...shared });
     assert.equal(made.code, 0, made.stderr);
     assert.match(
       made.stdout,
@@ -191,9 +192,16 @@ test('on PostgreSQL artifacts and what bots collected are backed up, and the res
     );
     assert.match(made.stderr, /^The database is on PostgreSQL and not in it: back that up with pg_dump/);
     const dataDir = join(folder, 'new');
-    const restored = await backup(['restore', '--data-dir', dataDir], env);
+    const elsewhere = join(folder, 'elsewhere');
+    const restored = await backup(['restore', '--data-dir', dataDir], { ...env, SPINE_BLOB_DIR: elsewhere });
     assert.equal(restored.code, 0, restored.stderr);
-    assert.equal(readdirSync(join(dataDir, 'blobs')).length, 1);
+    assert.equal(readdirSync(elsewhere).length, 1);
+    const within = await backup(['snapshot', '--data-dir', server.dataDir, '--to', join(folder, 'other')], {
+      DATABASE_URL: database.url,
+    });
+    assert.equal(within.code, 0, within.stderr);
+    assert.match(within.stdout, /: 1 object of task data \(\d+ bytes\); read back/);
+    assert.match(within.stderr, /^Artifacts lie in the database, too: they are backed up with it\.$/m);
     assert.deepEqual(
       readFileSync(join(dataDir, 'objects', key)),
       readFileSync(join(server.dataDir, 'objects', key)),

@@ -141,7 +141,12 @@ export async function backsUpUnderLoad(
   assert.ok(byServer !== undefined, 'one that the server made');
   for (const name of [byServer.name, ...moments.map((moment) => moment.name)]) {
     const dataDir = join(folder, name.replace('/', '-'));
-    const { lost } = await restoreNewest({ ...(await placesOf(place)), dataDir, name });
+    const { lost } = await restoreNewest({
+      ...(await placesOf(place)),
+      dataDir,
+      blobFolder: join(dataDir, 'blobs'),
+      name,
+    });
     assert.deepEqual(lost, []);
     assert.deepEqual(await faultsOf(dataDir), []);
     const numbers = jobNumbers(dataDir);
@@ -152,7 +157,7 @@ export async function backsUpUnderLoad(
   }
 }
 
-async function placesOf(env: Env): Promise<Omit<RestoreOptions, 'dataDir' | 'name'>> {
+async function placesOf(env: Env): Promise<Omit<RestoreOptions, 'dataDir' | 'blobFolder' | 'name'>> {
   const clock = systemClock();
   const destinations = destinationsOf(loadConfig(env), null, '/nowhere');
   const places = await Promise.all(

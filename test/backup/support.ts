@@ -52,6 +52,7 @@ export async function openShop(): Promise<Shop> {
   const installation = {
     dataDir,
     postgresUrl: null,
+    blobFolder: join(dataDir, 'blobs'),
     objectFolder,
     version: '0.1.0',
     retention,
@@ -100,7 +101,14 @@ export async function openShop(): Promise<Shop> {
     },
     restore: async (request = {}) => {
       const dir = request.dataDir ?? join(folder, `restored-${++restores}`);
-      const options = { places: [place], onPostgres: false, force: false, name: null, ...request };
+      const options = {
+        places: [place],
+        blobFolder: join(dir, 'blobs'),
+        onPostgres: false,
+        force: false,
+        name: null,
+        ...request,
+      };
       return { ...(await restoreNewest({ ...options, dataDir: dir })), dir };
     },
     async [Symbol.asyncDispose]() {

@@ -52,6 +52,8 @@ async function make(session: Session, verb: 'snapshot' | 'rollup', { to = null }
     session.out.warn(
       'The database is on PostgreSQL and not in it: back that up with pg_dump, or with WAL archiving (pg_basebackup).',
     );
+  if (made.some(({ manifest }) => manifest.artifacts === null))
+    session.out.warn('Artifacts lie in the database, too: they are backed up with it.');
   if (made.some(({ manifest }) => manifest.objects === null))
     session.out.warn(
       'What bots collected lies in the bucket S3_BUCKET and is not in it: have its storage keep versions or a copy.',
@@ -68,13 +70,14 @@ async function make(session: Session, verb: 'snapshot' | 'rollup', { to = null }
 }
 
 function contents({ jobs, database, artifacts, objects }: BackupManifest): string {
-  return [
+  const parts = [
     ...(database === null ? [] : [`${count(jobs, 'job')} (${sizeText(database.size)})`]),
-    `${count(artifacts.count, 'artifact')} (${sizeText(artifacts.bytes)})`,
+    ...(artifacts === null ? [] : [`${count(artifacts.count, 'artifact')} (${sizeText(artifacts.bytes)})`]),
     ...(objects === null || objects.count === 0
       ? []
       : [`${count(objects.count, 'object')} of task data (${sizeText(objects.bytes)})`]),
-  ].join(', ');
+  ];
+  return parts.join(', ') || 'there is nothing that is not in the database';
 }
 
 function count(n: number, what: string): string {

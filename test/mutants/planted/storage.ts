@@ -281,4 +281,20 @@ export const STORAGE: readonly Mutant[] = [
     replace: ``,
     seenBy: ['test/loops/blob-sweeper.test.ts'],
   },
+  {
+    name: 'artifact-with-a-hole',
+    means: 'an artifact of which the database has lost a piece is served without it',
+    file: 'src/store/postgres-pieces.ts',
+    find: `having count(*) = max(no) + 1`,
+    replace: `having count(*) > 0`,
+    seenBy: ['test/installation/artifacts.test.ts'],
+  },
+  {
+    name: 'upload-swept-as-forgotten',
+    means: 'the bytes of an upload are removed while its record is being written',
+    file: 'src/store/postgres-pieces.ts',
+    find: `young.at >= $2) returning`,
+    replace: `young.at < 0) returning`,
+    seenBy: ['test/installation/artifacts.test.ts'],
+  },
 ];

@@ -7,7 +7,7 @@ const POSTGRES_JOB =
   ' with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_limit = 2000)';
 
 export function jobs(dialect: Dialect): string {
-  const { int, flag, numbered, job, byNumber, byKey } = dialect;
+  const { int, flag, bytes, numbered, job, byNumber, byKey } = dialect;
   return `
 -- A kind of work: what every job of it has in common.
 create table job_type (
@@ -227,7 +227,7 @@ create table dependency (
 )${byKey};
 create index dependency_by_parent on dependency (parent_no);
 
--- An artifact. Its bytes lie outside of the database.
+-- An artifact. Its bytes lie in a folder, or in pieces below.
 create table blob (
   id text primary key,
   filename text not null,
@@ -239,8 +239,20 @@ create table blob (
   created_by text not null
 )${byKey};
 create index blob_by_job on blob (job_no) where job_no is not null;
-`;
+
+-- The bytes of artifacts, in pieces of a bounded size, where servers share a PostgreSQL: each serves what any of them took.
+create table piece (
+  name text${dialect.name === 'postgres' ? ' collate "C"' : ''} not null, -- \`blobs/<id>\`
+  no ${int} not null,          -- counts the pieces of one name from 0
+  at ${int} not null,          -- when it was written
+  bytes ${bytes} not null,
+  primary key (name, no)
+)${byKey};
+${dialect.name === 'postgres' ? UNPACKED : ''}`;
 }
+
+/** Most artifacts do not get any smaller: no time is spent on trying. */
+const UNPACKED = 'alter table piece alter column bytes set storage external;\n';
 
 /** SQLite ends every entry of an index with the row's number by itself. */
 function tail({ name }: Dialect): string {
