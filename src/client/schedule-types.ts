@@ -38,6 +38,8 @@ export interface NewSchedule {
   readonly max_runs?: number | null;
   /** Its ticks come later by up to so much, always by the same. */
   readonly jitter_s?: number | null;
+  /** When it fires next, whatever its rule says; then its rule goes on. */
+  readonly next_run_at?: Time | null;
   readonly catch_up?: 'skip' | 'once' | 'all' | null;
   readonly catch_up_max?: number | null;
   readonly catch_up_window_s?: number | null;
@@ -88,7 +90,8 @@ export interface NewSchedule {
 }
 
 /** A schedule with every default filled in. */
-export interface Schedule extends Required<Omit<NewSchedule, 'in' | 'schedule_at' | 'ends_at'>> {
+export interface Schedule
+  extends Required<Omit<NewSchedule, 'in' | 'schedule_at' | 'ends_at' | 'next_run_at'>> {
   readonly id: string;
   readonly enabled: boolean;
   readonly schedule_kind: ScheduleKind;

@@ -1,16 +1,22 @@
 /** From a body of the door to a whole schedule: names, values, defaults, and what fits together. */
 
 import type { ScheduleSpec } from './schedule.ts';
-import { RULES, type SpecKey, snakeName } from './schedule-fields.ts';
+import { isSpecKey, RULES, type SpecKey, snakeName } from './schedule-fields.ts';
 import { completeTarget, type DoorFacts } from './schedule-target.ts';
-import { completeTrigger } from './schedule-trigger.ts';
+import { completeTrigger, nextProblem } from './schedule-trigger.ts';
 import { type Refused, readRequest, refused, type ScheduleRequest } from './schedule-request.ts';
 
-export { SCHEDULE_FIELDS, type ScheduleField, toSnake } from './schedule-fields.ts';
+export { isSpecKey, SCHEDULE_FIELDS, type ScheduleField, toSnake } from './schedule-fields.ts';
 
-export type Completed =
-  | { readonly ok: true; readonly spec: ScheduleSpec; readonly enabled: boolean | undefined }
-  | Refused;
+/** What a body of the door asks for. */
+export interface Asked {
+  readonly spec: ScheduleSpec;
+  readonly enabled: boolean | undefined;
+  /** Null when the rule says it. */
+  readonly nextRunAt: number | null;
+}
+
+export type Completed = ({ readonly ok: true } & Asked) | Refused;
 
 /** `base` is the present spec when one is changed: only named fields change, and null asks for a default again. */
 export function completeSchedule(
@@ -28,7 +34,8 @@ export function completeSchedule(
   const target = completeTarget(request, base, facts);
   if (!target.ok) return target;
   const spec = { ...plainFields(request, base), ...trigger.trigger, ...target.target };
-  return { ok: true, spec, enabled: request.enabled };
+  const { enabled, nextRunAt } = request;
+  return nextProblem(nextRunAt, spec, facts.now) ?? { ok: true, spec, enabled, nextRunAt };
 }
 
 /** A name of nothing but spaces finds nothing; the other texts are null instead. */
@@ -48,7 +55,7 @@ function blankProblem(request: ScheduleRequest, base: ScheduleSpec | null): Refu
 function plainFields(request: ScheduleRequest, base: ScheduleSpec | null): ScheduleSpec {
   const fields: Partial<Record<SpecKey, unknown>> = {};
   for (const key of Object.keys(RULES) as (keyof typeof RULES)[]) {
-    if (key === 'enabled' || key === 'in') continue;
+    if (!isSpecKey(key)) continue;
     const value = request.spec[key] === undefined ? base?.[key] : request.spec[key];
     fields[key] = value ?? RULES[key].default;
   }

@@ -47,7 +47,9 @@ export type FieldRule = FieldType & {
 
 export type ScheduleField = FieldRule & { readonly name: string; readonly key: ScheduleKey };
 export type SpecKey = keyof ScheduleSpec;
-export type ScheduleKey = SpecKey | 'enabled' | 'in';
+/** What is said of a schedule and is no part of what it is. */
+type Beside = 'enabled' | 'in' | 'nextRunAt';
+export type ScheduleKey = SpecKey | Beside;
 
 type Default = FieldRule['default'];
 const text = (maxChars: number, help: string, value: Default = null) =>
@@ -123,6 +125,11 @@ export const RULES: Readonly<Record<ScheduleKey, FieldRule>> = {
     0,
     'Its ticks come up to so many seconds later, always by the same time, so that many schedules do not fire at once.',
   ),
+  nextRunAt: {
+    type: 'time',
+    default: null,
+    help: 'When it fires next, whatever its rule says; then its rule goes on. Without an offset it is meant in schedule_tz.',
+  },
   catchUp: choice('catchUp', ['skip', 'once', 'all'], 'What happens with ticks that were missed.', 'once'),
   catchUpMax: integer(1, 1_000, 25, 'How many missed ticks "all" makes up for, the newest ones.'),
   catchUpWindowS: integer(0, YEAR_S, DAY_S, 'Ticks missed longer ago than this are not made up for.'),
@@ -256,6 +263,12 @@ export const SCHEDULE_FIELDS: readonly ScheduleField[] = (Object.keys(RULES) as 
   name: snakeName(key),
 }));
 
+const BESIDE: Readonly<Record<Beside, true>> = { enabled: true, in: true, nextRunAt: true };
+
+export function isSpecKey(key: ScheduleKey): key is SpecKey {
+  return !(key in BESIDE);
+}
+
 export function snakeName(key: string): string {
   return key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
@@ -263,7 +276,7 @@ export function snakeName(key: string): string {
 /** A spec as the door shows it; sent back unchanged, it changes nothing. */
 export function toSnake(spec: ScheduleSpec): Record<string, unknown> {
   const shown: Record<string, unknown> = {};
-  for (const { key, name } of SCHEDULE_FIELDS) if (key !== 'enabled' && key !== 'in') shown[name] = spec[key];
+  for (const { key, name } of SCHEDULE_FIELDS) if (isSpecKey(key)) shown[name] = spec[key];
   if (spec.scheduleAt !== null) shown['schedule_at'] = isoTime(spec.scheduleAt);
   if (spec.endsAt !== null) shown['ends_at'] = isoTime(spec.endsAt);
   return shown;

@@ -15,7 +15,7 @@ export type Named =
 
 /** Shown in answers, and decided by Spine. */
 const READ_ONLY = new Set(
-  'id no created_at created_by updated_at spawned_by next_run_at last_run_at last_status consecutive_errors run_count queued_count rule'.split(
+  'id no created_at created_by updated_at spawned_by last_run_at last_status consecutive_errors run_count queued_count rule'.split(
     ' ',
   ),
 );

@@ -5,7 +5,7 @@ import { SCHEDULE_FIELDS, type ScheduleKey, snakeName, type SpecKey, toSnake } f
 import { namedFields } from './schedule-names.ts';
 
 /** Kept unless they are named: whether it is switched on is an operator's word, and the mark is its maker's. */
-const KEPT: ReadonlySet<ScheduleKey> = new Set<ScheduleKey>(['enabled', 'in', 'managedBy']);
+const KEPT: ReadonlySet<ScheduleKey> = new Set<ScheduleKey>(['enabled', 'in', 'nextRunAt', 'managedBy']);
 
 /** A change that leaves nothing of the present schedule but what `KEPT` names. A draft with a wrong name stays as it is. */
 export function wholeDraft(draft: Readonly<Record<string, unknown>>): Record<string, unknown> {

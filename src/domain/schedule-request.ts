@@ -18,6 +18,7 @@ export interface ScheduleRequest {
   readonly enabled: boolean | undefined;
   /** A time counted from now. */
   readonly inMs: number | null;
+  readonly nextRunAt: number | null;
   /** `command` was written where others write `payload_message`. */
   readonly byCommand: boolean;
 }
@@ -41,12 +42,14 @@ export function readRequest(
     if (!read.ok) return refused(key, `${snakeName(key)} must ${read.must}.`);
     values.set(key, read.value);
   }
-  const { enabled, in: inMs, ...spec } = Object.fromEntries(values);
+  const { enabled, in: inMs, nextRunAt, ...spec } = Object.fromEntries(values);
   // Each value was read by the rule of its key, and the rules are tied to the spec.
-  const request = { spec, enabled: enabled ?? undefined, inMs: inMs ?? null } as Omit<
-    ScheduleRequest,
-    'byCommand'
-  >;
+  const request = {
+    spec,
+    enabled: enabled ?? undefined,
+    inMs: inMs ?? null,
+    nextRunAt: nextRunAt ?? null,
+  } as Omit<ScheduleRequest, 'byCommand'>;
   const byCommand = named.given.get('payloadMessage')?.written === 'command';
   return { ok: true, request: { ...request, byCommand } };
 }

@@ -157,6 +157,27 @@ function endProblem({ endsAt, scheduleAt }: Trigger, base: ScheduleSpec | null, 
   );
 }
 
+/** Only a rule goes on after it, and no longer than until its end. */
+export function nextProblem(
+  next: number | null,
+  { scheduleKind: kind, endsAt }: Pick<ScheduleSpec, 'scheduleKind' | 'endsAt'>,
+  now: number,
+): Refused | null {
+  if (next === null) return null;
+  if (kind !== 'cron' && kind !== 'every')
+    return refused(
+      'nextRunAt',
+      `next_run_at goes with schedule_cron or schedule_every_ms, and this one is of the kind ${kind}; leave it out.`,
+    );
+  if (next < now - PAST_MS)
+    return refused(
+      'nextRunAt',
+      `next_run_at ${isoTime(next)} lies in the past, it is ${isoTime(now)} now; choose a later time.`,
+    );
+  if (endsAt === null || next <= endsAt) return null;
+  return refused('nextRunAt', `next_run_at comes after ends_at ${isoTime(endsAt)}; choose an earlier time.`);
+}
+
 function atOnce(trigger: Trigger, requested: Values, base: ScheduleSpec | null, now: number): Trigger {
   const { scheduleKind: kind, scheduleAt } = trigger;
   if (kind !== 'at' || scheduleAt === null || !isNew(requested, base)) return trigger;

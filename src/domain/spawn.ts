@@ -2,7 +2,7 @@
 
 import type { Schedule, ScheduleSpec } from './schedule.ts';
 import { completeSchedule } from './schedule-draft.ts';
-import { RULES, type ScheduleKey, type SpecKey, snakeName } from './schedule-fields.ts';
+import { isSpecKey, RULES, type ScheduleKey, type SpecKey, snakeName } from './schedule-fields.ts';
 import { namedFields } from './schedule-names.ts';
 import type { DoorFacts } from './schedule-target.ts';
 import { type Refused, refused } from './schedule-request.ts';
@@ -67,12 +67,12 @@ function inheritedFrom(own: ScheduleSpec): ScheduleSpec {
 
 function mayAsk(key: ScheduleKey, value: unknown, asked: ScheduleSpec, inherited: ScheduleSpec): boolean {
   if (key === 'enabled') return value === true;
-  if (key === 'in') return false;
+  if (!isSpecKey(key)) return false;
   return OWN.has(key) || (BOUNDED[key]?.(asked, inherited) ?? asked[key] === inherited[key]);
 }
 
 function beyond(key: ScheduleKey, written: string, inherited: ScheduleSpec): Refused {
-  if (key === 'enabled' || key === 'in' || isTrigger(key))
+  if (!isSpecKey(key) || isTrigger(key))
     return refused(key, `${written} may not be asked for: a child runs once, at once; leave it out.`);
   const own = JSON.stringify(inherited[key] ?? RULES[key].default);
   if (key in BOUNDED)

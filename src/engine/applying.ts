@@ -158,6 +158,12 @@ function keeperProblem(existing: Schedule | null, mark: string | null): Problem 
 
 /** In files it would mean something else every time, or is not theirs to say. */
 function fileProblem({ draft, mark }: Request): Problem | null {
+  if ((draft['next_run_at'] ?? draft['nextRunAt'] ?? null) !== null)
+    return {
+      field: 'next_run_at',
+      problem:
+        'next_run_at is a moment of one schedule and not how it is; leave it out, or send it with PATCH.',
+    };
   if (mark === null) return null;
   if ((draft['in'] ?? null) !== null)
     return {
@@ -209,10 +215,11 @@ async function place({ core, tx, changeSet, actor }: Context, request: Request):
   const { existing } = request;
   if (existing === null) {
     const marked = request.mark === null ? draft : { ...draft, managed_by: request.mark };
-    const { spec, enabled = true } = completed(core, marked, null);
+    const { spec, enabled = true, nextRunAt } = completed(core, marked, null);
     const schedule = await insertSchedule(core, tx, changeSet.now, actor.name, {
       spec,
       enabled,
+      nextRunAt,
       spawnedBy: null,
     });
     await audit(tx, changeSet, actor, 'schedule.create', schedule.id, { name: spec.name });

@@ -6,7 +6,7 @@ import { decide } from '../domain/decide.ts';
 import { SpineError } from '../domain/error.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { unsizedPool } from '../domain/pool.ts';
-import { completeSchedule } from '../domain/schedule-draft.ts';
+import { type Asked, completeSchedule } from '../domain/schedule-draft.ts';
 import type { Schedule, ScheduleSpec } from '../domain/schedule.ts';
 import { clockOf, overBecause, ticksOf } from '../domain/schedule-clock.ts';
 import { scheduleInWords } from '../domain/schedule-words.ts';
@@ -39,11 +39,14 @@ export function schedulesOf(core: Core): Omit<Schedules, 'put' | 'apply'> {
     preview: async (which, count) => comingTicks(await find(core, which), core.now(), count),
     previewDraft: async (draft, count) => {
       const now = core.now();
-      const { spec } = completed(core, 'name' in draft ? draft : { ...PREVIEWED, ...draft }, null);
+      const { spec, nextRunAt } = completed(core, 'name' in draft ? draft : { ...PREVIEWED, ...draft }, null);
       // Its own delay comes with its id, so its ticks stand without one.
       const schedule = { id: '', spec: { ...spec, jitterS: 0 }, createdAt: now };
       return {
-        ticks: comingTicks(schedule, now, count),
+        ticks:
+          nextRunAt === null
+            ? comingTicks(schedule, now, count)
+            : [nextRunAt, ...comingTicks(schedule, nextRunAt, count - 1)],
         words: scheduleInWords({ spec, createdAt: now }, null),
       };
     },
@@ -80,7 +83,7 @@ export function completed(
   core: Core,
   draft: Readonly<Record<string, unknown>>,
   base: ScheduleSpec | null,
-): { spec: ScheduleSpec; enabled: boolean | undefined } {
+): Asked {
   const { shell, gateways } = core.scheduling;
   const answer = completeSchedule(draft, base, { now: core.now(), shellAllowed: shell, gateways });
   if (answer.ok) return answer;
@@ -118,9 +121,9 @@ export async function insertSchedule(
   tx: Tx,
   now: number,
   by: string,
-  made: { readonly spec: ScheduleSpec; readonly enabled: boolean; readonly spawnedBy: string | null },
+  made: Pick<Asked, 'spec' | 'nextRunAt'> & { readonly enabled: boolean; readonly spawnedBy: string | null },
 ): Promise<Schedule> {
-  const { spec, enabled, spawnedBy } = made;
+  const { spec, enabled, spawnedBy, nextRunAt } = made;
   const row: Omit<Schedule, 'no'> = {
     id: core.ids.jobId(now),
     spec,
@@ -135,7 +138,7 @@ export async function insertSchedule(
     consecutiveErrors: 0,
     runCount: 0,
   };
-  row.nextRunAt = firstTick(row, now);
+  row.nextRunAt = startAt(row, nextRunAt, now);
   await tx.chains.lock();
   await checkRoom(tx);
   // A run's child delivers where its parent does, which was judged when that was written.
@@ -146,12 +149,13 @@ export async function insertSchedule(
 }
 
 async function create(core: Core, actor: Actor, draft: Readonly<Record<string, unknown>>): Promise<Schedule> {
-  const { spec, enabled = true } = completed(core, draft, null);
+  const { spec, enabled = true, nextRunAt } = completed(core, draft, null);
   await checkDelivery(core, spec);
   const schedule = await core.flusher.transact(actor, async (tx, changeSet) => {
     const made = await insertSchedule(core, tx, changeSet.now, actor.name, {
       spec,
       enabled,
+      nextRunAt,
       spawnedBy: null,
     });
     await audit(tx, changeSet, actor, 'schedule.create', made.id, { name: spec.name });
@@ -216,7 +220,7 @@ export async function amended(
   tx: Tx,
   now: number,
   schedule: Schedule,
-  { spec, enabled }: { readonly spec: ScheduleSpec; readonly enabled: boolean | undefined },
+  { spec, enabled, nextRunAt }: Asked,
 ): Promise<Schedule> {
   const next = { ...schedule, spec };
   const isRevived = overBecause(schedule, now) !== null && overBecause(next, now) === null;
@@ -227,7 +231,21 @@ export async function amended(
   const clock = JSON.stringify([clockOf(next), spec.maxRuns]);
   const same =
     next.enabled === schedule.enabled && clock === JSON.stringify([clockOf(schedule), schedule.spec.maxRuns]);
+  if (nextRunAt !== null && nextRunAt !== schedule.nextRunAt) {
+    await forgetHeldTicks(tx, now, schedule);
+    return { ...next, nextRunAt: startAt(next, nextRunAt, now) };
+  }
   return same ? next : await restarted(tx, now, next, schedule);
+}
+
+/** As it was asked for, else by its rule. */
+function startAt(schedule: Omit<Schedule, 'no'>, asked: number | null, now: number): number | null {
+  const first = firstTick(schedule, now);
+  if (asked === null) return first;
+  if (first !== null) return Math.max(asked, now);
+  const why = schedule.enabled ? 'is over' : 'is switched off; enable it too';
+  const problem = `next_run_at is of no use, because the schedule ${why}.`;
+  throw new SpineError('bad_request', { field: 'next_run_at', problem });
 }
 
 /** A place that was good when it was written stays; only a new one is judged. */

@@ -41,7 +41,7 @@ async function spawn(core: Core, tx: Tx, changeSet: ChangeSet, message: Message)
   const judged = specOf(core, body, parent, changeSet.now);
   if (typeof judged === 'string') return judged;
   try {
-    const made = { spec: judged, enabled: true, spawnedBy: message.id };
+    const made = { spec: judged, enabled: true, nextRunAt: null, spawnedBy: message.id };
     const child = await insertSchedule(core, tx, changeSet.now, message.sender, made);
     await fire(core, tx, changeSet, child, { kind: 'spawn', dueAt: null });
     await tx.schedules.save([child]);

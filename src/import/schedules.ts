@@ -3,7 +3,7 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { ScheduleSpec } from '../domain/schedule.ts';
-import { completeSchedule, SCHEDULE_FIELDS } from '../domain/schedule-draft.ts';
+import { completeSchedule, isSpecKey, SCHEDULE_FIELDS } from '../domain/schedule-draft.ts';
 import type { ScheduleFacts } from '../files/journal-line.ts';
 import type { Store } from '../store/store.ts';
 import { putSchedules } from './rebuild-schedules.ts';
@@ -45,7 +45,9 @@ function factsOf(fields: Fields): ScheduleFacts | string {
 
 /** Read as the door would read it, because anybody may have changed the file. What was allowed once is allowed here. */
 function specOf(fields: Fields, createdAt: number): ScheduleSpec | string {
-  const names = SCHEDULE_FIELDS.filter(({ key, name }) => key !== 'in' && name in fields);
+  const names = SCHEDULE_FIELDS.filter(
+    ({ key, name }) => (isSpecKey(key) || key === 'enabled') && name in fields,
+  );
   const draft = Object.fromEntries(names.map(({ name }) => [name, fields[name]]));
   // Its one moment may have passed since.
   const now = Math.min(createdAt, timeOf(fields['schedule_at']) ?? createdAt);

@@ -79,12 +79,15 @@ const RULES = ['0 2 * * *', '*/15 9-17 * * 1-5', '30 6 1 * *', '0 */4 * * *', '1
 
 type Job = Readonly<Record<string, string | number | null>>;
 
+/** As that program writes a time. */
+const stamp = (ms: number) => new Date(ms).toISOString().slice(0, 19).replace('T', ' ');
+
 /** Fifty jobs: every zone with every rule, chains, single moments, commands, gates. */
 function fiftyJobs(): Job[] {
   const jobs: Job[] = ZONES.flatMap((tz, z) =>
     RULES.map((rule, r) => ({ ...USUAL, name: `rule ${z}.${r}`, schedule_cron: rule, schedule_tz: tz })),
   );
-  const soon = new Date(Date.now() + 90 * 60_000).toISOString().slice(0, 19).replace('T', ' ');
+  const soon = stamp(Date.now() + 90 * 60_000);
   const root = 'id-1';
   jobs.push(
     {
@@ -123,7 +126,15 @@ function fiftyJobs(): Job[] {
       delete_after_run: 1,
     },
     { ...USUAL, name: 'off', schedule_cron: '4 1 * * *', enabled: 0 },
-    { ...USUAL, name: 'pool', schedule_cron: '5 1 * * *', resource_pool: 'gpu', overlap_policy: 'queue' },
+    {
+      ...USUAL,
+      name: 'pool',
+      // An operator put it off until then.
+      next_run_at: '2099-03-04 05:06:07',
+      schedule_cron: '5 1 * * *',
+      resource_pool: 'gpu',
+      overlap_policy: 'queue',
+    },
     {
       ...USUAL,
       name: 'again',
@@ -189,7 +200,13 @@ function fiftyJobs(): Job[] {
       auth_profile: 'inherit',
       ttl_hours: 4,
     },
-    { ...USUAL, name: 'last', schedule_cron: '30 12 1 6 *', consecutive_errors: 2 },
+    {
+      ...USUAL,
+      name: 'last',
+      schedule_cron: '* * * * *',
+      consecutive_errors: 5,
+      next_run_at: stamp(Date.now() + 3_581_000),
+    },
   );
   return jobs;
 }
@@ -197,7 +214,8 @@ function fiftyJobs(): Job[] {
 /** What that program shows as the next run. */
 function nextOf(job: Job): string | null {
   if (job['enabled'] === 0 || (job['parent_id'] ?? null) !== null) return null;
-  if (job['schedule_kind'] === 'at') return `${String(job['schedule_at']).replace(' ', 'T')}.000Z`;
+  const moment = job['schedule_kind'] === 'at' ? job['schedule_at'] : job['next_run_at'];
+  if (typeof moment === 'string') return `${moment.replace(' ', 'T')}.000Z`;
   const cron = new Cron(String(job['schedule_cron']), { timezone: String(job['schedule_tz']), paused: true });
   return cron.nextRun()?.toISOString() ?? null;
 }
@@ -212,12 +230,15 @@ function schedulerDatabase(file: string, jobs: readonly Job[]): void {
     insert into delivery_aliases (alias, channel, target, description) values
       ('ops-channel', 'telegram', '-100123', 'Ops'), ('admin', 'discord', 'dm:7', null), ('a b', 'log', '', null);`);
   for (const [index, job] of jobs.entries()) {
-    const names = Object.keys(job);
+    const row = {
+      id: `id-${index + 1}`,
+      ...job,
+      next_run_at: nextOf(job)?.slice(0, 19).replace('T', ' ') ?? null,
+    };
+    const [names, values] = [Object.keys(row), Object.values(row)];
     database
-      .prepare(
-        `insert into jobs (id, next_run_at, ${names.join(', ')}) values (?, ?, ${names.map(() => '?').join(', ')})`,
-      )
-      .run(`id-${index + 1}`, nextOf(job), ...Object.values(job));
+      .prepare(`insert into jobs (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`)
+      .run(...values);
   }
   database.close();
 }
@@ -282,11 +303,13 @@ test('jobs that are in the log of a database that is open come along too, and th
   schedulerDatabase(file, []);
   const database = new DatabaseSync(file);
   database.exec(
-    "insert into jobs (id, name, schedule_cron, payload_message, enabled) values ('x', 'in the log', '0 1 * * *', 'go', 1)",
+    `insert into jobs (id, name, schedule_cron, payload_message, enabled, next_run_at)
+      values ('x', 'in the log', '0 1 * * *', 'go', 1, '2026-01-01 01:00:00')`,
   );
   const sums = [sumOf(file), sumOf(`${file}-wal`)];
   const { stdout } = await run('import', file);
   assert.match(stdout, /^\+ in the log Every day at 01:00 UTC/m);
+  assert.match(stdout, /note: it was due at 2026-01-01T01:00:00Z and had not run$/m);
   assert.deepEqual([sumOf(file), sumOf(`${file}-wal`)], sums);
   database.close();
 });
@@ -301,7 +324,7 @@ test('no more jobs of a database are in memory than one, whatever it holds', asy
       select 'n' || i, 'job ' || i, '0 1 * * *', 'x', case i when 1 then null else 'n' || (i - 1) end, 'success' from n`);
   many(1, 12_000);
   database.exec('update jobs set payload_message = hex(zeroblob(10000))');
-  const source = await readSource(file);
+  const source = await readSource(file, Date.now());
   const before = process.memoryUsage().arrayBuffers + process.memoryUsage().heapUsed;
   let [seen, most] = [0, 0];
   for (const { key } of source.schedules) {

@@ -108,7 +108,8 @@ export function scheduleCases(start: StartScheduler): void {
         [{ ...good, schedule: undefined, parent_id: 'nothing', trigger_on: 'success' }, 'parent_id'],
         [{ ...good, schedule: undefined, schedule_at: '2020-01-01T00:00:00Z' }, 'schedule_at'],
         [{ ...good, session_target: 'shell' }, 'session_target'],
-        [{ ...good, next_run_at: '2030-01-01T00:00:00Z' }, 'next_run_at'],
+        [{ ...good, next_run_at: '2020-01-01T00:00:00Z' }, 'next_run_at'],
+        [{ ...good, last_run_at: '2030-01-01T00:00:00Z' }, 'last_run_at'],
       ];
       for (const [body, field] of wrong) {
         const answer = await server().head.post('/schedules', body);

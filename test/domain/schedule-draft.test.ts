@@ -219,6 +219,20 @@ test('a time that has just passed fires at once, an older one is refused', () =>
   assert.equal(made({ ...base, every: '1h', at: 0 }).scheduleAt, 0);
 });
 
+test('a first moment that its rule does not know goes with a rule, and lies neither in the past nor after the end', () => {
+  const next = (draft: Draft) => refusal({ ...DAILY, ...draft });
+  assert.equal(next({ next_run_at: NOW - 61_000 })[0], 'next_run_at');
+  assert.equal(next({ next_run_at: 'soon' })[0], 'next_run_at');
+  assert.match(next({ next_run_at: NOW + 5_000, ends_at: NOW + 4_000 })[1], /comes after ends_at/);
+  const moment = { name: 'n', payload_message: 'm', at: NOW + 1 };
+  assert.match(
+    refusal({ ...moment, next_run_at: NOW + 2 })[1],
+    /goes with schedule_cron or schedule_every_ms/,
+  );
+  const answer = completeSchedule({ ...DAILY, next_run_at: '2026-12-24T18:00:00Z' }, null, FACTS);
+  assert.equal(answer.ok && answer.nextRunAt, Date.parse('2026-12-24T18:00:00Z'));
+});
+
 test('there is exactly one trigger', () => {
   assert.match(refusal({ name: 'n', payload_message: 'm' })[1], /schedule_cron is missing/);
   assert.equal(refusal({ ...DAILY, every: '5m' })[0], 'schedule_every_ms');
@@ -302,7 +316,7 @@ test('unknown fields are refused with the name that was probably meant', () => {
   assert.match(refusal({ ...DAILY, max_retrys: 1 })[1], /did you mean max_retries\?/);
   assert.match(refusal({ ...DAILY, payloadMesage: 'x' })[1], /did you mean payload_message\?/);
   assert.match(refusal({ ...DAILY, zzzzzzzz: 1 })[1], /leave it out/);
-  assert.match(refusal({ ...DAILY, next_run_at: 1 })[1], /decided by Spine/);
+  assert.match(refusal({ ...DAILY, last_run_at: 1 })[1], /decided by Spine/);
   assert.equal(refusal(JSON.parse('{"__proto__":1,"name":"n"}') as Draft)[0], '__proto__');
   assert.equal(refusal({ ...DAILY, constructor: 1 })[0], 'constructor');
 });

@@ -92,6 +92,7 @@ const FURTHER: Readonly<Record<string, unknown>> = {
   resource_pool: 'gpu',
   delivery_guarantee: 'at-least-once',
   delete_after_run: false,
+  next_run_at: '2099-01-01T00:00:00Z',
   approval_required: false,
   approval_timeout_s: 1,
   approval_auto: 'approve',

@@ -49,6 +49,35 @@ onEvery(DIALECTS, (each) => {
   );
 
   each(
+    'a schedule may be put off, or brought forward, once: then its rule goes on as it was [SC-78]',
+    async (spine) => {
+      const { engine } = spine;
+      const { createdAt: now } = await plan(spine);
+      const late = await plan(spine, { every: '1m', next_run_at: now + 150_000 });
+      assert.equal(late.nextRunAt, now + 150_000);
+      const soon = await plan(spine, { every: '1h' });
+      const changed = await engine.schedules.update(HEAD, soon.id, { next_run_at: now + 90_000 });
+      assert.equal(changed.nextRunAt, now + 90_000);
+      await pass(spine, 120_000);
+      assert.deepEqual([await statuses(spine, late), await statuses(spine, soon)], [[], ['pending']]);
+      await pass(spine, 30_000);
+      assert.deepEqual(await statuses(spine, late), ['pending']);
+      assert.equal((await schedule(spine, late)).nextRunAt, late.createdAt + 180_000);
+      assert.equal((await schedule(spine, soon)).nextRunAt, soon.createdAt + 3_600_000);
+      const off = {
+        name: 'off',
+        every: '1m',
+        session_target: 'queue',
+        enabled: false,
+        next_run_at: now + 300_000,
+      };
+      const said = async (call: Promise<unknown>) => String((await refused(call)).details['problem']);
+      assert.match(await said(engine.schedules.create(HEAD, off)), /switched off; enable it too/);
+      assert.match(await said(engine.schedules.put(HEAD, { ...off, enabled: true })), /send it with PATCH/);
+    },
+  );
+
+  each(
     'a tick that has fired does not fire again, even if the clock of its schedule is put back',
     async (spine) => {
       const { engine, store } = spine;

@@ -29,7 +29,7 @@ export const importSchedules: Handler<{ readonly dryRun?: boolean }> = async (
   session,
   { args: [file = ''], options },
 ) => {
-  const source = await readSource(file);
+  const source = await readSource(file, session.now());
   const client = await session.client();
   const isDry = options.dryRun === true;
   const results = await importAll(client, source, isDry);

@@ -18,7 +18,8 @@ export async function previewUpdate(
   const after = await client.schedules.rehearse(before.id, fields);
   const changes = (Object.keys(after) as (keyof Schedule)[])
     .map((field) => ({ field, from: before[field], to: after[field] }))
-    .filter(({ field, from, to }) => !NOT_ASKED.has(field) && JSON.stringify(from) !== JSON.stringify(to));
+    .filter(({ field }) => !NOT_ASKED.has(field) || field in fields)
+    .filter(({ from, to }) => JSON.stringify(from) !== JSON.stringify(to));
   session.out.result({
     value: { dry_run: true, id: before.id, changes, schedule: after },
     lines: (): Line[] => [

@@ -5,7 +5,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { usage } from '../failure.ts';
 import type { Foreign, ForeignAlias, Source, Unfit } from './foreign.ts';
-import { scheduleOf, type SchedulerJob } from './scheduler-job.ts';
+import { type Around, scheduleOf, type SchedulerJob } from './scheduler-job.ts';
 
 /** Of each only its name is in memory at a time; no server keeps as many schedules. */
 const JOBS = 100_000;
@@ -17,7 +17,7 @@ interface Place {
   readonly parentId: string | null;
 }
 
-export async function readSchedulerDatabase(file: string): Promise<Source> {
+export async function readSchedulerDatabase(file: string, nowMs: number): Promise<Source> {
   const { DatabaseSync } = await import('node:sqlite');
   const url = pathToFileURL(file);
   // Without a log beside it nobody has it open: then not even a lock is taken. With one the newest jobs stand there.
@@ -29,8 +29,8 @@ export async function readSchedulerDatabase(file: string): Promise<Source> {
     const places = placesOf(database, file);
     const aliases = aliasesOf(database);
     const unfit: Unfit[] = [];
-    const names = new Set(aliases.map(({ alias }) => alias));
-    return { kind: 'scheduler', aliases, schedules: walk(database, places, names, unfit), unfit };
+    const around = { aliases: new Set(aliases.map(({ alias }) => alias)), nowMs };
+    return { kind: 'scheduler', aliases, schedules: walk(database, places, around, unfit), unfit };
   } catch (error) {
     database.close();
     throw error;
@@ -68,13 +68,13 @@ function parentsFirst(places: readonly Place[]): Place[] {
 function* walk(
   database: DatabaseSync,
   places: readonly Place[],
-  aliases: ReadonlySet<string>,
+  around: Around,
   unfit: Unfit[],
 ): Generator<Foreign> {
   try {
     const one = database.prepare('select * from jobs where id = ?');
     for (const { id, parentId } of places) {
-      const read = scheduleOf(one.get(id) as SchedulerJob, parentId, aliases);
+      const read = scheduleOf(one.get(id) as SchedulerJob, parentId, around);
       if ('reason' in read) unfit.push(read);
       else yield read;
     }

@@ -43,10 +43,15 @@ const LEFT_BEHIND: Readonly<Record<string, string>> = {
   contract_sandbox: 'its contract_sandbox: where an agent runs is set at the gateway',
 };
 
+export interface Around {
+  readonly aliases: ReadonlySet<string>;
+  readonly nowMs: number;
+}
+
 export function scheduleOf(
   job: SchedulerJob,
   parentKey: string | null,
-  aliases: ReadonlySet<string>,
+  { aliases, nowMs }: Around,
 ): Foreign | Unfit {
   const name = String(job['name']);
   if (parentKey !== null && (job['trigger_on'] ?? null) === null)
@@ -54,12 +59,15 @@ export function scheduleOf(
   if (job['job_type'] === 'watchdog')
     return { name, reason: 'it watches over another task, and no schedule here does' };
   const isShell = job['session_target'] === 'shell' || job['payload_kind'] === 'shellCommand';
+  const next = nextOf(job, parentKey);
+  const isDue = next !== null && Date.parse(next) <= nowMs;
   const fields = present({
     ...Object.fromEntries(SAME.map((column) => [column, job[column]])),
     name,
     enabled: job['enabled'] !== 0,
     ...triggerOf(job, parentKey),
     ...addressOf(job, aliases),
+    next_run_at: isDue ? undefined : next,
     payload_message: messageOf(job, isShell),
     agent_id: isShell ? undefined : job['agent_id'],
     payload_kind: job['session_target'] === 'main' && !isShell ? job['payload_kind'] : undefined,
@@ -69,7 +77,13 @@ export function scheduleOf(
     run_timeout_ms: job['run_timeout_ms'] === USUAL_TIMEOUT_MS ? undefined : job['run_timeout_ms'],
     ...(isTurn(job, isShell) ? {} : { context_retrieval: undefined, context_retrieval_limit: undefined }),
   });
-  return { key: String(job['id']), name, parentKey, fields, notes: notesOf(job, isShell) };
+  return {
+    key: String(job['id']),
+    name,
+    parentKey,
+    fields,
+    notes: [...notesOf(job, isShell), ...(isDue ? [`it was due at ${next} and had not run`] : [])],
+  };
 }
 
 /** A command has no agent, and an event in the main session no reply. */
@@ -85,10 +99,21 @@ function triggerOf(job: SchedulerJob, parentKey: string | null): Record<string, 
       trigger_delay_s: job['trigger_delay_s'],
       trigger_condition: job['trigger_condition'],
     };
-  const at = job['schedule_kind'] === 'at' ? job['schedule_at'] : null;
-  // Its times are UTC, and do not say so.
-  if (typeof at === 'string') return { schedule_at: /(?:Z|[+-]\d\d:\d\d)$/.test(at) ? at : `${at}Z` };
-  return { schedule_cron: job['schedule_cron'] };
+  const at = job['schedule_kind'] === 'at' ? utc(job['schedule_at']) : null;
+  return at === null ? { schedule_cron: job['schedule_cron'] } : { schedule_at: at };
+}
+
+/** Failures, a pause or a hand may have put it where its rule does not; null where only a rule decides. */
+function nextOf(job: SchedulerJob, parentKey: string | null): string | null {
+  const isClocked = parentKey === null && job['schedule_kind'] !== 'at' && job['enabled'] !== 0;
+  const next = isClocked ? utc(job['next_run_at']) : null;
+  return next === null || Number.isNaN(Date.parse(next)) ? null : next;
+}
+
+/** Its times are UTC, and do not say so. */
+function utc(time: unknown): string | null {
+  if (typeof time !== 'string') return null;
+  return /(?:Z|[+-]\d\d:\d\d)$/.test(time) ? time : `${time.replace(' ', 'T')}Z`;
 }
 
 /** There a name of an alias goes before any channel, with its @ or without. */

@@ -10,9 +10,9 @@ import { readSchedulerDatabase } from './scheduler-database.ts';
 const TEXT_BYTES = 16 * 1_048_576;
 const SQLITE = 'SQLite format 3\0';
 
-export async function readSource(file: string): Promise<Source> {
+export async function readSource(file: string, nowMs: number): Promise<Source> {
   const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
-  if (beginningOf(file) === SQLITE) return await readSchedulerDatabase(file);
+  if (beginningOf(file) === SQLITE) return await readSchedulerDatabase(file, nowMs);
   const text = readFileSync(file, 'utf8');
   const json = jsonIn(text);
   const source = json === undefined ? readCrontab(text, zone) : readOpenClaw(json, zone);

@@ -2,7 +2,7 @@
 
 import type { TProperties, TSchema } from 'typebox';
 import { Type } from '../../typebox.ts';
-import { SCHEDULE_FIELDS, type ScheduleField } from '../../../domain/schedule-draft.ts';
+import { isSpecKey, SCHEDULE_FIELDS, type ScheduleField } from '../../../domain/schedule-draft.ts';
 import { RUN_STATUSES } from '../../../domain/statuses.ts';
 import { Delivery } from './delivery-schemas.ts';
 import { APPROVAL_STATUSES } from './schemas.ts';
@@ -45,10 +45,7 @@ const scheduleFields: TProperties = {
   id: text,
   enabled: flag,
   ...Object.fromEntries(
-    SCHEDULE_FIELDS.filter(({ key }) => key !== 'enabled' && key !== 'in').map((field) => [
-      field.name,
-      shownAs(field),
-    ]),
+    SCHEDULE_FIELDS.filter(({ key }) => isSpecKey(key)).map((field) => [field.name, shownAs(field)]),
   ),
   /** When it fires, as a sentence. */
   rule: text,
