@@ -141,6 +141,8 @@ export interface Edit extends OnJob {
   readonly note: string | null;
   /** Change nothing unless this command of the same flush is accepted. */
   readonly onlyIf: JobCommand | null;
+  /** Set where a caller says the metadata: where it does not fit, it is refused, and these commands of its call are, too. */
+  readonly refusedWith?: readonly JobCommand[];
 }
 /** What is asked for, said anew; what is left out stays as it was said. */
 export interface Rewording {

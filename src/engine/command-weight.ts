@@ -1,6 +1,7 @@
 /** What commands take of a flush: one for each row, and more for what is large. */
 
 import type { Command, LogLine, NewJob } from '../domain/command.ts';
+import { LIMITS } from '../domain/limits.ts';
 
 /** So many characters take as long to write as a row. */
 const CHARS = 4_096;
@@ -17,6 +18,8 @@ function weightOfOne(command: Command): number {
   if (command.kind === 'create')
     return command.jobs.length + command.jobs.reduce((sum, job) => sum + inputChars(job), 0) / CHARS;
   if (command.kind === 'claimNext') return command.max;
+  // What was said before is read and written along with it.
+  if (command.kind === 'edit') return command.metadata === null ? 1 : LIMITS.metaBytes / CHARS;
   if (command.kind === 'log') return 1 + weightOfLines(command.lines);
   return weightOfText(textIn(command));
 }
@@ -29,7 +32,6 @@ function textIn(command: Command): string | null {
   if (command.kind === 'comment') return command.text;
   if (command.kind === 'checkpoint') return command.value;
   if (command.kind === 'note') return command.note.prompt ?? null;
-  if (command.kind === 'edit') return command.metadata;
   if (command.kind === 'reword') return `${command.asked.description ?? ''}${command.asked.params ?? ''}`;
   return null;
 }

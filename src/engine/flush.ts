@@ -20,6 +20,7 @@ import { CreationBatch } from './creation-batch.ts';
 import { type Audience, type Effects, ChangeSet } from './change-set.ts';
 import type { MailHint } from './mail-hint.ts';
 import { carryMail } from './mail-round.ts';
+import { metadataRoom } from './metadata-room.ts';
 import { fullPool, takeSlotsFor } from './slots.ts';
 
 export type Answer = Accepted | Refusal | CreateAnswer | ClaimNextAnswer;
@@ -64,9 +65,15 @@ export async function flush(tx: Tx, commands: readonly Command[], settings: Flus
     return answers[places.get(command) ?? -1];
   };
   const accepted = (command: JobCommand): boolean => answerTo(command)?.ok === true;
+  const room = metadataRoom(tx, commands);
   let next = 0;
   for (const command of commands) {
     const i = next++;
+    const tooMuch = room === null ? null : await room.refusal(command, changeSet);
+    if (tooMuch !== null) {
+      answers[i] = tooMuch;
+      continue;
+    }
     if (command.kind === 'create' || command.kind === 'claimNext') continue;
     if (command.kind === 'edit' && command.onlyIf !== null && !accepted(command.onlyIf)) {
       answers[i] = answerTo(command.onlyIf) ?? refuse('conflict');
@@ -75,6 +82,7 @@ export async function flush(tx: Tx, commands: readonly Command[], settings: Flus
     const answer = decideOne(tx, changeSet, command, settings.routing);
     // Most commands need nothing but their row: a wait for each of them would cost more than deciding it.
     answers[i] = answer instanceof Promise ? await answer : answer;
+    if (command.kind === 'edit' && accepted(command)) room?.took(command, changeSet);
   }
   await answerGroup(commands, answers, isCreate, (group) => new CreationBatch(tx, changeSet).create(group));
   if (!early) await readHeads();

@@ -4,16 +4,16 @@ import type { Actor, Edit, JobCommand } from '../domain/command.ts';
 import { type Refusal, SpineError } from '../domain/error.ts';
 import type { Job } from '../domain/job.ts';
 import { LIMITS } from '../domain/limits.ts';
-import { joinedMeta } from '../domain/meta.ts';
 import { HEADS_STEPS, stepsTo, taskSpecOf, type TaskStep } from '../domain/task.ts';
 import type { Core } from './core.ts';
+import { tooMuchMetadata } from './metadata-room.ts';
 import type { TaskChange, Tasks } from './engine.ts';
 
 export function tasksOf(core: Core): Tasks {
   return {
     change: async (actor, job, change) => {
       const input = await core.store.read.jobs.inputOf(job.no);
-      checkMetadata(input.meta, change.metadata);
+      checkMetadata(change.metadata);
       const leaseMs = leaseOf(core, taskSpecOf(input.spec).timeoutMs);
       const commands = commandsOf(actor, job, change, leaseMs, core.ids.leaseToken());
       if (commands.length === 0) return job;
@@ -50,7 +50,7 @@ function commandsOf(
     commands.push(commandOf(step, { id: job.id, actor }, change, leaseToken, { leaseMs, newToken }));
     if (step === 'claim') leaseToken = newToken;
   }
-  const edit = editOf(actor, job, change, steps, commands.at(-1) ?? null);
+  const edit = editOf(actor, job, change, steps, commands);
   return edit === null ? commands : [...commands, edit];
 }
 
@@ -94,7 +94,7 @@ function editOf(
   { id }: Job,
   { metadata, note }: TaskChange,
   steps: readonly TaskStep[],
-  onlyIf: JobCommand | null,
+  refusedWith: readonly JobCommand[],
 ): Edit | null {
   const review = steps.includes('pending') ? 'pending' : steps.includes('reviewed') ? 'none' : null;
   if (metadata === null && review === null && note === null) return null;
@@ -105,19 +105,12 @@ function editOf(
     metadata: metadata === null ? null : JSON.stringify(metadata),
     review,
     note,
-    onlyIf,
+    onlyIf: refusedWith.at(-1) ?? null,
+    refusedWith,
   };
 }
 
-function checkMetadata(meta: string | null, metadata: TaskChange['metadata']): void {
-  if (metadata === null) return;
-  const text = JSON.stringify(metadata);
-  tooLarge(Buffer.byteLength(text), LIMITS.metadataBytes, 'in one call');
-  tooLarge(Buffer.byteLength(joinedMeta(meta, text)), LIMITS.metaBytes, 'in all');
-}
-
-function tooLarge(bytes: number, limit: number, when: string): void {
-  if (bytes <= limit) return;
-  const problem = `metadata must take at most ${limit} bytes as JSON ${when}; use the job's log or an artifact.`;
-  throw new SpineError('bad_request', { field: 'metadata', problem });
+function checkMetadata(metadata: TaskChange['metadata']): void {
+  if (metadata === null || Buffer.byteLength(JSON.stringify(metadata)) <= LIMITS.metadataBytes) return;
+  throw new SpineError('bad_request', tooMuchMetadata(LIMITS.metadataBytes, 'in one call'));
 }

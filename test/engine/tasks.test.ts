@@ -74,6 +74,28 @@ onEvery(DIALECTS, (each) => {
     assert.equal(await refusal(change({ more: 'x'.repeat(16_000) })), 'bad_request');
   });
 
+  each(
+    'what many add at the same time is bounded all the same, with the status or not at all [WK-35]',
+    async (spine) => {
+      const job = await create(spine);
+      const seen = await read(spine, job);
+      const adders = Array.from({ length: 20 }, (_, i) => ({
+        status: i < 19 ? null : ('in-progress' as const),
+        metadata: { [`part${i}`]: 'x'.repeat(16_000) },
+        note: null,
+      }));
+      const ends = await Promise.allSettled(
+        adders.map((change) => spine.engine.tasks.change(HEAD, seen, change)),
+      );
+      assert.equal(ends.filter(({ status }) => status === 'fulfilled').length, 8);
+      const refusals = ends.flatMap((end) => reasonOf(end) ?? []);
+      assert.deepEqual([...new Set(refusals.map(({ code }) => code))], ['bad_request']);
+      assert.match(String(refusals[0]?.details['problem']), /at most 131072 bytes/);
+      assert.equal(Object.keys((await metaOf(spine, job)) as object).length, 8);
+      assert.deepEqual([(await read(spine, job)).state, (await read(spine, job)).attempts], ['queued', 0]);
+    },
+  );
+
   each('only head reopens, ends a review or blocks what nobody holds [WK-21]', async (spine) => {
     const job = await create(spine);
     const ann: Actor = worker('ann');

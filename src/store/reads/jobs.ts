@@ -55,6 +55,10 @@ export async function inputOf(sql: Sql, no: number): Promise<JobInput> {
   return inputFrom((await first(sql, text, [no])) ?? [], 0);
 }
 
+export function metaOf(sql: Sql, no: number): Promise<string | null> {
+  return only<string | null>(sql, 'select meta from job_input where job_no = $1', [no]);
+}
+
 /** The unfinished job that has this key, if any. */
 export function findUnique(sql: Sql, typeNo: number, uniqueKey: string): Promise<string | null> {
   const text = 'select id from job where type_no = $1 and unique_key = $2 and finished_at is null';

@@ -21,8 +21,8 @@ import {
   rawRow,
 } from '../sql/job-row.ts';
 import { READY_WIDTH, readyColumns, readyJobFrom } from '../sql/ready-row.ts';
-import { inputOf } from '../reads/jobs.ts';
-import { first, only } from '../sql/rows.ts';
+import { inputOf, metaOf } from '../reads/jobs.ts';
+import { first } from '../sql/rows.ts';
 import { deleteWords, insertWords } from '../sql/search.ts';
 import { deleteSummaryWords } from '../sql/summary-words.ts';
 import { raiseSequence } from '../sql/sequence.ts';
@@ -244,8 +244,7 @@ export async function joinMeta(
   edits: readonly { readonly jobNo: number; readonly metadata: string }[],
 ): Promise<void> {
   for (const { jobNo, metadata } of edits) {
-    const meta = await only<string | null>(sql, 'select meta from job_input where job_no = $1', [jobNo]);
-    const joined = joinedMeta(meta, metadata);
+    const joined = joinedMeta(await metaOf(sql, jobNo), metadata);
     await sql.run('update job_input set meta = $2 where job_no = $1', [jobNo, joined]);
   }
 }

@@ -92,6 +92,22 @@ export const WORKERS: readonly Mutant[] = [
     seenBy: TASKS,
   },
   {
+    name: 'metadata-outgrows-together',
+    means: 'many who add to one task at the same time make it as large as they like',
+    file: 'src/engine/metadata-room.ts',
+    find: `metas.set(no, joinedMeta(metas.get(no) ?? null, metadata));`,
+    replace: `metas.set(no, metas.get(no) ?? null);`,
+    seenBy: TASKS,
+  },
+  {
+    name: 'status-without-its-metadata',
+    means: 'a task is taken although its metadata was refused',
+    file: 'src/engine/metadata-room.ts',
+    find: `[...command.refusedWith, command]`,
+    replace: `[command]`,
+    seenBy: TASKS,
+  },
+  {
     name: 'metadata-without-its-status',
     means: 'a refused move of a card changes the card all the same',
     file: 'src/engine/flush.ts',
