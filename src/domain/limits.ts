@@ -125,8 +125,9 @@ export const LIMITS = {
   /** What one edit adds to a job's meta, and all of it. */
   metadataBytes: 16_384,
   metaBytes: 131_072,
-  /** Slots of workers, each with a heartbeat, and what a worker says of itself in one. */
+  /** Slots of workers, each with a heartbeat, in all and for one token of a worker; and all that a worker says of itself in one. */
   workerSlots: 1_000,
+  workerSlotsEach: 200,
   slotMetadataBytes: 4_096,
   /** Those who log in, what each may stay logged in by, and what a password may have. */
   users: 1_000,

@@ -46,6 +46,7 @@ export function workersOf(core: Core): Workers {
         if (known.instance !== beat.instance || known.takenBy !== actor.name) throw taken(known, now);
         await checkTask(tx, actor, known, beat);
         const next = beaten(known, beat, now);
+        checkMetadata(next.metadata, 'with what it said before');
         await tx.workers.save(next);
         return next;
       });
@@ -73,10 +74,16 @@ export function workersOf(core: Core): Workers {
   };
 }
 
-function check(actor: Actor, slot: string, metadata: Readonly<Record<string, unknown>>): void {
+type Metadata = WorkerSlot['metadata'];
+
+function check(actor: Actor, slot: string, metadata: Metadata): void {
   if (!servesSlot(actor, slot)) throw new SpineError('forbidden', { target: slot });
+  checkMetadata(metadata, 'as JSON');
+}
+
+function checkMetadata(metadata: Metadata, how: string): void {
   if (Buffer.byteLength(JSON.stringify(metadata)) <= LIMITS.slotMetadataBytes) return;
-  const problem = `metadata must take at most ${LIMITS.slotMetadataBytes} bytes as JSON.`;
+  const problem = `metadata must take at most ${LIMITS.slotMetadataBytes} bytes ${how}.`;
   throw new SpineError('bad_request', { field: 'metadata', problem });
 }
 
@@ -107,15 +114,24 @@ async function checkTask(
 async function take(core: Core, tx: Tx, changeSet: ChangeSet, actor: Actor, start: SlotStart) {
   const { now } = changeSet;
   const known = await tx.workers.lock(start.slot);
-  if (known === null && (await tx.workers.count()) >= LIMITS.workerSlots) {
-    const problem = `There are ${LIMITS.workerSlots} slots already; remove some that are offline.`;
-    throw new SpineError('conflict', { slot: start.slot, problem });
-  }
+  if (known === null) await checkRoom(tx, actor, start.slot);
   if (known !== null && isTaken(known, start, core.workers.staleMs, now)) throw taken(known, now);
   const slot = started(known, start, actor.name, now);
   await tx.workers.save(slot);
   const recovered = known === null ? null : await giveBack(tx, changeSet, actor, known, recovery(known, now));
   return { slot, recovered: recovered?.id ?? null };
+}
+
+/** One token of a worker leaves room for the others. */
+async function checkRoom(tx: Tx, actor: Actor, slot: string): Promise<void> {
+  const { workerSlots, workerSlotsEach } = LIMITS;
+  if ((await tx.workers.count()) >= workerSlots) {
+    const problem = `There are ${workerSlots} slots already; remove some that are offline.`;
+    throw new SpineError('conflict', { slot, problem });
+  }
+  if (actor.role === 'head' || (await tx.workers.countTakenBy(actor.name)) < workerSlotsEach) return;
+  const problem = `${actor.name} has ${workerSlotsEach} slots already; have head remove some that are offline.`;
+  throw new SpineError('conflict', { slot, problem });
 }
 
 function recovery({ sessionId }: WorkerSlot, now: number): Readonly<Record<string, unknown>> {

@@ -11,6 +11,7 @@ import {
   onEvery,
   type Opened,
   read,
+  refused,
   refusal,
   stateOf,
   worker,
@@ -92,6 +93,29 @@ onEvery(DIALECTS, (each) => {
     const scoped = { ...HEAD, targets: ['slot-2'] };
     assert.equal(await refusal(workers.drain(scoped, 'slot-1', true)), 'forbidden');
     assert.equal(await refusal(workers.remove(scoped, 'slot-1')), 'forbidden');
+  });
+
+  each('what a worker says of itself does not grow from heartbeat to heartbeat [WK-03]', async (spine) => {
+    const { workers } = spine.engine;
+    await workers.start(ONE, { ...start('slot-1', 'a'), metadata: { workerPid: 7 } });
+    const said = (name: string) =>
+      workers.beat(ONE, beat('slot-1', 'a', { metadata: { [name]: 'x'.repeat(3_000) } }));
+    await said('one');
+    const { metadata } = await said('one');
+    assert.equal(await refusal(said('two')), 'bad_request');
+    assert.deepEqual((await workers.get('slot-1')).metadata, metadata);
+  });
+
+  each('one token of a worker takes 200 slots and leaves the others their room [WK-40]', async (spine) => {
+    const { workers } = spine.engine;
+    const take = (n: number) => workers.start(ONE, start(`slot-1.${n}`, 'a'));
+    for (let n = 1; n <= 200; n++) await take(n);
+    const end = await refused(take(201));
+    assert.equal(end.code, 'conflict');
+    assert.match(String(end.details['problem']), /^one has 200 slots already/);
+    await take(7);
+    await workers.start(TWO, start('slot-2', 'b'));
+    await workers.start(HEAD, start('slot-3', 'c'));
   });
 
   each('a worker that falls silent ends no session of another one [WK-34 WK-36]', async (spine) => {

@@ -19,6 +19,10 @@ export function count(sql: Sql): Promise<number> {
   return only<number>(sql, 'select count(*) from worker_slot', []);
 }
 
+export function countTakenBy(sql: Sql, name: string): Promise<number> {
+  return only<number>(sql, 'select count(*) from worker_slot where taken_by = $1', [name]);
+}
+
 /** Those that were not heard from since, and said nothing of an end. */
 export async function silentSince(sql: Sql, before: number, limit: number): Promise<WorkerSlot[]> {
   const text = `select ${WORKER_SLOT.selected} from worker_slot

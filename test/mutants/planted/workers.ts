@@ -68,6 +68,22 @@ export const WORKERS: readonly Mutant[] = [
     seenBy: ['test/engine/slot-rights.test.ts'],
   },
   {
+    name: 'slot-grows',
+    means: 'each heartbeat of a worker adds to its row, and to every answer that shows it',
+    file: 'src/engine/workers.ts',
+    find: `        checkMetadata(next.metadata, 'with what it said before');\n`,
+    replace: ``,
+    seenBy: ['test/engine/slot-rights.test.ts'],
+  },
+  {
+    name: 'slots-of-one-token',
+    means: 'one worker takes all the slots there are',
+    file: 'src/engine/workers.ts',
+    find: `(await tx.workers.countTakenBy(actor.name)) < workerSlotsEach`,
+    replace: `(await tx.workers.countTakenBy(actor.name)) >= 0`,
+    seenBy: ['test/engine/slot-rights.test.ts'],
+  },
+  {
     name: 'slot-beat-by-another-token',
     means: 'whoever reads the heartbeats can say that another worker is offline',
     file: 'src/engine/workers.ts',
