@@ -702,6 +702,8 @@ export interface TaskChange {
 }
 /** Jobs as cards on a board. */
 export interface Tasks {
+  /** Makes a task and moves its card to where it is to be, all or nothing. */
+  make(actor: Actor, draft: JobDraft, change: Omit<TaskChange, 'metadata'>): Promise<Job>;
   /** Moves the card and adds to it, all or nothing; refused when the job is not as it was seen. */
   change(actor: Actor, job: Job, change: TaskChange): Promise<Job>;
 }

@@ -110,7 +110,8 @@ async function read(
   for (const job of named) changeSet.loadNamed(job);
 }
 
-function decideOne(
+/** Decides a command on a job that is loaded, with what its kind needs to look at. */
+export function decideOne(
   tx: Tx,
   changeSet: ChangeSet,
   command: JobCommand,

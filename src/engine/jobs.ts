@@ -39,9 +39,7 @@ export function jobsOf(core: Core): Jobs {
     get,
     wait: waitingFor(core, get),
     create: async (actor, drafts, idempotency) => {
-      if (core.unfinished + drafts.length > core.settings.maxUnfinishedJobs) {
-        throw new SpineError('queue_full', { limit: core.settings.maxUnfinishedJobs, retryAfterS: 5 });
-      }
+      refuseWhenFull(core, drafts.length);
       const jobs = await jobDrafts.complete(actor, await withinParents(core, actor, drafts));
       const key = idempotency === undefined ? null : { principal: actor.name, ...idempotency };
       const answer = accepted(await core.flusher.submit({ kind: 'create', actor, jobs, idempotency: key }));
@@ -77,6 +75,11 @@ export function jobsOf(core: Core): Jobs {
     snooze: (actor, id, untilAt, leaseToken, received) =>
       core.perform({ kind: 'snooze', actor, id, untilAt, leaseToken, ...(received && { received }) }),
   };
+}
+
+export function refuseWhenFull(core: Core, more: number): void {
+  const { maxUnfinishedJobs: limit } = core.settings;
+  if (core.unfinished + more > limit) throw new SpineError('queue_full', { limit, retryAfterS: 5 });
 }
 
 /** An actor sees its own targets; asking for others shows nothing rather than something else. */

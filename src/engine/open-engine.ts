@@ -66,7 +66,7 @@ export function openEngine(options: EngineOptions): OpenEngine {
     aliases: aliasesOf(core),
     subscriptions: subscriptionsOf(core),
     deliveries: deliveriesOf(core),
-    tasks: tasksOf(core),
+    tasks: tasksOf(core, jobs),
     workers: workersOf(core),
     sessions: sessionsOf(core, jobs),
     users: usersOf(core, passwords),

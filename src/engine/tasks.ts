@@ -1,16 +1,41 @@
-/** Jobs as cards on a board: one call moves a card and adds to what is known of it, all of it or nothing. */
+/** Jobs as cards on a board: one call makes a card, or moves it and adds to what is known of it, all of it or nothing. */
 
-import type { Actor, Edit, JobCommand } from '../domain/command.ts';
+import type { Actor, CreateAnswer, Edit, JobCommand } from '../domain/command.ts';
 import { type Refusal, SpineError } from '../domain/error.ts';
 import type { Job } from '../domain/job.ts';
 import { LIMITS } from '../domain/limits.ts';
-import { HEADS_STEPS, stepsTo, taskSpecOf, type TaskStep } from '../domain/task.ts';
-import type { Core } from './core.ts';
+import { HEADS_STEPS, stepsTo, type TaskSpec, taskSpecOf, type TaskStep } from '../domain/task.ts';
+import { accepted, type Core } from './core.ts';
+import { CreationBatch } from './creation-batch.ts';
+import type { Jobs, TaskChange, Tasks } from './engine.ts';
+import { decideOne } from './flush.ts';
+import { JobDrafts } from './job-drafts.ts';
+import { refuseWhenFull } from './jobs.ts';
 import { tooMuchMetadata } from './metadata-room.ts';
-import type { TaskChange, Tasks } from './engine.ts';
 
-export function tasksOf(core: Core): Tasks {
+export function tasksOf(core: Core, { create }: Pick<Jobs, 'create'>): Tasks {
+  const jobDrafts = new JobDrafts(core);
   return {
+    make: async (actor, draft, change) => {
+      checkMeta(draft.meta);
+      // What nothing else is said of shares a commit with others.
+      if (isWaiting(change)) return (await create(actor, [draft])).jobs[0] as Job;
+      refuseWhenFull(core, 1);
+      const jobs = await jobDrafts.complete(actor, [draft]);
+      const leaseMs = leaseOf(core, (draft.spec as TaskSpec | undefined)?.timeoutMs);
+      const token = core.ids.leaseToken();
+      return core.flusher.transact(actor, async (tx, changeSet) => {
+        const after = jobs.flatMap((job) => job.after.map(({ id }) => id));
+        for (const parent of await tx.jobs.lock(after)) changeSet.loadNamed(parent);
+        const command = { kind: 'create', actor, jobs, idempotency: null } as const;
+        const [made] = await new CreationBatch(tx, changeSet).create([command]);
+        let job = accepted(made as CreateAnswer).jobs[0] as Job;
+        const routing = await tx.routing.current();
+        for (const move of commandsOf(actor, job, { ...change, metadata: null }, leaseMs, token))
+          ({ job } = accepted(await decideOne(tx, changeSet, move, routing)));
+        return job;
+      });
+    },
     change: async (actor, job, change) => {
       const input = await core.store.read.jobs.inputOf(job.no);
       checkMetadata(change.metadata);
@@ -24,6 +49,10 @@ export function tasksOf(core: Core): Tasks {
       return (answers.at(-1) as { job: Job }).job;
     },
   };
+}
+
+function isWaiting({ status, note }: Pick<TaskChange, 'status' | 'note'>): boolean {
+  return (status === null || status === 'todo') && note === null;
 }
 
 /** Whoever takes a task by its status sends no heartbeats: it has as long as its session may take. */
@@ -108,6 +137,13 @@ function editOf(
     onlyIf: refusedWith.at(-1) ?? null,
     refusedWith,
   };
+}
+
+/** What a task begins with leaves room for what is said of it later. */
+function checkMeta(meta: unknown): void {
+  const limit = LIMITS.metaBytes - LIMITS.metadataBytes;
+  if (meta === undefined || Buffer.byteLength(JSON.stringify(meta)) <= limit) return;
+  throw new SpineError('bad_request', tooMuchMetadata(limit, 'with all fields that Spine does not know'));
 }
 
 function checkMetadata(metadata: TaskChange['metadata']): void {

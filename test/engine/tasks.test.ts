@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Actor } from '../../src/domain/command.ts';
-import type { Job } from '../../src/domain/job.ts';
+import { type Job, STATES } from '../../src/domain/job.ts';
 import { type TaskStatus, taskStatusOf } from '../../src/domain/statuses.ts';
 import type { TaskChange } from '../../src/engine/engine.ts';
+import type { Store } from '../../src/store/store.ts';
 import {
   claimed,
   create,
@@ -96,6 +97,42 @@ onEvery(DIALECTS, (each) => {
     },
   );
 
+  each('a card is made where it is to be, or not at all [WK-35]', async (spine) => {
+    const { tasks, jobs } = spine.engine;
+    const made = (status: TaskStatus | null, draft: object = {}, note: string | null = null) =>
+      tasks.make(HEAD, { target: 'slot-1', title: 'Card', ...draft }, { status, note });
+    for (const status of [null, 'todo', 'in-progress', 'review', 'done', 'blocked'] as const) {
+      const task = await made(status, {}, status === 'blocked' ? 'no paint' : null);
+      assert.equal(taskStatusOf(task), status ?? 'todo');
+      assert.deepEqual(await read(spine, task), task);
+    }
+    const { no, leaseUntil } = await made('in-progress', { spec: { timeoutMs: 60_000 } });
+    assert.equal(leaseUntil, spine.engine.now() + 60_000);
+    const parent = await create(spine);
+    const after = [{ job: parent.id }];
+    assert.equal(await refusal(made('in-progress', { after })), 'not_ready');
+    assert.equal(await refusal(made('done', { meta: { much: 'x'.repeat(120_000) } })), 'bad_request');
+    assert.equal(taskStatusOf(await made('blocked', { after })), 'blocked');
+    await spine.engine.routing.pause(HEAD, 'target', 'slot-1');
+    assert.equal(await refusal(made('done')), 'paused');
+    const left = await jobs.list(HEAD, { states: STATES, order: 'oldest', limit: 100, from: no });
+    assert.deepEqual(
+      left.map(({ state }) => state),
+      ['queued', 'cancelled'],
+    );
+  });
+
+  const commits = { count: 0 };
+  each(
+    'a card is made where it is to be in one commit: no death of the server leaves it elsewhere [WK-35]',
+    async (spine) => {
+      const before = commits.count;
+      await spine.engine.tasks.make(HEAD, { target: 'slot-1' }, { status: 'review', note: 'look at it' });
+      assert.equal(commits.count - before, 1);
+    },
+    { wrap: (store) => counting(store, commits) },
+  );
+
   each('only head reopens, ends a review or blocks what nobody holds [WK-21]', async (spine) => {
     const job = await create(spine);
     const ann: Actor = worker('ann');
@@ -139,4 +176,19 @@ onEvery(DIALECTS, (each) => {
 
 async function metaOf(spine: Opened, job: Job): Promise<unknown> {
   return JSON.parse((await spine.store.read.jobs.inputOf(job.no)).meta ?? 'null');
+}
+
+function counting(store: Store, commits: { count: number }): Store {
+  const transaction: Store['transaction'] = async (lane, work) => {
+    const value = await store.transaction(lane, work);
+    commits.count += 1;
+    return value;
+  };
+  return new Proxy(store, {
+    get: (target, name: keyof Store) => {
+      const value = target[name];
+      if (name === 'transaction') return transaction;
+      return typeof value === 'function' ? (value as () => unknown).bind(target) : value;
+    },
+  });
 }

@@ -108,6 +108,15 @@ export const WORKERS: readonly Mutant[] = [
     seenBy: TASKS,
   },
   {
+    name: 'task-made-before-its-status',
+    means: 'a task whose status was refused is there all the same, and somebody begins it',
+    file: 'src/engine/tasks.ts',
+    find: `if (isWaiting(change)) return (await create(actor, [draft])).jobs[0] as Job;`,
+    replace: `const [begun] = (await create(actor, [draft])).jobs;
+      if (isWaiting(change) && begun !== undefined) return begun;`,
+    seenBy: TASKS,
+  },
+  {
     name: 'metadata-outgrows-together',
     means: 'many who add to one task at the same time make it as large as they like',
     file: 'src/engine/metadata-room.ts',

@@ -1,7 +1,6 @@
 /** Tasks at the bridge: list, read, make, and move by their status. */
 
 import { SpineError } from '../../../domain/error.ts';
-import type { Job } from '../../../domain/job.ts';
 import { TASK_SPEC_FIELDS } from '../../../domain/task.ts';
 import type { JobDraft } from '../../../engine/engine.ts';
 import { fullId, jobId } from '../../job-id.ts';
@@ -77,10 +76,8 @@ export const taskRoutes: readonly Route[] = [
     handle: async (call) => {
       // The schema leaves further fields as they came.
       const body = call.body as NewTaskBody;
-      const { jobs } = await call.engine.jobs.create(call.actor, [await draftOf(call, body)]);
-      const status = statusOf(body.status, body.lane);
-      const change = { status, metadata: null, note: body.note ?? null };
-      return shownWhole(call, await call.engine.tasks.change(call.actor, jobs[0] as Job, change));
+      const change = { status: statusOf(body.status, body.lane), note: body.note ?? null };
+      return shownWhole(call, await call.engine.tasks.make(call.actor, await draftOf(call, body), change));
     },
   }),
   ...(['PATCH', 'PUT'] as const).map((method) =>
