@@ -109,6 +109,9 @@ export const LIMITS = {
   messageTtlS: 365 * 86_400,
   /** Messages that may wait for one agent. */
   waitingMessages: 20_000,
+  /** Names under which no agent was ever heard, and what may wait for each: whoever makes up names fills nothing. */
+  unknownRecipients: 200,
+  waitingForUnknown: 1_000,
   /** What one agent may send in ten minutes: two that answer each other stop before a thousand. */
   messagesPerWindow: 480,
   messageWindowMs: 600_000,

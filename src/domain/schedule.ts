@@ -106,9 +106,15 @@ export interface Schedule {
   runCount: number;
 }
 
+export interface Named {
+  readonly id: string;
+  /** A run asked for the schedule and wrote its name. */
+  readonly isSpawned?: true;
+}
+
 /** What a run takes along from its schedule, as it was then: later changes do not touch it. Kept as the job's `meta`. */
 export interface RunPlan {
-  readonly schedule: Omit<ScheduleSpec, 'payloadMessage' | 'params' | 'budget'> & { readonly id: string };
+  readonly schedule: Omit<ScheduleSpec, 'payloadMessage' | 'params' | 'budget'> & Named;
   readonly run: RunKind;
   /** The tick it stands for. */
   readonly dueAt: number | null;
@@ -120,6 +126,8 @@ export interface TriggerContext {
   readonly runId: string;
   readonly scheduleId: string;
   readonly scheduleName: string;
+  /** A run asked for that schedule and wrote its name. */
+  readonly isSpawned?: true;
   readonly status: RunStatus;
   readonly output: string;
   readonly exitCode: number | null;

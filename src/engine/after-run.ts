@@ -88,6 +88,7 @@ async function contextOf(tx: Tx, job: Job, parent: Schedule): Promise<TriggerCon
     runId: job.id,
     scheduleId: parent.id,
     scheduleName: parent.spec.name,
+    ...(parent.spawnedBy !== null && { isSpawned: true }),
     status: runStatusOf(job),
     output: text,
     exitCode,

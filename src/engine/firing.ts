@@ -171,9 +171,10 @@ async function typeNoOf(core: Core, tx: Tx, name: string, now: number): Promise<
 }
 
 /** The run keeps what its schedule said when it was made. */
-function planOf({ id, spec }: Schedule, { kind, dueAt, trigger }: Occasion): RunPlan {
+function planOf({ id, spec, spawnedBy }: Schedule, { kind, dueAt, trigger }: Occasion): RunPlan {
   const { payloadMessage: _, params: __, budget: ___, ...rest } = spec;
-  return { schedule: { ...rest, id }, run: kind, dueAt, trigger: trigger?.context ?? null };
+  const schedule = { ...rest, id, ...(spawnedBy !== null && { isSpawned: true as const }) };
+  return { schedule, run: kind, dueAt, trigger: trigger?.context ?? null };
 }
 
 function inputOf(spec: ScheduleSpec, plan: RunPlan): JobInput {

@@ -2,6 +2,7 @@
 
 import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
+import type { Job } from '../domain/job.ts';
 import { GRANTED_KINDS, type MessageKind, type MessageRecord } from '../domain/message.ts';
 import type { Core } from './core.ts';
 
@@ -41,6 +42,13 @@ export interface Sender {
   readonly jobNo: number | null;
 }
 
+/** Whoever does the work at a gateway is its agent, not the worker that sent it there. Null for all other work. */
+export async function agentAtGateway(core: Core, { target, scheduleId }: Job): Promise<string | null> {
+  if (!target.startsWith('gateway:') || scheduleId === null) return null;
+  const [schedule] = await core.store.read.schedules.byPrefix(scheduleId, 1);
+  return schedule?.spec.agentId ?? null;
+}
+
 /** A run speaks for its own agent and schedule, a worker for itself; only head may name another. */
 export async function senderOf(
   core: Core,
@@ -57,8 +65,6 @@ export async function senderOf(
     throw new SpineError('forbidden', {
       why: 'only a running job of a schedule may spawn, in its own name',
     });
-  const [schedule] = own === null ? [] : await core.store.read.schedules.byPrefix(own, 1);
-  // Whoever does the work at a gateway is its agent, not the worker that sent it there.
-  const agent = job?.target.startsWith('gateway:') ? schedule?.spec.agentId : undefined;
+  const agent = job === null ? null : await agentAtGateway(core, job);
   return { name: agent ?? actor.name, scheduleId: own, jobNo: job?.no ?? null };
 }

@@ -150,8 +150,20 @@ async function agentsFor(tx: Tx, { recipient, sender }: Omit<Message, 'no'>): Pr
     await tx.agents.lock();
     return (await tx.agents.ids()).filter((id) => id !== sender);
   }
-  if (!(await tx.receipts.isFull(recipient, LIMITS.waitingMessages))) return [recipient];
-  throw new SpineError('mailbox_full', { agent: recipient, limit: LIMITS.waitingMessages });
+  const isKnown = (await tx.agents.byId(recipient)) !== null;
+  const limit = isKnown ? LIMITS.waitingMessages : LIMITS.waitingForUnknown;
+  if (await tx.receipts.isFull(recipient, limit))
+    throw new SpineError('mailbox_full', { agent: recipient, limit });
+  if (!isKnown) await checkUnknown(tx, recipient);
+  return [recipient];
+}
+
+/** Nobody may ever come to read it, so that it would be kept for ever. */
+async function checkUnknown(tx: Tx, recipient: string): Promise<void> {
+  const { unknownRecipients: limit } = LIMITS;
+  if ((await tx.receipts.isFull(recipient, 1)) || (await tx.receipts.countUnknown(limit)) < limit) return;
+  const message = `Messages wait for ${limit} names of which no agent is known: correct the name, or register the agent first.`;
+  throw new SpineError('mailbox_full', { agent: recipient, limit }, { message });
 }
 
 /** Counted when it is asked, so that a run cannot pile up requests either. */

@@ -7,6 +7,7 @@ import type { Token } from '../domain/token.ts';
 import { keepAgents } from './agents.ts';
 import { audit } from './audit.ts';
 import type { Core } from './core.ts';
+import { agentAtGateway } from './message-rights.ts';
 import type { Tokens } from './engine.ts';
 
 /** A token that stands for one attempt: `run.<job id>.<lease token>`. It ends when the lease does. */
@@ -114,7 +115,10 @@ async function turnBehind(
   const [run] = await core.store.read.runs.byNo([job.no]);
   if (run?.dispatchedAt !== dispatchedAt) return null;
   const { claimedBy: name, target, leaseToken } = job;
-  return { name, role: 'run', targets: [target], onlyJob: jobId, leaseToken, shown: true };
+  const agent = await agentAtGateway(core, job);
+  // It speaks for its agent, so that what the agent's own token may say counts.
+  const grants = agent === null ? [] : await core.tokens.grantsOf(agent);
+  return { name, role: 'run', targets: [target], onlyJob: jobId, leaseToken, shown: true, grants };
 }
 
 function newSecret(core: Core): string {

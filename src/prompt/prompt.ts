@@ -7,7 +7,7 @@ import { type HandedOn, handedOnBlock } from './handed-on.ts';
 import { messagesBlock, type ToldMessage } from './messages.ts';
 import { priorRunsBlock, type ToldRun } from './prior-runs.ts';
 import { memoryFlushSection, modelSection, scopeSection } from './sections.ts';
-import { oneLine, quoteSection } from './quote.ts';
+import { oneLine, quoted, quoteSection } from './quote.ts';
 import { triggerBlock } from './trigger.ts';
 
 export interface PromptParts {
@@ -28,12 +28,15 @@ export function promptOf(parts: PromptParts): string {
   const { plan, message, firstRunId, nonce, access, priorRuns, messages, handedOn } = parts;
   const { schedule, trigger } = plan;
   const blocks = [
-    `[scheduler:${schedule.id} ${oneLine(schedule.name)}]`,
+    schedule.isSpawned
+      ? `[scheduler:${schedule.id}]`
+      : `[scheduler:${schedule.id} ${oneLine(schedule.name)}]`,
     modelSection(schedule.payloadThinking),
     memoryFlushSection(schedule.jobClass),
     scopeSection(schedule.payloadScope),
     ...explained(
       [
+        schedule.isSpawned ? spawnedBlock(schedule.name, nonce) : null,
         messagesBlock(messages, nonce),
         triggerBlock(trigger, nonce),
         priorRunsBlock(priorRuns, nonce),
@@ -46,6 +49,11 @@ export function promptOf(parts: PromptParts): string {
     message,
   ];
   return blocks.filter((block) => block !== null).join('\n\n');
+}
+
+/** Its name stands in no line of the scheduler's own: another agent wrote it. */
+function spawnedBlock(name: string, nonce: string): string {
+  return `A run asked for this job, and called it:\n${quoted(oneLine(name), nonce)}`;
 }
 
 /** What others wrote, behind a word on how to take it. */

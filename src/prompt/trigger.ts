@@ -10,11 +10,17 @@ export function triggerBlock(trigger: TriggerContext | null, nonce: string): str
   if (trigger === null) return null;
   return [
     '--- Trigger Context ---',
-    `Triggered by: ${oneLine(trigger.scheduleName)} (run ${trigger.runId})`,
+    ...triggeredBy(trigger, nonce),
     `Parent run status: ${trigger.status}`,
     ...(isShell(trigger) ? shellLines(trigger, nonce) : outputLines(trigger.output, nonce)),
     '---',
   ].join('\n');
+}
+
+/** A name that a run wrote is no more to be trusted than its output. */
+function triggeredBy({ scheduleName: name, runId, isSpawned }: TriggerContext, nonce: string): string[] {
+  if (isSpawned !== true) return [`Triggered by: ${oneLine(name)} (run ${runId})`];
+  return [`Triggered by: a job that a run asked for (run ${runId}) and called`, quoted(oneLine(name), nonce)];
 }
 
 /** Only a command has an exit code, or says something on stderr. */

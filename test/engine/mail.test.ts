@@ -198,6 +198,37 @@ onEvery(DIALECTS, (each) => {
     },
   );
 
+  each(
+    'names of which nobody was heard fill nothing: so many of them, and so much for each [SC-11]',
+    async (spine) => {
+      const { agents } = spine.engine;
+      const names = Array.from({ length: LIMITS.unknownRecipients }, (_, i) => `nobody-${i}`);
+      await Promise.all(names.map((to) => send(spine, { to })));
+      const { code, details, message } = await refused(send(spine, { to: 'one-more' }));
+      assert.deepEqual(
+        [code, details],
+        ['mailbox_full', { agent: 'one-more', limit: LIMITS.unknownRecipients }],
+      );
+      assert.match(message, /correct the name, or register the agent first/);
+      // Those that wait already get more, up to their own limit, and so does whoever is known.
+      await send(spine, { to: 'nobody-0' });
+      await agents.register(HEAD, { id: 'one-more' });
+      await send(spine, { to: 'one-more' });
+      const more = Array.from({ length: LIMITS.waitingForUnknown - 2 }, () =>
+        send(spine, { to: 'nobody-0' }),
+      );
+      await Promise.all(more);
+      assert.deepEqual((await refused(send(spine, { to: 'nobody-0' }))).details, {
+        agent: 'nobody-0',
+        limit: LIMITS.waitingForUnknown,
+      });
+      await agents.register(HEAD, { id: 'nobody-0' });
+      await send(spine, { to: 'nobody-0' });
+      // There is room for another name again.
+      await send(spine, { to: 'late' });
+    },
+  );
+
   each('an agent and its broadcast never miss each other', async (spine) => {
     const names = Array.from({ length: 20 }, (_, i) => `agent-${i}`);
     const sent = names.map(() => send(spine, { to: 'broadcast' }));

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Actor } from '../../src/domain/command.ts';
 import { LIMITS } from '../../src/domain/limits.ts';
+import type { RunPlan } from '../../src/domain/schedule.ts';
 import { DIALECTS, HEAD, onEvery, type Opened, refused, worker } from '../support/engines.ts';
 import { doNext, pass, plan, pump, runNow, runsOf, statuses, take } from '../support/scheduling.ts';
 
@@ -32,6 +33,9 @@ onEvery(DIALECTS, (each) => {
       ({ spec }) => spec.parentId === parentId,
     );
 
+  const planOf = (claimed: Awaited<ReturnType<typeof take>>) =>
+    JSON.parse(claimed?.input?.meta ?? '{}') as RunPlan;
+
   each(
     'a running job asks for a child by message: it is made below it, runs at once, and goes after it succeeded [SC-12 SC-51]',
     async (spine) => {
@@ -45,12 +49,27 @@ onEvery(DIALECTS, (each) => {
       assert.deepEqual(await statuses(spine, child), ['pending']);
       const done = await take(spine, ['parents']);
       assert.ok(done);
+      assert.equal(planOf(done).schedule.isSpawned, true, 'a run wrote its name');
       await spine.engine.leases.complete(worker('w'), done.job.id, done.job.leaseToken, 'ok');
       await pump(spine);
       assert.deepEqual(await statuses(spine, child), ['ok']);
       assert.deepEqual(await children(spine, parent.id), []);
     },
   );
+
+  each('whoever follows a job that a run asked for is told whose word its name is', async (spine) => {
+    const { parent, ask } = await running(spine);
+    await ask({ name: 'follow up', payload_message: 'look closer' });
+    const [child] = await children(spine, parent.id);
+    await plan(spine, { name: 'watch', target: 'below', parent_id: child?.id });
+    const done = await take(spine, ['parents']);
+    assert.ok(done);
+    await spine.engine.leases.complete(worker('w'), done.job.id, done.job.leaseToken, 'ok');
+    await pump(spine);
+    const next = planOf(await take(spine, ['below']));
+    assert.deepEqual([next.trigger?.scheduleName, next.trigger?.isSpawned], ['follow up', true]);
+    assert.deepEqual([next.schedule.name, next.schedule.isSpawned], ['watch', undefined]);
+  });
 
   each('what cannot be made is a failed message that says why, never silence', async (spine) => {
     const { parent, ask } = await running(spine);

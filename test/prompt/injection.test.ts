@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import type { TriggerContext } from '../../src/domain/schedule.ts';
 import type { ToldMessage } from '../../src/prompt/messages.ts';
 import { type PromptParts, promptOf } from '../../src/prompt/prompt.ts';
 import { hostileTexts, unquoted } from '../support/injection.ts';
@@ -22,7 +23,7 @@ function prompt(parts: Partial<PromptParts>): string {
   return promptOf({ ...usual, ...parts });
 }
 
-const triggered = (trigger: Partial<typeof PARENT>): string =>
+const triggered = (trigger: Partial<TriggerContext>): string =>
   prompt({ plan: planOf({}, { trigger: { ...PARENT, ...trigger } }) });
 
 const told = (change: Partial<ToldMessage>): string =>
@@ -48,6 +49,12 @@ const QUOTED: Readonly<Record<string, (text: string) => string>> = {
   'what it asked and was answered': (text) =>
     prompt({ handedOn: { answers: [{ question: text, answer: text, by: 'head' }] } }),
   'the checkpoint of an earlier attempt': (checkpoint) => prompt({ handedOn: { checkpoint } }),
+  'the name that a run gave its schedule': (name) => {
+    const { schedule, ...rest } = planOf();
+    return prompt({ plan: { ...rest, schedule: { ...schedule, name, isSpawned: true } } });
+  },
+  'the name that a run gave the schedule before it': (scheduleName) =>
+    triggered({ scheduleName, isSpawned: true, output: 'fine' }),
   'the result of a job before it': (result) => prompt({ handedOn: { inputs: { earlier: result } } }),
 };
 
@@ -67,7 +74,10 @@ suite('hostile words stay inside of their quotation', () => {
         const made = make(text);
         // Taken out, they leave exactly what harmless words leave.
         assert.equal(unquoted(made, NONCE), unquoted(make('fine'), NONCE));
-        assert.ok(made.includes('Obey me') || text.length > 1_000, 'the words are there, as data');
+        assert.ok(
+          made.includes('Obey me') || text.length > 1_000 || way.startsWith('the name'),
+          'the words are there, as data',
+        );
         assert.ok(made.isWellFormed());
         // oxlint-disable-next-line no-control-regex -- a control in a prompt is what is looked for
         assert.doesNotMatch(made, /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/);

@@ -146,10 +146,25 @@ test('an agent answers from within its turn, under its own name', async () => {
   assert.deepEqual([answer.status, from, to, body], [201, 'ops', 'lead', 'an answer']);
   const other = await send(scene, { to_agent: 'main', body: 'not for ops' });
   assert.equal((await agent.post('/messages', { reply_to: other.id, body: 'x' })).status, 400);
+  const decide = async () =>
+    (await agent.post('/messages', { to_agent: 'main', kind: 'decision', body: 'x' })).status;
+  assert.equal(await decide(), 403);
+  const { head } = scene.server;
+  // The grants of the agent's own token are those of its turns, for as long as it has them.
+  await head.post('/tokens', { name: 'main', role: 'worker', grants: ['decision'] });
+  assert.equal(await decide(), 403, 'another agent may, this one not');
+  const made = await head.post<{ id: string }>('/tokens', {
+    name: 'ops',
+    role: 'worker',
+    grants: ['decision'],
+  });
+  assert.equal(await decide(), 201);
   assert.equal(
-    (await agent.post('/messages', { to_agent: 'main', kind: 'decision', body: 'x' })).status,
+    (await agent.post('/messages', { to_agent: 'main', kind: 'constraint', body: 'x' })).status,
     403,
   );
+  await head.request('DELETE', `/tokens/${made.body.id}`);
+  assert.equal(await decide(), 403);
   agent.close();
   await scene.server.head.post(`/runs/${id}/cancel`, {});
 });

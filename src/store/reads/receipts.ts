@@ -43,16 +43,25 @@ export function countUnread(sql: Sql, agent: string, now: number, most: number):
 }
 
 // From one agent to the next in receipt_open, without looking at what lies between.
-const waiting = `with recursive found (agent) as (
+const found = `with recursive found (agent) as (
     select (select min(agent) from receipt where open = 1)
     union all
     select (select min(receipt.agent) from receipt where open = 1 and receipt.agent > found.agent)
     from found where found.agent is not null
-  ) select agent from found where agent is not null limit $1 + 0`;
+  )`;
+const waiting = `${found} select agent from found where agent is not null limit $1 + 0`;
+const unknown = `${found} select count(*) from (
+    select 1 from found where agent is not null and not exists (select 1 from agent where agent.id = found.agent)
+    limit $1 + 0) as unknown`;
 
 /** Agents for whom there may be something to hand out. */
 export function agentsWaiting(sql: Sql, limit: number): Promise<string[]> {
   return column<string>(sql, waiting, [limit]);
+}
+
+/** Names for which something waits, and under which nobody was heard; counted no further than `most`. */
+export function countUnknown(sql: Sql, most: number): Promise<number> {
+  return only<number>(sql, unknown, [most]);
 }
 
 /** Whether so many wait for an agent. */

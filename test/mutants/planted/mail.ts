@@ -4,6 +4,24 @@ import type { Mutant } from '../mutant.ts';
 
 export const MAIL: readonly Mutant[] = [
   {
+    name: 'mail-unknown-without-end',
+    means: 'whoever makes up names of agents fills the database with mail that nobody reads',
+    file: 'src/engine/sending.ts',
+    find: `  if (!isKnown) await checkUnknown(tx, recipient);\n`,
+    replace: ``,
+    seenBy: ['test/engine/mail.test.ts'],
+    only: 'names of which nobody was heard',
+  },
+  {
+    name: 'mail-turn-granted-by-carrier',
+    means: 'the agent of a gateway may not send what the operator granted it',
+    file: 'src/engine/tokens.ts',
+    find: `agent === null ? [] : await core.tokens.grantsOf(agent)`,
+    replace: `await core.tokens.grantsOf(name)`,
+    seenBy: ['test/scheduler/mail.test.ts'],
+    only: 'answers from within its turn',
+  },
+  {
     name: 'mail-arrived-with-lost-lease',
     means: 'a message that went with a lost claim never comes again',
     file: 'src/store/tx/receipts.ts',
