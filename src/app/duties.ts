@@ -26,6 +26,7 @@ import { budgets } from '../loops/budgets.ts';
 import { approver } from '../loops/approver.ts';
 import { hearing } from '../loops/hearing.ts';
 import { type AskProbe, Prober } from '../loops/prober.ts';
+import { providerLimits } from '../loops/provider-limits.ts';
 import { poolSweeper } from '../loops/pool-sweeper.ts';
 import { Pruner } from '../loops/pruner.ts';
 import { Reaper } from '../loops/reaper.ts';
@@ -142,6 +143,7 @@ export function startDuties(options: DutyOptions): Duties {
     ...(notices.length > 0 ? [loop(notifier(core, notices))] : []),
     delivering,
     budgeting,
+    loop(providerLimits(core)),
     ...(probing === null ? [] : [probing]),
     ...(digestAt === null ? [] : [loop(digest(core, digestAt))]),
     ...(chatReader === null ? [] : [loop(chatReader)]),

@@ -78,6 +78,7 @@ function declarePauses(program: Command, act: Act): void {
     .argument('[name]', 'of the target, or of the type with --type')
     .option('--type [name]', 'a type instead of a target')
     .option('--door <name>', 'a door: clawdbot, whose queue workers pull from')
+    .option('--provider <name>', 'all types of a provider')
     .action(act(async () => (await import('./commands/pauses.ts')).pause));
   declare(program, 'resume', 'Hand out its jobs again.', [
     ['spine resume left-claw', 'a target'],
@@ -86,6 +87,7 @@ function declarePauses(program: Command, act: Act): void {
     .argument('[name]', 'of the target, or of the type with --type')
     .option('--type [name]', 'a type instead of a target')
     .option('--door <name>', 'a door: clawdbot, whose queue workers pull from')
+    .option('--provider <name>', 'all types of a provider')
     .action(act(async () => (await import('./commands/pauses.ts')).resume));
 }
 

@@ -229,10 +229,12 @@ export interface Pool {
 }
 
 export interface Pause {
-  readonly kind: 'target' | 'type' | 'door';
+  readonly kind: 'target' | 'type' | 'door' | 'provider';
   readonly name: string;
   readonly since: string;
   readonly by: string;
+  /** When it ends by itself; null when somebody has to end it. */
+  readonly until: string | null;
 }
 
 /** What was taken in tokens and money. */

@@ -4,6 +4,7 @@
  */
 
 import { bold, escaped } from './chat-markup.ts';
+import { isoTime } from './iso-time.ts';
 import { isFinal, type Job, type Outcome } from './job.ts';
 import { rawOutput, summaryOf } from './output.ts';
 import { hasLineage } from './retry.ts';
@@ -62,6 +63,10 @@ export function skipText(title: string, reason: string): string {
 
 export function breakerText(type: string, failures: number, reason: string): string {
   return `${heading(type)} paused: ${failures} jobs in a row failed the same way. Reason: ${value(unpointed(reason))}. Resume it when the cause is gone.`;
+}
+
+export function limitText(provider: string, untilAt: number): string {
+  return `${heading(provider)} is at its limit. Its work waits until ${isoTime(untilAt)} and no attempt is used up.`;
 }
 
 /** The number of tries that people are told of: retries of a lineage, or runs of the same job. */

@@ -7,6 +7,7 @@ import type { AskedJob } from './job-fields.ts';
 import type { EndingVerb, FailureCause, Job, JobInput, LeasePolicy, State } from './job.ts';
 import type { Question, QuestionDraft } from './question.ts';
 import type { Grant, Message } from './message.ts';
+import type { ProviderLimit } from './provider-limit.ts';
 import type { RunNote } from './run.ts';
 import type { Usage } from './usage.ts';
 
@@ -81,6 +82,8 @@ export interface Fail extends Held {
   /** Wait before the next try, this far into the spread of such waits, from 0 to 1; null leaves it to the job. */
   readonly spread: number | null;
   readonly keepsResult?: true;
+  /** It has met the limit of its provider: it is no failure of the job, which waits for the end of it. */
+  readonly limit?: ProviderLimit;
 }
 /** What has come of the work so far; the last one counts. */
 export interface Report extends Held {

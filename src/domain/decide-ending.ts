@@ -5,6 +5,7 @@ import type { Ask, Complete, Decision, Fail, Release, SideWrites, Snooze } from 
 import type { EventDraft } from './event.ts';
 import { isFinal, type Job, rootOf, type State } from './job.ts';
 import { alreadyEndedBy, dropLease, holds, notRunning } from './lease.ts';
+import type { ProviderLimit } from './provider-limit.ts';
 import { endBadly, finish, requeueAfter } from './retry.ts';
 import { NOTHING_SENT } from './run.ts';
 
@@ -61,6 +62,8 @@ function complete(next: Job, command: Complete, now: number): End {
 }
 
 function fail(next: Job, command: Fail, now: number): End {
+  if (command.limit !== undefined && command.requeue && !next.cancelRequested)
+    return waitForProvider(next, command, command.limit, now);
   const attempt = next.attempts;
   const state = endBadly(next, command.requeue, now, command.cause, command.spread);
   const by = command.actor.name;
@@ -74,6 +77,24 @@ function fail(next: Job, command: Fail, now: number): End {
   if (state === 'cancelled') events.push({ kind: 'job.cancelled', by });
   const result = command.keepsResult ? {} : { result: null };
   return { events, writes: { outcome: { ...result, error: command.error } } };
+}
+
+/** It was no try at the work: the job is held back with all others of its provider, and is as it was before. */
+function waitForProvider(
+  next: Job,
+  { actor, error }: Fail,
+  { provider, untilAt }: ProviderLimit,
+  now: number,
+): End {
+  next.reason = `${provider} is at its limit`;
+  next.attempts -= 1;
+  requeueAfter(next, 0, now);
+  const facts = {
+    reason: next.reason,
+    error: error === null ? null : (JSON.parse(error) as unknown),
+    ...(untilAt !== null && { limitedUntil: untilAt }),
+  };
+  return { events: [{ kind: 'job.released', by: actor.name, facts }] };
 }
 
 function release(next: Job, command: Release, now: number): End {

@@ -6,6 +6,7 @@ import type { EventDraft, JobEvent } from '../domain/event.ts';
 import { isFinal, type Job, type JobInput, rootOf, SETTLED, type State, UNSETTLED } from '../domain/job.ts';
 import type { OutboxDraft } from '../domain/outbox.ts';
 import { mayHoldGatewaySlot, needsSlots, targetOfGatewayPool } from '../domain/pool.ts';
+import type { ProviderLimit } from '../domain/provider-limit.ts';
 import type { Question } from '../domain/question.ts';
 import { RUN_ACTIVE, type RunNote } from '../domain/run.ts';
 import { endsStreak } from '../domain/streak.ts';
@@ -32,6 +33,8 @@ export interface Effects {
   delivering: boolean;
   /** Tokens or money were spent. */
   spent: boolean;
+  /** What is handed out was changed. */
+  routed: boolean;
   /** Rows that are different now, and what happened to them: for whoever counts it and tells of it. */
   changes: readonly Change[];
   events: readonly JobEvent[];
@@ -57,11 +60,14 @@ export class ChangeSet {
     timed: false,
     delivering: false,
     spent: false,
+    routed: false,
     changes: [],
     events: [],
     probing: false,
   };
   readonly announcer: Announcer;
+  /** Limits of providers that attempts have met. */
+  readonly limits: ProviderLimit[] = [];
   readonly #entries = new Map<number, Entry>();
   readonly #byId = new Map<string, Entry>();
   readonly #events: JobEvent[] = [];

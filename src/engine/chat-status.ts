@@ -1,6 +1,7 @@
 /** How the queue stands, from counters: it costs the same with ten tasks and ten million. */
 
 import { dayStart } from '../domain/day.ts';
+import { isoTime } from '../domain/iso-time.ts';
 import type { State } from '../domain/job.ts';
 import { UNASSIGNED } from '../domain/bot.ts';
 import type { Core } from './core.ts';
@@ -26,7 +27,9 @@ export async function status(core: Core): Promise<string> {
   ];
   if (approvals.length > 0)
     lines.push(`Waiting for a word: ${approvals.length}${approvals.length === APPROVALS_TOLD ? '+' : ''}`);
-  for (const { kind, name, by } of routing.pauses)
-    lines.push(kind === 'door' ? `Paused by ${by}` : `Paused: ${kind} ${name}, by ${by}`);
+  for (const { kind, name, by, untilAt } of routing.pauses) {
+    const until = untilAt === null ? '' : ` until ${isoTime(untilAt)}`;
+    lines.push(`${kind === 'door' ? `Paused by ${by}` : `Paused: ${kind} ${name}, by ${by}`}${until}`);
+  }
   return lines.join('\n');
 }

@@ -405,6 +405,7 @@ export class Core {
     if (effects.timed) this.hints.timed();
     if (effects.delivering) this.hints.delivering();
     if (effects.spent) this.hints.spent();
+    if (effects.routed) this.forgetRouting();
     if (effects.probing) this.hints.probing();
     // On PostgreSQL events come into the feed when the sequencer has numbered them.
     if (this.store.dialect === 'sqlite') this.feed.announce();

@@ -21,6 +21,7 @@ import { type Audience, type Effects, ChangeSet } from './change-set.ts';
 import type { MailHint } from './mail-hint.ts';
 import { carryMail } from './mail-round.ts';
 import { metadataRoom } from './metadata-room.ts';
+import { park, withLimit } from './provider-limits.ts';
 import { fullPool, takeSlotsFor } from './slots.ts';
 
 export type Answer = Accepted | Refusal | CreateAnswer | ClaimNextAnswer;
@@ -87,6 +88,7 @@ export async function flush(tx: Tx, commands: readonly Command[], settings: Flus
   await answerGroup(commands, answers, isCreate, (group) => new CreationBatch(tx, changeSet).create(group));
   if (!early) await readHeads();
   await answerGroup(commands, answers, isClaimNext, (group) => claimBatch.serve(group, accepted));
+  if (changeSet.limits.length > 0) await park(tx, changeSet, settings.audience.subscribers);
   await carryMail(tx, changeSet, commands, answers, settings.mail);
   await changeSet.save(tx, settings.laneKey, settings.audience);
   return { answers, effects: changeSet.effects };
@@ -123,14 +125,15 @@ export function decideOne(
     return claimOne(tx, changeSet, command, job, routing);
   if ((command.kind === 'retry' || command.kind === 'redrive') && job.uniqueKey !== null)
     return reopenOne(tx, changeSet, command, job);
-  return decideNow(changeSet, command, job);
+  return decideNow(changeSet, withLimit(command, job, routing, changeSet.now), job);
 }
 
 function decideNow(changeSet: ChangeSet, command: JobCommand, job: Job): Accepted | Refusal {
   const decision = decide(job, command, changeSet.now);
   changeSet.apply(decision, command.actor);
-  if ('usage' in command && decision.answer.ok && decision.answer.repeated === undefined)
-    changeSet.took(job, command.usage);
+  if (!decision.answer.ok || decision.answer.repeated !== undefined) return decision.answer;
+  if ('usage' in command) changeSet.took(job, command.usage);
+  if ('limit' in command) changeSet.limits.push(command.limit);
   return decision.answer;
 }
 

@@ -5,7 +5,7 @@ import { SpineError } from '../domain/error.ts';
 import { type JobType, LINEAGE_RETRIES, type NewType } from '../domain/job-type.ts';
 import type { PoolUse } from '../domain/pool.ts';
 import { BOT_DOOR } from '../domain/bot.ts';
-import type { PauseKind } from '../domain/routing.ts';
+import type { Pause, PauseKind } from '../domain/routing.ts';
 import type { Tx } from '../store/store.ts';
 import { audit } from './audit.ts';
 import type { ChangeSet } from './change-set.ts';
@@ -101,13 +101,19 @@ export function routingOf(core: Core): RoutingVerbs {
   };
 }
 
+export interface Pausing extends Pick<Pause, 'kind' | 'name'> {
+  readonly paused: boolean;
+  readonly untilAt?: number | null;
+}
+
 export async function setPaused(
   tx: Tx,
   changeSet: ChangeSet,
   actor: Actor,
-  { kind, name, paused }: { readonly kind: PauseKind; readonly name: string; readonly paused: boolean },
+  { kind, name, paused, untilAt = null }: Pausing,
 ): Promise<void> {
-  await tx.routing.setPaused(kind, name, paused, changeSet.now, actor.name);
+  if (paused) await tx.routing.pause({ kind, name, at: changeSet.now, by: actor.name, untilAt });
+  else await tx.routing.resume(kind, name);
   await audit(tx, changeSet, actor, `${kind}.${paused ? 'pause' : 'resume'}`, name);
 }
 

@@ -20,7 +20,7 @@ export const TAGS: readonly Tag[] = [
   {
     name: 'types',
     about: 'Kinds of work, pools, and what is paused.',
-    starts: ['/types', '/pools', '/pauses', '/targets'],
+    starts: ['/types', '/pools', '/pauses', '/targets', '/providers', '/doors'],
   },
   {
     name: 'schedules',

@@ -35,8 +35,7 @@ export async function finishRebuild(
   await store.transaction(0, async (tx) => {
     for (const type of settings.types.values()) await tx.types.insertRaw(type);
     for (const pool of settings.pools) await tx.pools.save(pool, now);
-    for (const { kind, name, at, by } of settings.pauses)
-      await tx.routing.setPaused(kind, name, true, at, by);
+    for (const pause of settings.pauses) await tx.routing.pause(pause);
   });
   await inBatches([...replay.displaced], (nos) => store.transaction(0, (tx) => endUncertain(tx, nos, now)));
   const cutOff = [...replay.lastCommit].filter((no) => !replay.ahead.has(no));

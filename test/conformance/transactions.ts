@@ -242,7 +242,7 @@ async function writeEverywhere(tx: Tx, job: Job): Promise<void> {
   await tx.idempotency.remember([{ principal: 'p', key: 'k', bodyHash: 'h', jobIds: [], at: 1 }]);
   await tx.dependencies.add([{ jobNo: no, parentNo: job.no, on: 'success', met: false }]);
   await tx.pools.save({ name: 'pool', capacity: 2, perKey: 1 }, 1);
-  await tx.routing.setPaused('target', 'any', true, 1, 'x');
+  await tx.routing.pause({ kind: 'target', name: 'any', at: 1, by: 'x', untilAt: null });
   await tx.types.save(
     {
       name: 'type',

@@ -52,19 +52,46 @@ export function upkeepTopics(each: Each): void {
       ),
     );
     const start = (await store.read.routing.current()).revision;
-    await within(spine, async (tx) => tx.routing.setPaused('target', 'a', true, 5, 'ann'));
-    await within(spine, async (tx) => tx.routing.setPaused('type', 't', true, 6, 'bob'));
-    await within(spine, async (tx) => tx.routing.setPaused('target', 'a', true, 7, 'late'));
+    await within(spine, async (tx) =>
+      tx.routing.pause({ kind: 'target', name: 'a', at: 5, by: 'ann', untilAt: null }),
+    );
+    await within(spine, async (tx) =>
+      tx.routing.pause({ kind: 'type', name: 't', at: 6, by: 'bob', untilAt: null }),
+    );
+    await within(spine, async (tx) =>
+      tx.routing.pause({ kind: 'target', name: 'a', at: 7, by: 'late', untilAt: null }),
+    );
     const paused = await store.read.routing.current();
     assert.deepEqual([[...paused.pausedTargets], [...paused.pausedTypes]], [['a'], [type.no]]);
     assert.deepEqual(paused.pauses.map((pause) => pause.by).toSorted(), ['ann', 'bob']);
     assert.ok(paused.revision >= start + 2);
-    await within(spine, async (tx) => tx.routing.setPaused('target', 'a', false, 8, 'ann'));
+    await within(spine, async (tx) => tx.routing.resume('target', 'a'));
     const resumed = await store.read.routing.current();
     assert.deepEqual([...resumed.pausedTargets], []);
     assert.ok(resumed.revision > paused.revision);
     assert.equal(await within(spine, async (tx) => tx.routing.revision()), resumed.revision);
   });
+
+  each(
+    'a pause with an end gives way to a later end and to none, and never the other way round',
+    async (spine) => {
+      const { store } = spine;
+      const by = async (untilAt: number | null, who: string): Promise<unknown> => {
+        await within(spine, async (tx) =>
+          tx.routing.pause({ kind: 'provider', name: 'p', at: 1, by: who, untilAt }),
+        );
+        const { pauses } = await store.read.routing.current();
+        return pauses.map((pause) => [pause.by, pause.untilAt]);
+      };
+      assert.deepEqual(await by(20, 'a'), [['a', 20]]);
+      const { revision } = await store.read.routing.current();
+      assert.deepEqual(await by(10, 'b'), [['a', 20]]);
+      assert.equal((await store.read.routing.current()).revision, revision, 'nothing has changed');
+      assert.deepEqual(await by(30, 'c'), [['c', 30]]);
+      assert.deepEqual(await by(null, 'd'), [['d', null]]);
+      assert.deepEqual(await by(40, 'e'), [['d', null]]);
+    },
+  );
 
   each(
     'saves a type under one number, and leaves it alone when only a missing one is wanted',

@@ -10,6 +10,7 @@ interface Options {
   /** `--type digest`, or `--type` beside the name. */
   readonly type?: string | true;
   readonly door?: string;
+  readonly provider?: string;
 }
 
 export const pause: Handler<Options> = async (session, given) => {
@@ -40,11 +41,11 @@ export const resume: Handler<Options> = async (session, given) => {
 
 type Subject = Pick<Pause, 'kind' | 'name'>;
 
-function subject({ args: [name], options: { type, door } }: Given<Options>): Subject | null {
-  if (door !== undefined) {
-    if (name !== undefined || type !== undefined) throw usage('Name a target, a --type or a --door.');
-    return { kind: 'door', name: door };
-  }
+function subject({ args: [name], options: { type, door, provider } }: Given<Options>): Subject | null {
+  if ([name, door, provider].filter((each) => each !== undefined).length > 1 || ((door ?? provider) && type))
+    throw usage('Name a target, a --type, a --provider or a --door.');
+  if (door !== undefined) return { kind: 'door', name: door };
+  if (provider !== undefined) return { kind: 'provider', name: provider };
   if (type === undefined) return name === undefined ? null : { kind: 'target', name };
   const typeName = type === true ? name : type;
   if (typeName === undefined) throw usage('--type needs the name of a type.');
@@ -61,7 +62,16 @@ function pauseTable(session: Session, pauses: readonly Pause[]): Line[] {
     session.out.info('Nothing is paused.');
     return [];
   }
-  const columns = [{ head: 'paused' }, { head: 'name' }, { head: 'since' }, { head: 'by' }];
-  const rows = pauses.map(({ kind, name, since, by }) => [kind, name, relative(since, session.now()), by]);
+  const columns = [
+    { head: 'paused' },
+    { head: 'name' },
+    { head: 'since' },
+    { head: 'by' },
+    { head: 'until' },
+  ];
+  const rows = pauses.map(({ kind, name, since, by, until }) => {
+    const ends = until === null ? '' : relative(until, session.now());
+    return [kind, name, relative(since, session.now()), by, ends];
+  });
   return table(columns, rows, session.out.columns);
 }

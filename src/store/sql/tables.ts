@@ -10,6 +10,7 @@ import type { Delivery } from '../../domain/delivery.ts';
 import type { JobType } from '../../domain/job-type.ts';
 import type { Message, Receipt } from '../../domain/message.ts';
 import type { ModelCall } from '../../domain/model-call.ts';
+import type { LimitRecord } from '../../domain/provider-limit.ts';
 import type { Question } from '../../domain/question.ts';
 import type { Run } from '../../domain/run.ts';
 import type { Schedule } from '../../domain/schedule.ts';
@@ -188,6 +189,12 @@ export const SCHEDULE = tableOf<Schedule>('schedule', {
   createdAt: 'bigint',
   createdBy: 'text',
   spawnedBy: 'text',
+});
+
+export const LIMIT = tableOf<LimitRecord>('provider_limit', {
+  provider: 'text',
+  untilAt: 'bigint',
+  strikes: 'bigint',
 });
 
 export const STREAK = tableOf<Streak>('streak', {

@@ -17,6 +17,7 @@ export * as dependencies from './dependencies.ts';
 export * as feed from './feed.ts';
 export * as idempotency from './idempotency.ts';
 export * as jobs from './jobs.ts';
+export * as limits from './limits.ts';
 export * as logs from './logs.ts';
 export * as messages from './messages.ts';
 export * as meta from './meta.ts';

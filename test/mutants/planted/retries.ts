@@ -59,4 +59,21 @@ export const RETRIES: readonly Mutant[] = [
     replace: `if (typeNos.size > 1e6) tx.defer`,
     seenBy: ['test/engine/breaker.test.ts'],
   },
+  {
+    name: 'limits-use-attempts',
+    means: 'a provider that is at its limit for an hour costs every task of it its retries',
+    file: 'src/domain/decide-ending.ts',
+    find: `next.reason = \`\${provider} is at its limit\`;
+  next.attempts -= 1;`,
+    replace: `next.reason = \`\${provider} is at its limit\`;`,
+    seenBy: ['test/engine/provider-limits.test.ts'],
+  },
+  {
+    name: 'limits-park-everything',
+    means: 'the limit of one provider holds back the work of all others',
+    file: 'src/store/reads/routing.ts',
+    find: `pausedProviders.has(row[2] as string)`,
+    replace: `row[2] !== null && pausedProviders.size > 0`,
+    seenBy: ['test/engine/provider-limits.test.ts'],
+  },
 ];

@@ -22,6 +22,7 @@ const OF: Readonly<Record<PauseKind, string>> = {
   target: 'of this target',
   type: 'of this type',
   door: 'at this door',
+  provider: 'of the types of this provider',
 };
 
 export const adminRoutes: readonly Route[] = [
@@ -113,6 +114,8 @@ export const adminRoutes: readonly Route[] = [
   pausing('door', 'pause'),
   pausing('door', 'resume'),
   pausing('type', 'resume'),
+  pausing('provider', 'pause'),
+  pausing('provider', 'resume'),
   route({
     method: 'GET',
     path: '/pauses',
@@ -122,7 +125,12 @@ export const adminRoutes: readonly Route[] = [
     who: EVERYONE,
     handle: async ({ engine }) => {
       const { pauses } = await engine.routing.current();
-      return { pauses: pauses.map(({ kind, name, at, by }) => ({ kind, name, since: iso(at), by })) };
+      return {
+        pauses: pauses.map(({ kind, name, at, by, untilAt }) => {
+          const until = untilAt === null ? null : iso(untilAt);
+          return { kind, name, since: iso(at), by, until };
+        }),
+      };
     },
   }),
 ];

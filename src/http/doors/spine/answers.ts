@@ -212,10 +212,10 @@ export const Pool = Type.Object({
 });
 export const Pools = Type.Object({ pools: listOf(Pool) });
 export const PoolRemoved = Type.Object({ name: text, removed: Type.Literal(true) });
-const kind = Type.Enum(['target', 'type', 'door']);
+const kind = Type.Enum(['target', 'type', 'door', 'provider']);
 export const PauseSet = Type.Object({ kind, name: text, paused: flag });
 export const Pauses = Type.Object({
-  pauses: listOf(Type.Object({ kind, name: text, since: time, by: text })),
+  pauses: listOf(Type.Object({ kind, name: text, since: time, by: text, until: orNull('string') })),
 });
 export const Stats = Type.Object({
   states: Type.Object(Object.fromEntries(STATES.map((name) => [name, whole]))),

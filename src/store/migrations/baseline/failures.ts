@@ -47,5 +47,12 @@ create table streak (
   fingerprint text not null,
   roots text not null          -- JSON: the lineages that failed so, by the numbers of their first jobs
 )${byNumber};
+
+-- A provider that was at its limit.
+create table provider_limit (
+  provider text primary key,
+  until_at ${int} not null,
+  strikes ${int} not null      -- how many limits came one soon after the other
+)${byKey};
 `;
 }

@@ -23,12 +23,13 @@ create table slot (
 create unique index slot_by_job on slot (job_no, pool) where job_no is not null;
 create index slot_free on slot (pool, idx) where job_no is null;
 
--- A target or a type whose jobs nobody may claim for now, or a door at which nobody may.
+-- A target, a type or a provider whose jobs nobody may claim for now, or a door at which nobody may.
 create table pause (
-  kind text not null,          -- target, type or door
+  kind text not null,          -- target, type, provider or door
   name text not null,
   at ${int} not null,
   actor text not null,
+  until_at ${int},             -- when it ends by itself
   primary key (kind, name)
 )${byKey};
 
