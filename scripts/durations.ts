@@ -41,6 +41,7 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'test/scheduler/liveness.test.ts': 15,
   'test/scheduler/shell.test.ts': 15,
   'test/docs.test.ts': 15,
+  'test/first-hour.test.ts': 90,
   'test/packages.test.ts': 35,
   'test/http/generated-clients.test.ts': 20,
   'test/crash/retries.test.ts': 40,

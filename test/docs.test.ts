@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { eventually } from './scheduler/support.ts';
 import { freshClone } from './support/clone.ts';
+import { blockOf, blocksOf, reader } from './support/reader.ts';
 import { freePort } from './support/server.ts';
 
 const REPO = join(import.meta.dirname, '..');
@@ -19,36 +18,16 @@ const PAGES = [
     .map((name) => `${GUIDES}/${name}`),
 ];
 
-interface Block {
-  readonly language: string;
-  readonly text: string;
-}
-
-function blocksOf(page: string): Block[] {
-  const text = readFileSync(join(REPO, page), 'utf8');
-  return [...text.matchAll(/^```(\w*)\n([^]*?)^```$/gm)].map(([, language = '', inner = '']) => ({
-    language,
-    text: inner,
-  }));
-}
-
-/** The one block of a page that begins with these words. */
-function blockOf(page: string, beginning: string): string {
-  const found = blocksOf(page).filter(({ text }) => text.startsWith(beginning));
-  assert.equal(found.length, 1, `${page}: ${beginning}`);
-  return found[0]?.text ?? '';
-}
-
 const HERE = 'run below, in a fresh clone';
 
 /** How each block is shown to work: the test that runs it, or the reason why none does. */
 const SHOWN: Readonly<Record<string, readonly (readonly [beginning: RegExp, how: string])[]>> = {
   'README.md': [
+    [/^npm ci && npm test\n/, 'it runs this test'],
     [/^npm ci && npm start\n/, HERE],
     [/^Spine is ready at/, HERE],
     [/^npx spine jobs claim/, HERE],
-    [/^DATABASE_URL=/, 'the database is the reader’s own; test/conformance runs servers on one'],
-    [/^npm ci && npm test\n/, 'it runs this test'],
+    [/^/, 'test/first-hour.test.ts'],
   ],
   'CONTRIBUTING.md': [[/^npm ci\nnpm run check\nnpm test\n/, 'it is what CI runs, this test included']],
   'SKILL.md': [[/^/, 'test/http/skill.test.ts']],
@@ -170,44 +149,8 @@ test('what the pages print works in a fresh clone, one after another', ALL_PAGES
     SPINE_PORT: String(port),
     npm_config_update_notifier: 'false',
   };
-  const here = (script: string): string => script.replaceAll(':36725', `:${port}`);
-  const run = (script: string): string => {
-    const ran = spawnSync('bash', ['-euo', 'pipefail', '-c', here(script)], {
-      cwd: clone,
-      env,
-      encoding: 'utf8',
-    });
-    assert.equal(ran.status, 0, `${script}\n${ran.stdout}${ran.stderr}`);
-    return ran.stdout;
-  };
-  const started = new Set<ChildProcess>();
-  /** Runs until `end`; a group of its own, so that whatever it starts ends with it. */
-  const begin = (script: string): { output: () => string; end: () => Promise<void> } => {
-    const child = spawn('bash', ['-euo', 'pipefail', '-c', here(script)], {
-      cwd: clone,
-      env,
-      detached: true,
-    });
-    started.add(child);
-    let output = '';
-    child.stdout.setEncoding('utf8').on('data', (chunk: string) => (output += chunk));
-    child.stderr.setEncoding('utf8').on('data', (chunk: string) => (output += chunk));
-    const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
-    const end = async (): Promise<void> => {
-      if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGTERM');
-      await closed;
-      started.delete(child);
-    };
-    return { output: () => output, end };
-  };
-  t.after(() => {
-    for (const child of started) if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
-    rmSync(clone, { recursive: true, force: true, maxRetries: 5 });
-  });
-  const says = (what: string, of: { output: () => string }, words: RegExp): Promise<true> =>
-    eventually(`${what} says ${words}`, 30_000, async () => (words.test(of.output()) ? true : null)).catch(
-      () => assert.fail(`${what} never said ${words}:\n${of.output()}`),
-    );
+  const { run, begin, says } = reader(t, { folder: clone, env, port });
+  t.after(() => rmSync(clone, { recursive: true, force: true, maxRetries: 5 }));
 
   // What `npm ci` does beside installing.
   run('npm run prepare');

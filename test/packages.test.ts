@@ -14,7 +14,7 @@ import {
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { packed, plainEnvironment } from './support/package.ts';
-import { VERIFIED_WITHIN_MS, verifiers } from './support/verifiers.ts';
+import { installed, INSTALLED_WITHIN_MS } from './support/installed.ts';
 
 const REPO = join(import.meta.dirname, '..');
 
@@ -67,14 +67,17 @@ test('every package of the lock has a sum, and names no place to take it from', 
   }
 });
 
-test('the programs that we are held against are named in one version, with a sum', () => {
-  const named = manifestOf('test/verifiers').devDependencies ?? {};
-  const lock = read('test/verifiers/package-lock.json') as { packages: Readonly<Record<string, Locked>> };
-  assert.deepEqual(lock.packages['']?.devDependencies, named);
-  for (const [name, version] of Object.entries(named))
-    assert.equal(lock.packages[`node_modules/${name}`]?.version, version, name);
-  for (const [path, { integrity, resolved }] of Object.entries(lock.packages))
-    if (path !== '') assert.match(`${integrity} ${resolved}`, /^sha512-[\w+/]{86}== undefined$/, path);
+test('packages that stand apart are named in one version, with a sum', () => {
+  for (const set of ['verifiers', 'nodes']) {
+    const { devDependencies, optionalDependencies } = manifestOf('test', set);
+    const lock = read('test', set, 'package-lock.json') as { packages: Readonly<Record<string, Locked>> };
+    const named = Object.entries({ ...devDependencies, ...optionalDependencies });
+    assert.ok(named.length > 0);
+    for (const [name, version] of named)
+      assert.equal(lock.packages[`node_modules/${name}`]?.version, version.replace(/^npm:.*@/, ''), name);
+    for (const [path, { integrity, resolved }] of Object.entries(lock.packages))
+      if (path !== '') assert.match(`${integrity} ${resolved}`, /^sha512-[\w+/]{86}== undefined$/, path);
+  }
 });
 
 test('what is installed is what the lock says', () => {
@@ -120,9 +123,9 @@ test('every package that users install runs on Node 20, as ours says it does [SC
 /** npm itself runs on the machine's own Node, which it names; the tests run on the one that came with the package. */
 const NODE = process.env['npm_node_execpath'] ?? 'node';
 
-const installed = await verifiers();
+const verifiers = await installed('verifiers');
 
-test('the package that npm makes', { timeout: VERIFIED_WITHIN_MS }, async (t) => {
+test('the package that npm makes', { timeout: INSTALLED_WITHIN_MS }, async (t) => {
   const { clone, file, remove } = packed();
   t.after(remove);
   const project = join(clone, 'project');
@@ -151,13 +154,13 @@ test('the package that npm makes', { timeout: VERIFIED_WITHIN_MS }, async (t) =>
     assert.deepEqual(readdirSync(join(clone, 'dist')).toSorted(), ['client', 'client-commonjs']);
   });
 
-  const skip = 'missing' in installed ? installed.missing : false;
+  const skip = 'missing' in verifiers ? verifiers.missing : false;
   await t.test('is clean for publint and for “are the types wrong”', { skip }, () => {
-    if ('missing' in installed) return;
+    if ('missing' in verifiers) return;
     const folder = join(clone, 'judge');
     const judge = join(folder, 'judge.mjs');
     mkdirSync(folder);
-    symlinkSync(join(installed.folder, 'node_modules'), join(folder, 'node_modules'));
+    symlinkSync(verifiers.modules, join(folder, 'node_modules'));
     writeFileSync(judge, JUDGE);
     const said = (tarball: string): string => run(`'${process.execPath}' '${judge}' '${tarball}'`);
     assert.equal(said(file), '[]\n');

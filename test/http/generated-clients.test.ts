@@ -7,15 +7,15 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { suite, test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { VERIFIED_WITHIN_MS, verifiers } from '../support/verifiers.ts';
+import { installed, INSTALLED_WITHIN_MS } from '../support/installed.ts';
 import { openServer } from './server.ts';
 
 const run = promisify(execFile);
-const installed = await verifiers();
-const tools = 'folder' in installed ? join(installed.folder, 'node_modules') : '';
+const verifiers = await installed('verifiers');
+const tools = 'modules' in verifiers ? verifiers.modules : '';
 const options = {
-  timeout: VERIFIED_WITHIN_MS,
-  skip: 'missing' in installed ? installed.missing : false,
+  timeout: INSTALLED_WITHIN_MS,
+  skip: 'missing' in verifiers ? verifiers.missing : false,
 };
 
 const LINT = `

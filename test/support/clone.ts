@@ -7,6 +7,13 @@ const REPO = join(import.meta.dirname, '../..');
 
 /** What is tracked or new here, with the installed packages: a clone after `npm ci`, which itself needs the registry. */
 export function freshClone(): string {
+  const folder = cloneWithoutPackages();
+  symlinkSync(join(REPO, 'node_modules'), join(folder, 'node_modules'));
+  return folder;
+}
+
+/** What is tracked or new here, and nothing else. */
+export function cloneWithoutPackages(): string {
   const folder = mkdtempSync(join(tmpdir(), 'spine-clone-'));
   const list = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
     cwd: REPO,
@@ -15,6 +22,5 @@ export function freshClone(): string {
   for (const file of list.trim().split('\n')) {
     if (existsSync(join(REPO, file))) cpSync(join(REPO, file), join(folder, file));
   }
-  symlinkSync(join(REPO, 'node_modules'), join(folder, 'node_modules'));
   return folder;
 }

@@ -1,6 +1,7 @@
 /**
- * The programs of `test/verifiers`. They stand apart from our own packages, as one of them needs an older compiler than ours,
- * and so that who only wants to run Spine fetches none of them.
+ * Packages that stand apart from our own, with locks of their own, so that who only wants to run Spine fetches none of them:
+ * `verifiers`, programs that our description and our package are held against, one of which needs an older compiler than
+ * ours; `nodes`, the Nodes that users have.
  */
 
 import { execFile } from 'node:child_process';
@@ -11,34 +12,37 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-const NAMED = join(import.meta.dirname, '../verifiers');
 const CACHE = resolve('.cache');
 /** Fifteen seconds on a machine that has nothing else to do. */
 const INSTALL_LIMIT_MS = 4 * 60_000;
 
 /** What a test that may be the first to need them has to be given. */
-export const VERIFIED_WITHIN_MS = INSTALL_LIMIT_MS + 60_000;
+export const INSTALLED_WITHIN_MS = INSTALL_LIMIT_MS + 60_000;
+
+export type Installed = { readonly modules: string } | { readonly missing: string };
 
 /** The folder in which they are installed, once for each lock, or why there is none. */
-export async function verifiers(): Promise<{ readonly folder: string } | { readonly missing: string }> {
-  const lock = readFileSync(join(NAMED, 'package-lock.json'));
+export async function installed(set: 'verifiers' | 'nodes'): Promise<Installed> {
+  const named = join(import.meta.dirname, '..', set);
+  const lock = readFileSync(join(named, 'package-lock.json'));
   const sum = createHash('sha256').update(lock).digest('hex').slice(0, 16);
-  const folder = join(CACHE, `verifiers-${sum}`);
-  if (existsSync(folder)) return { folder };
+  const folder = join(CACHE, `${set}-${sum}`);
+  const modules = join(folder, 'node_modules');
+  if (existsSync(folder)) return { modules };
   await mkdir(CACHE, { recursive: true });
   // A folder of its own, so that an install that broke off or runs twice leaves no half of one.
   const part = await mkdtemp(join(CACHE, 'installing-'));
   try {
-    await cp(NAMED, part, { recursive: true });
+    await cp(named, part, { recursive: true });
     const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund'];
     await run('npm', args, { cwd: part, timeout: INSTALL_LIMIT_MS });
     await rename(part, folder);
-    return { folder };
+    return { modules };
   } catch (error) {
     // Another test file was first.
-    if (existsSync(folder)) return { folder };
+    if (existsSync(folder)) return { modules };
     return {
-      missing: `the verifiers could not be installed: ${error instanceof Error ? error.message : String(error)}`,
+      missing: `the ${set} could not be installed: ${error instanceof Error ? error.message : String(error)}`,
     };
   } finally {
     await rm(part, { recursive: true, force: true });

@@ -1,0 +1,86 @@
+/** Somebody who reads our pages and types what they print. */
+
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { eventually } from '../scheduler/support.ts';
+
+const REPO = join(import.meta.dirname, '../..');
+const SAYS_WITHIN_MS = 60_000;
+
+export interface Block {
+  readonly language: string;
+  readonly text: string;
+}
+
+export function blocksOf(page: string): Block[] {
+  const text = readFileSync(join(REPO, page), 'utf8');
+  return [...text.matchAll(/^```(\w*)\n([^]*?)^```$/gm)].map(([, language = '', inner = '']) => ({
+    language,
+    text: inner,
+  }));
+}
+
+/** The one block of a page that begins with these words. */
+export function blockOf(page: string, beginning: string): string {
+  const found = blocksOf(page).filter(({ text }) => text.startsWith(beginning));
+  assert.equal(found.length, 1, `${page}: ${beginning}`);
+  return found[0]?.text ?? '';
+}
+
+export interface Running {
+  readonly output: () => string;
+  readonly end: () => Promise<void>;
+}
+
+export interface Reader {
+  /** Runs a script to its end, which must be a good one; answers its standard output. */
+  readonly run: (script: string) => string;
+  /** Runs until `end`; a group of its own, so that whatever it starts ends with it. */
+  readonly begin: (script: string) => Running;
+  readonly says: (what: string, of: Running, words: RegExp) => Promise<true>;
+}
+
+interface Place {
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Stands for the one that the pages name, which may be taken here. */
+  readonly port: number;
+}
+
+/** Everything it starts has ended after the test. */
+export function reader(t: TestContext, { folder: cwd, env, port }: Place): Reader {
+  const here = (script: string): string => script.replaceAll(':36725', `:${port}`);
+  const started = new Set<ChildProcess>();
+  t.after(() => {
+    for (const child of started) if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+  });
+  return {
+    run: (script) => {
+      const args = ['-euo', 'pipefail', '-c', here(script)];
+      const ran = spawnSync('bash', args, { cwd, env, encoding: 'utf8' });
+      assert.equal(ran.status, 0, `${script}\n${ran.stdout}${ran.stderr}`);
+      return ran.stdout;
+    },
+    begin: (script) => {
+      const child = spawn('bash', ['-euo', 'pipefail', '-c', here(script)], { cwd, env, detached: true });
+      started.add(child);
+      let output = '';
+      child.stdout.setEncoding('utf8').on('data', (chunk: string) => (output += chunk));
+      child.stderr.setEncoding('utf8').on('data', (chunk: string) => (output += chunk));
+      const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
+      const end = async (): Promise<void> => {
+        if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGTERM');
+        await closed;
+        started.delete(child);
+      };
+      return { output: () => output, end };
+    },
+    says: (what, of, words) =>
+      eventually(`${what} says ${words}`, SAYS_WITHIN_MS, async () =>
+        words.test(of.output()) ? true : null,
+      ).catch(() => assert.fail(`${what} never said ${words}:\n${of.output()}`)),
+  };
+}
