@@ -15,12 +15,8 @@ type TokenKey =
   | 'rightClawTokens';
 
 /** The settings as the rest of Spine uses them: one lease, tokens by role, files on or off. */
-export type Config = Omit<
-  Values,
-  TokenKey | 'leaseSeconds' | 'leaseMs' | 'files' | 'debug' | 'messageDeliveryMs'
-> & {
+export type Config = Omit<Values, TokenKey | 'leaseSeconds' | 'leaseMs' | 'files' | 'debug'> & {
   readonly leaseMs: number;
-  readonly messageDeliveryMs: number;
   readonly files: boolean;
   readonly tokens: TokensByRole;
   readonly stated: Readonly<Record<SettingKey, Stated>>;
@@ -108,11 +104,10 @@ function backupProblems({ backupEnabled, backupDir, backupBucket }: Values): str
 }
 
 function toConfig(values: Values, tokens: TokensByRole, stated: Record<SettingKey, Stated>): Config {
-  const { leaseMs, leaseSeconds, files, databaseUrl, debug, logLevel, messageDeliveryMs, tickMs } = values;
+  const { leaseMs, leaseSeconds, files, databaseUrl, debug, logLevel } = values;
   return {
     ...values,
     logLevel: debug === null ? logLevel : 'debug',
-    messageDeliveryMs: messageDeliveryMs ?? tickMs,
     leaseMs: leaseMs ?? leaseSeconds * 1000,
     files: files === 'auto' ? databaseUrl === null : files === 'on',
     tokens,

@@ -655,8 +655,8 @@ export const SETTINGS = {
     aliases: ['SPINE_MESSAGE_DELIVERY_MS'],
     group: 'Scheduler',
     type: whole(100, 3_600_000, 'milliseconds'),
-    default: null,
-    help: 'How often messages are looked at even when nothing said that one came; as often as SCHEDULER_TICK_MS says unless set.',
+    default: '15000',
+    help: 'How often messages are looked at even when nothing said that one came.',
   },
   pruneMs: {
     ...plain,
@@ -664,7 +664,7 @@ export const SETTINGS = {
     aliases: ['SPINE_PRUNE_MS'],
     group: 'Scheduler',
     type: whole(1_000, DAY_S * 1_000, 'milliseconds'),
-    default: '60000',
+    default: '3600000',
     help: 'How often what is older than it is to be kept is removed: jobs, runs, messages, approvals.',
   },
   debug: {

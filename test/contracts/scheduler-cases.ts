@@ -12,7 +12,7 @@ export interface SchedulerServer extends TestServer {
 export type StartScheduler = (options?: ServerOptions) => Promise<SchedulerServer>;
 
 /** What hangs on the clock is looked at often, so that no test waits for the ten seconds of the safety net. */
-export const OFTEN = { env: { SCHEDULER_TICK_MS: '200' } };
+export const OFTEN = { env: { SCHEDULER_TICK_MS: '200', SCHEDULER_MESSAGE_DELIVERY_MS: '200' } };
 
 /** One server for all tests of the suite that calls this, or without options for all suites of the contract. */
 export function sharedScheduler(start: StartScheduler, options?: ServerOptions): () => SchedulerServer {
