@@ -216,6 +216,23 @@ function declareSteering(jobs: Command, act: Act): void {
     .option('--reason <text>', 'why')
     .option('-y, --yes', 'do not ask')
     .action(act(async () => (await import('./commands/jobs-steer.ts')).cancelJobs));
+  declare(jobs, 'change', 'Change jobs that nobody holds.', [
+    ['spine jobs change 12 --priority 9', 'sooner'],
+    ['spine jobs change 12 --run-at 2h --tag later', 'not before two hours from now, with other tags'],
+  ])
+    .argument(...JOBS)
+    .option('-p, --priority <number>', 'higher is sooner', whole)
+    .option('--run-at <time>', 'not before this: 10m, 2h, 0s for at once, or an ISO 8601 time')
+    .option('--params <json>', 'other parameters; - for standard input')
+    .option('--tag <tag>', 'a tag, instead of those that it has; may be repeated', collect)
+    .action(act(async () => (await import('./commands/jobs-steer.ts')).changeJobs));
+  declare(jobs, 'remove', 'Remove ended jobs, with their history, logs and artifacts.', [
+    ['spine jobs remove 12', 'it is not there any more'],
+  ])
+    .alias('rm')
+    .argument(...JOBS)
+    .option('-y, --yes', 'do not ask')
+    .action(act(async () => (await import('./commands/jobs-steer.ts')).removeJobs));
   declare(jobs, 'retry', 'Open ended jobs again.', [['spine jobs retry 12', 'as if it had not ended']])
     .argument(...JOBS)
     .action(act(async () => (await import('./commands/jobs-steer.ts')).retryJobs));

@@ -21,6 +21,7 @@ import type {
   Held,
   Job,
   Attempt,
+  JobChange,
   JobEvent,
   JobFilter,
   JobPage,
@@ -306,6 +307,16 @@ export class Jobs {
   /** Gives a dead job all its attempts again. */
   redrive(id: string, options?: CallOptions): Promise<Job> {
     return this.#caller.json(post(id, 'redrive', {}, { repeatable: false, options }));
+  }
+
+  /** Says anew what is asked for, while nobody holds the job and it has not ended. */
+  change(id: string, change: JobChange, options?: CallOptions): Promise<Job> {
+    return this.#caller.json({ method: 'PATCH', path: pathOf(id), json: change, repeatable: true, options });
+  }
+
+  /** Removes a job that has ended, with its history, log and artifacts. */
+  async remove(id: string, options?: CallOptions): Promise<void> {
+    await this.#caller.json({ method: 'DELETE', path: pathOf(id), repeatable: false, options });
   }
 
   /** Adds lines to the job's log. A call that is sent twice adds them twice, so it is not repeated. */

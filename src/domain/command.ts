@@ -157,10 +157,15 @@ export interface Rewording {
   readonly typeNo?: number;
   readonly retryMax?: number;
   readonly priority?: number;
+  readonly tags?: readonly string[];
 }
 export interface Reword extends OnJob {
   readonly kind: 'reword';
   readonly asked: Rewording;
+  /** Not before this moment; one that is over means at once. */
+  readonly runAt?: number;
+  /** Only while nobody holds the job and it has not ended. */
+  readonly waiting?: true;
 }
 /** The loops' own commands: each looks again at the locked row, so two servers may both send one. */
 export interface Expire extends OnJob {

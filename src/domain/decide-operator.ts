@@ -5,6 +5,7 @@ import { refuse } from './error.ts';
 import { isFinal, type Job } from './job.ts';
 import { LIMITS } from './limits.ts';
 import { finish, reopen, wasRetried } from './retry.ts';
+import { reword } from './reword.ts';
 
 export function decideByOperator(
   job: Job,
@@ -101,30 +102,6 @@ function edit(job: Job, command: Edit, now: number): Decision {
     events: [{ kind: 'job.edited', by: actor.name, facts }],
     answer: { ok: true, job: next },
     ...(metadata !== null && { writes: { metadata } }),
-  };
-}
-
-/** Whom a job waits for can be said anew only while it waits. */
-function reword(job: Job, { actor, asked }: Reword, now: number): Decision {
-  if (actor.role !== 'head' && actor.role !== 'system')
-    return { job, events: [], answer: refuse('not_owner', { claimedBy: job.claimedBy }) };
-  const { target = job.target, typeNo = job.typeNo, retryMax = job.retryMax, priority } = asked;
-  const waits = !isFinal(job.state) && job.state !== 'running';
-  if (target !== job.target && !waits) return refused(job, { state: job.state });
-  const next: Job = {
-    ...job,
-    target,
-    typeNo,
-    retryMax,
-    priority: priority === undefined ? job.priority : Math.min(LIMITS.priority, priority + job.score),
-    updatedAt: now,
-  };
-  const params = asked.params === undefined ? {} : { params: JSON.parse(asked.params) as unknown };
-  return {
-    job: next,
-    events: [{ kind: 'job.edited', by: actor.name, facts: { asked: { ...asked, ...params } } }],
-    answer: { ok: true, job: next },
-    writes: { asked },
   };
 }
 

@@ -140,6 +140,7 @@ export class ChangeSet {
     if (entry === undefined) throw new Error(`job ${job.no} was decided without being loaded`);
     if (entry.after.state !== job.state) this.#moved(entry.after, job);
     else if (entry.after.target !== job.target) this.#readdressed(entry.after, job);
+    else if (entry.after.runAt !== job.runAt) this.effects.timed = true;
     // Whatever follows on another change is no longer that one alone.
     if (entry.after !== job) entry.kind = entry.after === entry.before ? (decision.kind ?? 'other') : 'other';
     entry.after = job;

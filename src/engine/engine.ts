@@ -118,6 +118,9 @@ export interface JobDraft extends JobRowDraft, JobInputDraft {
   readonly parentId?: string;
 }
 
+/** What is left out stays as it was said. */
+export type JobChange = Partial<Pick<JobDraft, 'params' | 'priority' | 'runAt' | 'tags'>>;
+
 export interface IdempotencyKey {
   readonly key: string;
   /** SHA-256 of the request, so that another body under the same key is noticed. */
@@ -161,6 +164,10 @@ export interface Jobs {
   cancel(actor: Actor, id: string, reason: string | null): Promise<Accepted>;
   retry(actor: Actor, id: string): Promise<Accepted>;
   redrive(actor: Actor, id: string): Promise<Accepted>;
+  /** Says anew what is asked for, while nobody holds the job and it has not ended. */
+  change(actor: Actor, id: string, change: JobChange): Promise<Accepted>;
+  /** Removes a job that has ended, with everything that hangs on it. */
+  remove(actor: Actor, id: string): Promise<void>;
   snooze(
     actor: Actor,
     id: string,

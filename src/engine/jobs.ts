@@ -13,6 +13,7 @@ import { handedOn } from './handed-on.ts';
 import { waitingFor } from './job-end.ts';
 import { JobDrafts } from './job-drafts.ts';
 import type { JobFilter, Jobs } from './engine.ts';
+import { changeJob, removeEnded } from './steering.ts';
 
 export function jobsOf(core: Core): Jobs {
   const { store } = core;
@@ -72,6 +73,8 @@ export function jobsOf(core: Core): Jobs {
     cancel: (actor, id, reason) => cancelFamily(core, actor, id, reason),
     retry: (actor, id) => core.perform({ kind: 'retry', actor, id }),
     redrive: (actor, id) => core.perform({ kind: 'redrive', actor, id }),
+    change: async (actor, id, change) => changeJob(core, actor, await get(actor, id), change),
+    remove: async (actor, id) => removeEnded(core, actor, await get(actor, id)),
     snooze: (actor, id, untilAt, leaseToken, received) =>
       core.perform({ kind: 'snooze', actor, id, untilAt, leaseToken, ...(received && { received }) }),
   };

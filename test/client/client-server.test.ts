@@ -43,6 +43,9 @@ suite('the client and a real server', () => {
     deepStrictEqual([done.status, done.result, done.comments.length], ['done', [1, 'ä'], 1]);
     await rejects(left.jobs.heartbeat(fourth), { code: 'lease_lost', status: 409, retryable: false });
     await rejects(head.jobs.redrive(id), { code: 'conflict' });
+    await rejects(head.jobs.change(id, { priority: 1 }), { code: 'conflict' });
+    const waiting = await head.jobs.create({ target: 'nobody' });
+    strictEqual((await head.jobs.change(waiting.id, { priority: 3, tags: ['later'] })).priority, 3);
     await rejects(head.jobs.get('nothing'), { code: 'not_found', status: 404 });
     const logs: string[] = [];
     for await (const { text, level, attempt } of head.jobs.logs(id)) logs.push(`${attempt} ${level} ${text}`);
@@ -50,6 +53,8 @@ suite('the client and a real server', () => {
     const events: string[] = [];
     for await (const { type } of head.jobs.events(id, { after: 1 })) events.push(type);
     deepStrictEqual([events[0], events.at(-1)], ['job.claimed', 'job.completed']);
+    await head.jobs.remove(id);
+    await rejects(head.jobs.get(id), { code: 'not_found' });
   });
 
   test('a list and a batch', async () => {

@@ -14,6 +14,7 @@ import { poolTopics } from './pools.ts';
 import { pruneTopics } from './prune.ts';
 import { questionTopics } from './questions.ts';
 import { searchTopics } from './search.ts';
+import { steeringTopics } from './steering.ts';
 import { transactionTopics } from './transactions.ts';
 import { upkeepTopics } from './upkeep.ts';
 import { writeTopics } from './writes.ts';
@@ -36,6 +37,7 @@ export function storeConformance(kind: EngineKind): void {
     requirementTopics(each);
     searchTopics(each);
     questionTopics(each);
+    steeringTopics(each);
     pruneTopics(each);
     upkeepTopics(each);
     migrationTopics(each);

@@ -12,6 +12,7 @@ import { limitCases } from './spine-limits.ts';
 import { nativeCases } from './spine-native.ts';
 import { nextCases } from './spine-next.ts';
 import { reaperCases } from './spine-reaper.ts';
+import { steeringCases } from './spine-steering.ts';
 import { tokenCases } from './spine-tokens.ts';
 
 export interface ContractStore {
@@ -40,6 +41,7 @@ export const WHOLE: readonly Cases[] = [
   accessCases,
   blobCases,
   nativeCases,
+  steeringCases,
   tokenCases,
   limitCases,
 ];

@@ -116,6 +116,7 @@ export async function makeWork({ engine, clock, store }: Bench): Promise<void> {
   await settleAll(engine, store);
   const anew = { title: 'Later', description: 'said anew', params: { y: 2 }, type: 'review' };
   await engine.bots.change(HEAD, later, { ...anew, target: 'left-claw', priority: 3 }, null);
+  await engine.jobs.change(HEAD, later.id, { params: { y: 3 }, tags: ['c'], priority: 4, runAt: 0 });
   await engine.jobs.cancel(HEAD, later.id, 'not needed');
   await settleAll(engine, store);
   await engine.routing.pause(HEAD, 'target', 'right-claw');

@@ -6,7 +6,8 @@ import type { Session } from '../session.ts';
 import { confirm } from './confirm.ts';
 import { jobLine } from './job-lines.ts';
 import { jobRef, jobRefs } from './job-ref.ts';
-import { given, readStdin } from './values.ts';
+import { usage } from '../failure.ts';
+import { given, json, moment, readStdin } from './values.ts';
 
 interface CancelOptions {
   readonly reason?: string;
@@ -18,6 +19,45 @@ export const cancelJobs: Handler<CancelOptions> = async (session, { args, option
   const ids = await jobRefs(client, args);
   if (ids.length > 1) await confirm(session, `Cancel ${ids.length} jobs?`, options.yes);
   await each(session, ids, 'cancelled', (id) => client.jobs.cancel(id, given({ reason: options.reason })));
+};
+
+interface ChangeOptions {
+  readonly priority?: number;
+  readonly runAt?: string;
+  readonly params?: string;
+  readonly tag?: readonly string[];
+}
+
+export const changeJobs: Handler<ChangeOptions> = async (session, { args, options }) => {
+  const { priority, runAt, params, tag: tags } = options;
+  const change = given({
+    priority,
+    tags,
+    params: await json(session, params, '--params'),
+    runAt: runAt === undefined ? undefined : moment(session, runAt, '--run-at'),
+  });
+  if (Object.keys(change).length === 0)
+    throw usage('There is nothing to change.', 'Say --priority, --run-at, --params or --tag.');
+  const client = await session.client();
+  await each(session, await jobRefs(client, args), 'changed', (id) => client.jobs.change(id, change));
+};
+
+export const removeJobs: Handler<Pick<CancelOptions, 'yes'>> = async (session, { args, options }) => {
+  const client = await session.client();
+  const ids = await jobRefs(client, args);
+  await confirm(
+    session,
+    `Remove ${ids.length === 1 ? 'the job' : `${ids.length} jobs`} for ever?`,
+    options.yes,
+  );
+  for (const ref of ids) {
+    const { id, no } = await client.jobs.get(ref);
+    await client.jobs.remove(id);
+    const value = { id, removed: true };
+    const print = { value, lines: () => [`#${no}  removed`], ids: () => [id] };
+    if (ids.length === 1 || !session.out.json) session.out.result(print);
+    else session.out.record(value, () => []);
+  }
 };
 
 export const retryJobs: Handler = async (session, { args }) => {

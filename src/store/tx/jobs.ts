@@ -22,7 +22,7 @@ import {
 } from '../sql/job-row.ts';
 import { READY_WIDTH, readyColumns, readyJobFrom } from '../sql/ready-row.ts';
 import { inputOf, metaOf } from '../reads/jobs.ts';
-import { first } from '../sql/rows.ts';
+import { first, only } from '../sql/rows.ts';
 import { deleteWords, insertWords } from '../sql/search.ts';
 import { deleteSummaryWords } from '../sql/summary-words.ts';
 import { raiseSequence } from '../sql/sequence.ts';
@@ -256,7 +256,8 @@ export async function reword(
 ): Promise<void> {
   for (const { jobNo, asked } of edits) {
     const { target = null, typeNo = null, retryMax = null } = asked;
-    const { title = null, description = null, params = null } = asked;
+    const { title = null, description = null, params = null, tags } = asked;
+    if (tags !== undefined) await retag(sql, jobNo, tags);
     if (target !== null || typeNo !== null)
       await sql.run(
         `update job set target = coalesce($2, target), type_no = coalesce($3 + 0, type_no),
@@ -272,6 +273,21 @@ export async function reword(
     await deleteWords(sql, [jobNo]);
     await insertWords(sql, [{ jobNo, input: await inputOf(sql, jobNo) }]);
   }
+}
+
+async function retag(sql: Sql, jobNo: number, tags: readonly string[]): Promise<void> {
+  await sql.run('update job_input set tags = $2 where job_no = $1', [
+    jobNo,
+    tags.length === 0 ? null : JSON.stringify(tags),
+  ]);
+  await sql.run('delete from job_tag where job_no = $1', [jobNo]);
+  await insertTags(sql, [{ jobNo, tags }]);
+}
+
+/** Whether its number would be given to the next job if it went. PostgreSQL counts on. */
+export async function isLastNumber(sql: Sql, no: number): Promise<boolean> {
+  if (sql.dialect === 'postgres') return false;
+  return (await only<number | null>(sql, 'select max(no) from job', [])) === no;
 }
 
 /** Those that go on from this one go on from nothing. */

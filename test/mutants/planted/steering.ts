@@ -4,6 +4,30 @@ import type { Mutant } from '../mutant.ts';
 
 export const STEERING: readonly Mutant[] = [
   {
+    name: 'held-job-changed',
+    means: 'a job is changed under the hands of whoever works on it',
+    file: 'src/domain/reword.ts',
+    find: `if (!waits && (waiting ||`,
+    replace: `if (!waits && (`,
+    seenBy: ['test/conformance/sqlite-memory.test.ts'],
+  },
+  {
+    name: 'agreed-params-changed',
+    means: 'what somebody agreed to is not what runs',
+    file: 'src/domain/reword.ts',
+    find: `return asked.params !== undefined && agreed ?`,
+    replace: `return asked.params !== undefined && agreed === null ?`,
+    seenBy: ['test/conformance/sqlite-memory.test.ts'],
+  },
+  {
+    name: 'number-given-twice',
+    means: '#12 is another job than the #12 that people and logs speak of',
+    file: 'src/engine/steering.ts',
+    find: `if (await tx.jobs.isLastNumber(job.no))`,
+    replace: `if (job.no === -1)`,
+    seenBy: ['test/conformance/sqlite-memory.test.ts'],
+  },
+  {
     name: 'points-beyond-the-word',
     means: 'a low task with many points goes before an urgent one',
     file: 'src/domain/scoring.ts',

@@ -211,6 +211,7 @@ export const Pool = Type.Object({
   waiting: whole,
 });
 export const Pools = Type.Object({ pools: listOf(Pool) });
+export const JobRemoved = Type.Object({ id: text, removed: Type.Literal(true) });
 export const PoolRemoved = Type.Object({ name: text, removed: Type.Literal(true) });
 const kind = Type.Enum(['target', 'type', 'door', 'provider']);
 export const PauseSet = Type.Object({ kind, name: text, paused: flag });

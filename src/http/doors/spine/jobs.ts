@@ -5,10 +5,10 @@ import { SpineError } from '../../../domain/error.ts';
 import { inputOf } from '../../../domain/job-input.ts';
 import type { Job } from '../../../domain/job.ts';
 import { traceparentFrom } from '../../../domain/trace.ts';
-import type { IdempotencyKey, JobDraft } from '../../../engine/engine.ts';
+import type { IdempotencyKey, JobChange as JobChangeDraft, JobDraft } from '../../../engine/engine.ts';
 import { type Call, route, type Route } from '../../routes.ts';
-import { AwaitedJob, Job as JobAnswer, JobBatch, JobList } from './answers.ts';
-import { NewJob, type NewJobBody, NewJobs } from './new-job.ts';
+import { AwaitedJob, Job as JobAnswer, JobBatch, JobList, JobRemoved } from './answers.ts';
+import { JobChange, type JobChangeBody, NewJob, type NewJobBody, NewJobs } from './new-job.ts';
 import { CancelBody, CommentBody, CreateHeaders, GetQuery } from './schemas.ts';
 import { goneSignal } from '../../gone.ts';
 import { LIMITS } from '../../../domain/limits.ts';
@@ -93,6 +93,32 @@ export const jobRoutes: readonly Route[] = [
     answer: AwaitedJob,
     errors: [...ABOUT_ONE, 'overloaded'],
     handle: get,
+  }),
+  route({
+    method: 'PATCH',
+    path: '/jobs/:id',
+    name: 'changeJob',
+    about: 'Change the priority, run time, params or tags of a job that nobody holds and that has not ended.',
+    who: HEAD,
+    body: JobChange,
+    answer: JobAnswer,
+    errors: [...ABOUT_ONE, 'conflict'],
+    handle: async (call) =>
+      answer(call, await call.engine.jobs.change(call.actor, await jobId(call), changeOf(call.body))),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/jobs/:id',
+    name: 'removeJob',
+    about: 'Remove a job that has ended, with its history, log and artifacts.',
+    who: HEAD,
+    answer: JobRemoved,
+    errors: [...ABOUT_ONE, 'conflict'],
+    handle: async (call) => {
+      const id = await jobId(call);
+      await call.engine.jobs.remove(call.actor, id);
+      return { id, removed: true };
+    },
   }),
   route({
     method: 'POST',
@@ -238,6 +264,10 @@ function draftOf({ queue, target, runAt, after, ...rest }: NewJobBody, prefix: s
     ...(runAt !== undefined && { runAt: timeOf(runAt, `${prefix}runAt`) }),
     ...(after !== undefined && { after: after.map((one) => (typeof one === 'string' ? { job: one } : one)) }),
   };
+}
+
+function changeOf({ runAt, ...rest }: JobChangeBody): JobChangeDraft {
+  return { ...rest, ...(runAt !== undefined && { runAt: timeOf(runAt, 'runAt') }) };
 }
 
 /** Keys of one caller never meet those of another: the engine keeps them by actor. */

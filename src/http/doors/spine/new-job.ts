@@ -62,4 +62,13 @@ export const NewJob = fields({
 });
 export type NewJobBody = Static<typeof NewJob>;
 
+/** What can be said anew of a job that nobody holds. */
+export const JobChange = fields({
+  priority: draftSchemas.priority,
+  runAt: NewJob.properties.runAt,
+  params: NewJob.properties.params,
+  tags: NewJob.properties.tags,
+});
+export type JobChangeBody = Static<typeof JobChange>;
+
 export const NewJobs = fields({ jobs: list(NewJob, LIMITS.batchJobs, 1) });

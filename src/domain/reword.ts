@@ -1,0 +1,71 @@
+/** What is asked for, said anew: by people who look after the work, not by those who do it. */
+
+import { admit } from './admit.ts';
+import type { Decision, Reword } from './command.ts';
+import { refuse } from './error.ts';
+import { isFinal, type Job } from './job.ts';
+import { LIMITS } from './limits.ts';
+import { ownPriority } from './priority.ts';
+
+/** Whom a job waits for can be said anew only while it waits. */
+export function reword(job: Job, command: Reword, now: number): Decision {
+  const { actor, asked, runAt } = command;
+  const problem = problemOf(job, command);
+  if (problem !== null) return { job, events: [], answer: problem };
+  const { target = job.target, typeNo = job.typeNo, retryMax = job.retryMax } = asked;
+  const state = runAt === undefined ? job.state : stateAt(job, runAt, now);
+  const next: Job = {
+    ...job,
+    target,
+    typeNo,
+    retryMax,
+    priority: priorityOf(job, asked.priority),
+    // Tags may be worth points: they are counted anew.
+    scoreAt: asked.tags === undefined || typeNo === 0 ? job.scoreAt : now,
+    runAt: runAt ?? job.runAt,
+    state,
+    blockedOn: state === job.state ? job.blockedOn : null,
+    updatedAt: now,
+  };
+  const params = asked.params === undefined ? {} : { params: JSON.parse(asked.params) as unknown };
+  const facts = { asked: { ...asked, ...params }, ...(runAt !== undefined && { runAt }) };
+  return {
+    job: next,
+    events: [{ kind: 'job.edited', by: actor.name, facts }],
+    answer: { ok: true, job: next },
+    writes: { asked },
+  };
+}
+
+function problemOf(job: Job, { actor, asked, runAt, waiting }: Reword): ReturnType<typeof refuse> | null {
+  if (actor.role !== 'head' && actor.role !== 'system')
+    return refuse('not_owner', { claimedBy: job.claimedBy });
+  const { state, claimedBy, leaseUntil } = job;
+  const waits = !isFinal(state) && state !== 'running';
+  if (!waits && (waiting || (asked.target ?? job.target) !== job.target))
+    return state === 'running'
+      ? refuse('conflict', { state, claimedBy, leaseUntil, problem: HELD })
+      : refuse('conflict', { state, problem: ENDED });
+  if (!waiting) return null;
+  if (runAt !== undefined && job.question !== null) return refuse('conflict', { state, problem: ASKING });
+  const agreed = job.approval === 'given' || state === 'awaiting_approval';
+  return asked.params !== undefined && agreed ? refuse('conflict', { state, problem: AGREED }) : null;
+}
+
+const HELD =
+  'The job is held, and its holder works by what it was given: cancel it, or wait until it is given back.';
+const ENDED = 'The job has ended. Open it again with retry, or create another one.';
+const ASKING = 'The job waits for an answer, not for a time: answer its question.';
+const AGREED =
+  'Somebody agrees to these params, or has: cancel the job and create another one with other params.';
+
+/** Whoever has to agree is waited for, whatever time it is. */
+function stateAt(job: Job, runAt: number, now: number): Job['state'] {
+  return job.state === 'awaiting_approval' ? job.state : admit({ ...job, runAt }, now);
+}
+
+/** One that stands in front stays there, and the points of its type are added. */
+function priorityOf({ priority, score }: Job, asked: number | undefined): number {
+  if (asked === undefined) return priority;
+  return Math.min(LIMITS.priority, asked + score) + priority - ownPriority(priority);
+}

@@ -1,0 +1,71 @@
+/** What people do to a job beside its way: they say anew what is asked for while nobody holds it, or remove it once it has ended. */
+
+import type { Accepted, Actor, Reword } from '../domain/command.ts';
+import { SpineError } from '../domain/error.ts';
+import { isFinal, type Job, rootOf, SETTLED } from '../domain/job.ts';
+import { Meter } from '../domain/schema/check.ts';
+import type { Tx } from '../store/store.ts';
+import { audit } from './audit.ts';
+import type { Core } from './core.ts';
+import type { JobChange } from './engine.ts';
+import { JobDrafts } from './job-drafts.ts';
+
+/** Params must fit the type, as they had to at the beginning. */
+export async function changeJob(core: Core, actor: Actor, job: Job, change: JobChange): Promise<Accepted> {
+  const { params, runAt, priority, tags } = change;
+  if (Object.keys(change).length === 0) {
+    const message = 'Send at least one of priority, runAt, params and tags.';
+    throw new SpineError('bad_request', {}, { message });
+  }
+  const type = (await core.typesByNo()).get(job.typeNo);
+  if (params !== undefined && type !== undefined)
+    await new JobDrafts(core).checkParams(actor, type, params, 'params', new Meter());
+  const command: Reword = {
+    kind: 'reword',
+    id: job.id,
+    actor,
+    waiting: true,
+    ...(runAt !== undefined && { runAt }),
+    asked: {
+      ...(params !== undefined && { params: JSON.stringify(params) }),
+      ...(priority !== undefined && { priority }),
+      ...(tags !== undefined && { tags: [...new Set(tags)] }),
+    },
+  };
+  return core.perform(command);
+}
+
+/** Its files go first and once more: one may be written in between, and without the rows nobody would look for it. */
+export async function removeEnded(core: Core, actor: Actor, job: Job): Promise<void> {
+  const remove = async (really: boolean): Promise<void> => {
+    await core.flusher.transact(actor, async (tx, changeSet) => {
+      const [found] = await tx.jobs.lockByNo([job.no]);
+      if (found === undefined) throw new SpineError('not_found', { id: job.id });
+      const problem = await whyNot(tx, found);
+      if (problem !== null) throw new SpineError('conflict', { state: found.state, problem });
+      if (!really) return;
+      await audit(tx, changeSet, actor, 'job.delete', found.id, { no: found.no, state: found.state });
+      changeSet.forget(found);
+      await tx.jobs.orphan(found.no);
+      await tx.jobs.remove([found.no]);
+    });
+  };
+  await remove(false);
+  await core.forgetFiles([job.id]);
+  await remove(true);
+  await core.forgetFiles([job.id]);
+}
+
+/** Why it cannot be removed now; null when it can. */
+async function whyNot(tx: Tx, job: Job): Promise<string | null> {
+  if (!isFinal(job.state)) return 'The job has not ended: cancel it first.';
+  if (job.scheduleId !== null)
+    return 'This is a run of a schedule, and its history: it goes in time, or with the schedule.';
+  if (job.settled !== SETTLED || job.retryAt !== null)
+    return 'The job has ended, and what follows from its end has not happened yet: try again in a moment.';
+  if ((await tx.dependencies.waiting(rootOf(job))).length > 0)
+    return 'Other jobs wait for the end of this one: cancel them first.';
+  if (await tx.jobs.isLastNumber(job.no))
+    return 'This is the newest job, and the next one would get its number: it can go once there is another one.';
+  return null;
+}
