@@ -252,6 +252,8 @@ export interface DayUsage {
   /** As its date is written. */
   readonly day: string;
   readonly types: readonly (Usage & { readonly type: string | null; readonly attempts: number })[];
+  /** What the server itself has asked a model about failures. */
+  readonly advice: { readonly calls: number; readonly inputTokens: number; readonly outputTokens: number };
 }
 
 /** What a type may take in a day; null where that is not bounded. */

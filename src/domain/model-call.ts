@@ -12,3 +12,11 @@ export interface ModelCall {
   readonly tookMs: number;
   readonly error: string | null;
 }
+
+/** What all of them took together. */
+export interface AdviceTaken {
+  /** How often a model was asked, with an answer or without. */
+  readonly calls: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}

@@ -3,6 +3,7 @@
 import { loopActor } from '../domain/actor.ts';
 import { dollars } from '../domain/budget.ts';
 import { dateOf, lastAt } from '../domain/day.ts';
+import type { AdviceTaken } from '../domain/model-call.ts';
 import type { Tally } from '../domain/tally.ts';
 import { added, NO_USAGE } from '../domain/usage.ts';
 import type { Core } from './core.ts';
@@ -33,9 +34,10 @@ export async function sendDigest(core: Core, minute: number): Promise<boolean> {
 async function textOf(core: Core, at: number, minute: number): Promise<string> {
   const { read } = core.store;
   const from = lastAt(core.dayTz, minute, at - 1);
-  const [counts, spent, oldest] = await Promise.all([
+  const [counts, spent, asked, oldest] = await Promise.all([
     read.tallies.between(from, at),
     read.usage.between(from, at),
+    read.modelCalls.between(from, at),
     read.jobs.oldestReady(),
   ]);
   const count = (...kinds: readonly Tally[]): string =>
@@ -49,8 +51,14 @@ async function textOf(core: Core, at: number, minute: number): Promise<string> {
     `Retried: ${count('retried')}`,
     `Exhausted: ${count('dead')}`,
     `Cost: ${dollars(took.costMicros)}, ${took.totalTokens.toLocaleString('en')} tokens`,
+    ...(asked.calls === 0 ? [] : [`Advice: ${adviceOf(asked)}`]),
     `Oldest waiting: ${waiting}`,
   ].join('\n');
+}
+
+function adviceOf({ calls, inputTokens, outputTokens }: AdviceTaken): string {
+  const tokens = (inputTokens + outputTokens).toLocaleString('en');
+  return `${calls.toLocaleString('en')} question${calls === 1 ? '' : 's'}, ${tokens} tokens`;
 }
 
 function waitOf(ms: number): string {

@@ -41,6 +41,7 @@ import type {
 } from '../domain/message.ts';
 import type { Pool, PoolUse } from '../domain/pool.ts';
 import type { Answered, QuestionRecord } from '../domain/question.ts';
+import type { AdviceTaken } from '../domain/model-call.ts';
 import type { PauseKind, Routing } from '../domain/routing.ts';
 import type { PriorRun, PriorRunsWanted, Run, RunFilter, RunNote, RunRecord } from '../domain/run.ts';
 import type { Schedule, ScheduleEdge } from '../domain/schedule.ts';
@@ -353,6 +354,8 @@ export interface DaySpent {
   /** As its date is written. */
   readonly day: string;
   readonly types: readonly TypeSpent[];
+  /** What Spine itself has asked models about failures. */
+  readonly advice: AdviceTaken;
 }
 export interface ShownBudget extends Budget {
   readonly type: string;

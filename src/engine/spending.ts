@@ -32,12 +32,16 @@ export function spendingOf(core: Core): Spending {
       const days = [];
       for (let i = 0, at = core.now(); i < count; i++) {
         const from = dayStart(core.dayTz, at);
-        const spent = await read.usage.between(from, nextDayStart(core.dayTz, at));
+        const before = nextDayStart(core.dayTz, at);
+        const [spent, advice] = [
+          await read.usage.between(from, before),
+          await read.modelCalls.between(from, before),
+        ];
         const ofTypes = spent.map(({ typeNo: no, ...rest }) => ({
           type: types.get(no)?.name ?? null,
           ...rest,
         }));
-        days.push({ day: dateOf(core.dayTz, from), types: ofTypes });
+        days.push({ day: dateOf(core.dayTz, from), types: ofTypes, advice });
         at = from - 1;
       }
       return days;

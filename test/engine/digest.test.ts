@@ -40,6 +40,11 @@ onEvery(DIALECTS, (each) => {
       await failed(spine, await create(spine, { maxAttempts: 1 }));
       await failed(spine, await create(spine, { retry: { mode: 'lineage', max: 1 } }));
       await settleAll(spine);
+      await spine.store.transaction(0, async (tx) => {
+        const what = { purpose: 'advice', subject: 'f', model: 'm', tookMs: 1, error: null } as const;
+        const call = { ...what, at: spine.engine.now(), inputTokens: 1_200, outputTokens: 34 };
+        await tx.modelCalls.add([call, call]);
+      });
       await spine.clock.advance(21 * HOUR_MS);
       await create(spine);
       await untilEight(spine);
@@ -54,6 +59,7 @@ onEvery(DIALECTS, (each) => {
           'Retried: 1',
           'Exhausted: 1',
           'Cost: $0.25, 1,500 tokens',
+          'Advice: 2 questions, 2,468 tokens',
           'Oldest waiting: #6, for 24 h',
         ].join('\n'),
       ]);

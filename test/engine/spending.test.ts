@@ -37,6 +37,28 @@ async function isPaused(spine: Opened): Promise<boolean> {
 }
 
 onEvery(DIALECTS, (each) => {
+  each('what models were asked about failures is told by the day [TQ-48]', async (spine) => {
+    const { store, engine } = spine;
+    const ask = async (inputTokens: number, error: string | null): Promise<void> =>
+      store.transaction(0, async (tx) => {
+        const what = { purpose: 'advice', subject: 'f', model: 'm' } as const;
+        const call = { ...what, at: engine.now(), inputTokens, outputTokens: 5, tookMs: 1, error };
+        await tx.modelCalls.add([call]);
+      });
+    await ask(100, null);
+    await spine.clock.advance(DAY_MS);
+    await ask(20, null);
+    await ask(0, 'no answer');
+    assert.deepEqual(
+      (await engine.spending.days(3)).map(({ advice }) => advice),
+      [
+        { calls: 2, inputTokens: 20, outputTokens: 10 },
+        { calls: 1, inputTokens: 100, outputTokens: 5 },
+        { calls: 0, inputTokens: 0, outputTokens: 0 },
+      ],
+    );
+  });
+
   each('what attempts took is summed by type and day, whoever told of it and how [TQ-48]', async (spine) => {
     await finished(spine, await create(spine, { type: 'a' }), {
       usage: { input_tokens: 5, output_tokens: 2 },

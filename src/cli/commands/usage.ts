@@ -49,9 +49,10 @@ function words({ tokens, costUsd }: { readonly tokens?: number | null; readonly 
 }
 
 function dayTable(days: readonly DayUsage[], columns: number): Line[] {
-  const rows = days.flatMap(({ day, types }) =>
-    types.map(({ type, attempts, ...took }) => [day, type ?? '-', String(attempts), ...amounts(took)]),
-  );
+  const rows = days.flatMap(({ day, types, advice }) => [
+    ...types.map(({ type, attempts, ...took }) => [day, type ?? '-', String(attempts), ...amounts(took)]),
+    ...(advice.calls === 0 ? [] : [[day, '(advice)', String(advice.calls), ...asked(advice)]]),
+  ]);
   if (rows.length === 0) return ['No job told what it took.'];
   const right = ['attempts', 'input', 'output', 'tokens', 'cost'].map((head) => ({ head, right: true }));
   return table([{ head: 'day' }, { head: 'type', gives: true }, ...right], rows, columns);
@@ -80,6 +81,12 @@ function stateOf({ usedUp, held, raised }: Budget): string {
 function amounts({ inputTokens, outputTokens, totalTokens, costUsd }: Usage): string[] {
   const counts = [inputTokens, outputTokens, totalTokens].map((count) => count.toLocaleString('en'));
   return [...counts, dollars(costUsd)];
+}
+
+/** What it costs is between the owner of the key and the provider. */
+function asked({ inputTokens, outputTokens }: DayUsage['advice']): string[] {
+  const counts = [inputTokens, outputTokens, inputTokens + outputTokens];
+  return [...counts.map((count) => count.toLocaleString('en')), '-'];
 }
 
 function dollars(amount: number): string {

@@ -23,6 +23,7 @@ export * as leases from './leases.ts';
 export * as logs from './logs.ts';
 export * as messages from './messages.ts';
 export * as meta from './meta.ts';
+export * as modelCalls from './model-calls.ts';
 export * as pools from './pools.ts';
 export * as questions from './questions.ts';
 export * as receipts from './receipts.ts';

@@ -231,6 +231,7 @@ export const UsageByDay = Type.Object({
     Type.Object({
       day: text,
       types: listOf(Type.Object({ type: orNull('string'), attempts: whole, ...took })),
+      advice: Type.Object({ calls: whole, inputTokens: whole, outputTokens: whole }),
     }),
   ),
 });

@@ -22,9 +22,10 @@ export const usageRoutes: readonly Route[] = [
     query: UsageQuery,
     answer: UsageByDay,
     handle: async ({ engine, query: { days = DAYS } }) => ({
-      days: (await engine.spending.days(days)).map(({ day, types }) => ({
+      days: (await engine.spending.days(days)).map(({ day, types, advice }) => ({
         day,
         types: types.map(({ type, reports, usage }) => ({ type, attempts: reports, ...usageView(usage) })),
+        advice,
       })),
     }),
   }),
