@@ -634,7 +634,11 @@ export interface MessageDraft {
 export interface Messages {
   send(actor: Actor, draft: MessageDraft): Promise<MessageRecord>;
   get(actor: Actor, id: string): Promise<MessageRecord>;
-  list(actor: Actor, filter: MessageFilter): Promise<MessageRecord[]>;
+  /** `next` is the `before` that goes on where so many were looked at and fewer than `limit` were wanted. */
+  list(
+    actor: Actor,
+    filter: MessageFilter,
+  ): Promise<{ readonly messages: MessageRecord[]; readonly next: number | null }>;
   /** The whole tree to which a message belongs, oldest first. */
   thread(actor: Actor, id: string, afterNo: number, limit: number): Promise<MessageRecord[]>;
   /** What an agent has not read, in the order in which it matters. */

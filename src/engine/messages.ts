@@ -27,7 +27,8 @@ export function messagesOf(core: Core): Messages {
     send: async (actor, draft) => get(actor, await sendMessage(core, actor, draft)),
     list: async (actor, filter) => {
       const own = actor.role === 'worker' ? { of: actor.name } : {};
-      return recordsOf(core, await store.read.messages.list({ ...filter, ...own }, core.now()));
+      const { messages, next } = await store.read.messages.list({ ...filter, ...own }, core.now());
+      return { messages: await recordsOf(core, messages), next };
     },
     thread: async (actor, id, afterNo, limit) => {
       const { threadNo, no } = await get(actor, id);

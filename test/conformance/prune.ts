@@ -65,7 +65,7 @@ export function pruneTopics(each: Each): void {
       const now = day * DAY;
       const keeping = { brief: now - 3 * DAY, before: now - 30 * DAY, now };
       while ((await store.transaction(0, async (tx) => tx.messages.dropOld(keeping, 2))) > 0);
-      const kept = (await store.read.messages.list({ limit: 100 }, now)).map(({ id }) => id);
+      const kept = (await store.read.messages.list({ limit: 100 }, now)).messages.map(({ id }) => id);
       const expected = MAIL.filter(([, , , days]) => days === null || days > day).map(([id]) => id);
       assert.deepEqual(kept.toSorted(), expected.toSorted(), `day ${day}`);
       const receipts = await store.read.receipts.of(Array.from({ length: 20 }, (_, i) => i + 1));

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import type { Actor } from '../../src/domain/command.ts';
 import { LIMITS } from '../../src/domain/limits.ts';
-import { MESSAGE_KINDS, type MessageKind, rankOf, statusOf } from '../../src/domain/message.ts';
+import {
+  type Message,
+  MESSAGE_KINDS,
+  type MessageFilter,
+  type MessageKind,
+  rankOf,
+  statusOf,
+} from '../../src/domain/message.ts';
 import type { MessageDraft } from '../../src/engine/engine.ts';
 import { mail } from '../../src/loops/mail.ts';
 import type { Store, Tx } from '../../src/store/store.ts';
@@ -229,6 +236,39 @@ onEvery(DIALECTS, (each) => {
     },
   );
 
+  each('one call for what has few matches looks no further than at 2,000 messages', async (spine) => {
+    const { engine, store } = spine;
+    const oldest = await send(spine, { kind: 'fact' });
+    const fill: Omit<Message, 'no'> = { ...oldest, kind: 'text', sender: 'bob' };
+    await store.transaction(0, async (tx) => {
+      for (let i = 0; i < 4_500; i++) await tx.messages.insert({ ...fill, id: `${oldest.id}-${i}` });
+    });
+    const newest = await send(spine, { kind: 'fact' });
+    const all = async (filter: Omit<MessageFilter, 'limit'>) => {
+      const pages: (readonly string[])[] = [];
+      for (let before: number | null = Number.MAX_SAFE_INTEGER; before !== null && pages.length < 9; ) {
+        const page: Awaited<ReturnType<typeof engine.messages.list>> = await engine.messages.list(HEAD, {
+          ...filter,
+          before,
+          limit: 10,
+        });
+        pages.push(page.messages.map(({ id }) => id));
+        before = page.next;
+      }
+      return pages;
+    };
+    const found = [[newest.id], [], [oldest.id]];
+    for (const filter of [
+      { kind: 'fact' },
+      { kind: 'fact', to: 'alice' },
+      { kind: 'fact', of: 'alice', status: 'pending' },
+    ] as const)
+      assert.deepEqual(await all(filter), found, JSON.stringify(filter));
+    // What an index finds is found at once.
+    assert.deepEqual(await all({ from: newest.sender }), [[newest.id, oldest.id]]);
+    assert.deepEqual(await all({ kind: 'fact', from: newest.sender }), [[newest.id, oldest.id]]);
+  });
+
   each('an agent and its broadcast never miss each other', async (spine) => {
     const names = Array.from({ length: 20 }, (_, i) => `agent-${i}`);
     const sent = names.map(() => send(spine, { to: 'broadcast' }));
@@ -414,7 +454,7 @@ onEvery(DIALECTS, (each) => {
       });
       assert.ok(running);
       await other.engine.leases.complete(ALICE, running.id, running.leaseToken, null);
-      const [message] = await other.engine.messages.list(HEAD, { limit: 1 });
+      const [message] = (await other.engine.messages.list(HEAD, { limit: 1 })).messages;
       assert.equal(message && statusOf(message, other.engine.now()), 'delivered');
     },
   );

@@ -32,25 +32,67 @@ function withStatus(status: MessageStatus, now: () => string): string {
   }
 }
 
-/** Newest first. */
-export async function list(sql: Sql, filter: MessageFilter, now: number): Promise<Message[]> {
+export interface FoundMessages {
+  readonly messages: Message[];
+  /** There may be more before this one; null when everything was looked at, or enough was found. */
+  readonly next: number | null;
+}
+
+/** What has few matches must not make one call look at all that was ever sent. */
+const LOOKED_AT = 2_000;
+
+/** Newest first, among those that one call looks at. Served by the index of each of the lists that it reads. */
+export async function list(sql: Sql, filter: MessageFilter, now: number): Promise<FoundMessages> {
+  const { kind, status, from, to, of, limit } = filter;
   const params: Value[] = [];
   const bind = (value: Value): string => `$${params.push(value)}`;
-  const sentBy = (name: string): string => `select no from message where sender = ${bind(name)}`;
-  const sentTo = (name: string): string =>
-    `select no from message where recipient = ${bind(name)} union select message_no from receipt where agent = ${bind(name)}`;
   const wanted = [
-    ...(filter.kind === undefined ? [] : [`message.kind = ${bind(filter.kind)}`]),
-    ...(filter.status === undefined ? [] : [withStatus(filter.status, () => bind(now))]),
-    ...(filter.from === undefined ? [] : [`message.sender = ${bind(filter.from)}`]),
-    ...(filter.to === undefined ? [] : [`message.no in (${sentTo(filter.to)})`]),
-    ...(filter.of === undefined ? [] : [`message.no in (${sentBy(filter.of)} union ${sentTo(filter.of)})`]),
-    ...(filter.before === undefined ? [] : [`message.no < ${bind(filter.before)}`]),
+    ...(kind === undefined ? [] : [`message.kind = ${bind(kind)}`]),
+    ...(status === undefined ? [] : [withStatus(status, () => bind(now))]),
+    ...(from === undefined || (to ?? of) === undefined ? [] : [`message.sender = ${bind(from)}`]),
+    ...(of === undefined || to === undefined ? [] : [isParty(bind(of))]),
   ];
-  const where = ['message.no > 0', ...wanted].join(' and ');
-  const text = `select ${MESSAGE.selected} from message where ${where} order by message.no desc limit ${bind(filter.limit)} + 0`;
-  return (await sql.all(text, params)).map((row) => MESSAGE.from(row));
+  const most = wanted.length === 0 ? limit : LOOKED_AT;
+  const looked = lookedAt(filter, bind, most);
+  const where = wanted.map((condition) => ` and ${condition}`).join('');
+  const text = `select ${MESSAGE.selected} from message where no in (${looked})${where}
+    order by message.no desc limit ${bind(limit)} + 0`;
+  const messages = (await sql.all(text, params)).map((row) => MESSAGE.from(row));
+  if (most === limit || messages.length >= limit) return { messages, next: null };
+  const seen: Value[] = [];
+  const again = lookedAt(filter, (value) => `$${seen.push(value)}`, most);
+  const [[count, last = null] = []] = await sql.all(`select count(*), min(no) from (${again}) as seen`, seen);
+  return { messages, next: (count as number) < most ? null : (last as number) };
 }
+
+/** The newest numbers of the lists that a filter names, each read no further than so many. */
+function lookedAt(
+  { from, to, of, before }: MessageFilter,
+  bind: (value: Value) => string,
+  most: number,
+): string {
+  const newest = (table: 'message' | 'receipt', no: string, condition: string): string => {
+    const older = before === undefined ? '' : ` and ${no} < ${bind(before)}`;
+    return `select no from (select ${no} as no from ${table} where ${condition}${older}
+      order by ${no} desc limit ${bind(most)} + 0) as newest`;
+  };
+  const received = to ?? of;
+  const sent = to === undefined ? (of ?? from) : undefined;
+  const lists = [
+    ...(received === undefined
+      ? []
+      : [
+          newest('message', 'no', `recipient = ${bind(received)}`),
+          newest('receipt', 'message_no', `agent = ${bind(received)}`),
+        ]),
+    ...(sent === undefined ? [] : [newest('message', 'no', `sender = ${bind(sent)}`)]),
+  ];
+  if (lists.length === 0) return newest('message', 'no', 'no > 0');
+  return `select no from (${lists.join(' union ')}) as found order by no desc limit ${bind(most)} + 0`;
+}
+
+const isParty = (name: string): string =>
+  `(message.sender = ${name} or exists (${SOME} and receipt.agent = ${name}))`;
 
 /** The whole tree of a thread, oldest first; of somebody, what it is a party of. Served by message_thread. */
 export async function thread(

@@ -4,6 +4,16 @@ import type { Mutant } from '../mutant.ts';
 
 export const MAIL: readonly Mutant[] = [
   {
+    name: 'mail-filter-looks-at-all',
+    means:
+      'one call for a rare kind of message keeps the others waiting while it reads all that was ever sent',
+    file: 'src/store/reads/messages.ts',
+    find: `const LOOKED_AT = 2_000;`,
+    replace: `const LOOKED_AT = 2_000_000;`,
+    seenBy: ['test/engine/mail.test.ts'],
+    only: 'looks no further',
+  },
+  {
     name: 'mail-unknown-without-end',
     means: 'whoever makes up names of agents fills the database with mail that nobody reads',
     file: 'src/engine/sending.ts',

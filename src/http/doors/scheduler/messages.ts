@@ -53,7 +53,7 @@ export const messageRoutes: readonly Route[] = [
     path: '/messages',
     name: 'listMessages',
     about:
-      'List messages, newest first; with agent those that it sent or was sent. With unread=true those that to_agent has not read, in the order in which they matter. A worker sees its own.',
+      'List messages, newest first; with agent those that it sent or was sent. One call looks at 2,000 at most: a page may hold fewer than asked for, or none, and next_before goes on. With unread=true those that to_agent has not read, in the order in which they matter. A worker sees its own.',
     who: READERS,
     query: MessagesQuery,
     answer: Messages,
@@ -150,14 +150,19 @@ async function list(call: ListCall): Promise<object> {
     ...(to !== undefined && { to }),
     ...(of !== undefined && { of }),
   };
+  let more: number | null = null;
   const { items, next } = await pageOf(call, {
     ...largeItems(limit),
     start,
-    read: (before, count) =>
-      engine.messages.list(actor, { ...filter, ...(before !== undefined && { before }), limit: count }),
+    read: async (before, count) => {
+      const place = before === undefined ? {} : { before };
+      const found = await engine.messages.list(actor, { ...filter, ...place, limit: count });
+      more = found.next;
+      return found.messages;
+    },
     cursorOf: ({ no }) => no,
   });
-  return { messages: shown(engine, items), next_before: next };
+  return { messages: shown(engine, items), next_before: next ?? more };
 }
 
 async function unread(call: ListCall): Promise<object> {
