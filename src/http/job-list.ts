@@ -9,6 +9,8 @@ import type { Call } from './routes.ts';
 export interface OpenAndEnded {
   /** Oldest first. */
   readonly jobs: readonly Job[];
+  /** About how large each is, by its number. */
+  readonly sizes: ReadonlyMap<number, number>;
   /** There are more than could be shown. */
   readonly truncated: boolean;
 }
@@ -27,13 +29,14 @@ export async function openAndEnded(
   const open = await listHalf(call, half(OPEN_STATES, 'oldest'), LIMITS.answerBytes);
   const ended = await listHalf(call, half(FINAL_STATES, 'newest'), LIMITS.answerBytes - open.bytes);
   // A job that ended between the two reads may be in both.
-  const byNo = new Map([...open.jobs, ...ended.jobs].map((job) => [job.no, job]));
-  const jobs = [...byNo.values()].toSorted((a, b) => a.no - b.no);
-  return { jobs, truncated: open.more || ended.more };
+  const byNo = new Map([...open.items, ...ended.items].map((item) => [item.job.no, item]));
+  const sizes = new Map([...byNo].map(([no, { bytes }]) => [no, bytes]));
+  const jobs = [...byNo.values()].map(({ job }) => job).toSorted((a, b) => a.no - b.no);
+  return { jobs, sizes, truncated: open.more || ended.more };
 }
 
 interface Half {
-  readonly jobs: readonly Job[];
+  readonly items: readonly Sized[];
   readonly bytes: number;
   readonly more: boolean;
 }
@@ -41,10 +44,9 @@ interface Half {
 async function listHalf(call: Call, filter: JobFilter, maxBytes: number): Promise<Half> {
   const { items, next } = await jobPage(call, filter, maxBytes);
   const bytes = items.reduce((sum, item) => sum + item.bytes, 0);
-  const jobs = items.map(({ job }) => job);
-  if (next === null) return { jobs, bytes, more: false };
+  if (next === null) return { items, bytes, more: false };
   const more = await call.engine.jobs.list(call.actor, { ...filter, from: next, limit: 1 });
-  return { jobs, bytes, more: more.length > 0 };
+  return { items, bytes, more: more.length > 0 };
 }
 
 export interface Sized {

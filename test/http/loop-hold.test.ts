@@ -268,7 +268,44 @@ function attacks(jobId: string): Attack[] {
       headers: boundary,
       body: `--x\r\nContent-Disposition: form-data; name="file"; filename="${'é'.repeat(8_000)}"\r\n\r\n1\r\n--x--\r\n`,
     },
+    {
+      name: 'a task with 60,000 fields that nobody knows',
+      path: '/api/tasks',
+      body: `{"title":"t",${keys((i) => `k${i}`, 60_000).slice(1)}`,
+    },
+    {
+      name: 'a task of long texts',
+      path: '/api/tasks',
+      body: JSON.stringify({
+        title: 't',
+        description: '"'.repeat(100_000),
+        steps: list(100, () => '"'.repeat(3_000)),
+      }),
+    },
+    {
+      name: 'a task that waits for 256 others and is to be done',
+      path: '/api/tasks',
+      body: JSON.stringify({ title: 't', status: 'done', blockedBy: list(256, () => jobId) }),
+    },
+    {
+      name: 'a move of a card with 1,000 facts',
+      method: 'PATCH',
+      path: `/api/tasks/${jobId}`,
+      body: JSON.stringify({ metadata: Object.fromEntries(list(1_000, (i) => [`k${i}`, i])) }),
+    },
+    {
+      name: 'a heartbeat of many small facts',
+      path: '/api/heartbeats/start',
+      body: `{"slot":"s","instance":"i","metadata":${keys((i) => `k${i}`, 80_000)}}`,
+    },
+    {
+      name: 'a prompt of 500,000 characters',
+      path: '/api/sessions/spawn',
+      body: JSON.stringify({ sessionLabel: 'l', prompt: 'p'.repeat(500_000) }),
+    },
     { name: 'all jobs', method: 'GET', path: '/jobs' },
+    { name: 'all tasks', method: 'GET', path: '/api/tasks' },
+    { name: 'a task with what became of it', method: 'GET', path: `/api/tasks/${jobId}` },
     { name: 'all schedules', method: 'GET', path: '/schedules/tree' },
     { name: 'the description of the API', method: 'GET', path: '/openapi.json' },
   ];

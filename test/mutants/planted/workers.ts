@@ -165,6 +165,22 @@ export const WORKERS: readonly Mutant[] = [
     seenBy: BRIDGE,
   },
   {
+    name: 'bridge-list-without-end',
+    means: 'a list of tasks that grow in printing fills the memory of the server',
+    file: 'src/http/doors/bridge/list.ts',
+    find: `if (bytes <= LIMITS.answerBytes || texts.length === 0) texts.push(text);`,
+    replace: `texts.push(text);`,
+    seenBy: ['test/http/bridge-size.test.ts'],
+  },
+  {
+    name: 'bridge-history-without-end',
+    means: 'who reads a task of which much was said fills the memory of the server',
+    file: 'src/http/doors/bridge/list.ts',
+    find: ` && bytes < EVENTS_BYTES;`,
+    replace: `;`,
+    seenBy: ['test/http/bridge-size.test.ts'],
+  },
+  {
     name: 'session-silence-is-success',
     means: 'a session that said nothing counts as done',
     file: 'src/worker/sessions/run-session.ts',

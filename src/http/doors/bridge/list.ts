@@ -1,17 +1,23 @@
 /** Tasks as they are shown: one, one with its moves, or all that an answer holds. */
 
 import { SpineError } from '../../../domain/error.ts';
+import type { JobEvent } from '../../../domain/event.ts';
 import { type Job, STATES } from '../../../domain/job.ts';
 import { statesShownAs, TASK_STATUS_OF, type TaskStatus, taskStatusOf } from '../../../domain/statuses.ts';
 import { openAndEnded } from '../../job-list.ts';
+import { LIMITS } from '../../../domain/limits.ts';
 import type { Call } from '../../routes.ts';
 import type { TasksQueryFields } from './schemas.ts';
 import { historyOf, type TaskView, taskView } from './view.ts';
 import { either, statusOf } from './words.ts';
 
-/** A card that moved more often shows its last moves. */
+/** A card that moved more often, or of which more was said, shows its last moves. */
 const EVENTS = 1_000;
-const AT_ONCE = 50;
+const EVENTS_BYTES = LIMITS.answerBytes / 2;
+/** Of what happened to a job so much is read together, of tasks so many or so much. */
+const EVENTS_AT_ONCE = 50;
+const TASKS_AT_ONCE = 50;
+const TASKS_BYTES = 262_144;
 
 /** An array cannot say that it is not all; a header does. */
 export async function listTasks(call: Call<unknown, TasksQueryFields>): Promise<string> {
@@ -19,15 +25,36 @@ export async function listTasks(call: Call<unknown, TasksQueryFields>): Promise<
   const status = statusOf(query.status, query.lane);
   const owner = either(['owner', 'assignee'], query.owner, query.assignee);
   const states = status === null ? STATES : statesOf(status);
-  const { jobs, truncated } = await openAndEnded(call, owner === undefined ? {} : { target: owner }, states);
-  if (truncated) reply.header('x-truncated', 'true');
-  const wanted = jobs.filter((job) => status === null || taskStatusOf(job) === status);
+  const found = await openAndEnded(call, owner === undefined ? {} : { target: owner }, states);
+  const wanted = found.jobs.filter((job) => status === null || taskStatusOf(job) === status);
   const newest = wanted.toSorted((a, b) => b.updatedAt - a.updatedAt || b.no - a.no);
   const texts: string[] = [];
+  let bytes = 0;
   // A few at a time, so that a long list holds up nobody else.
-  for (let at = 0; at < newest.length; at += AT_ONCE)
-    texts.push(...(await printed(call, newest.slice(at, at + AT_ONCE))));
+  for (const some of pieces(newest, found.sizes)) {
+    for (const text of await printed(call, some)) {
+      bytes += Buffer.byteLength(text) + 1;
+      if (bytes <= LIMITS.answerBytes || texts.length === 0) texts.push(text);
+    }
+  }
+  if (found.truncated || bytes > LIMITS.answerBytes) reply.header('x-truncated', 'true');
   return `[${texts.join(',')}]`;
+}
+
+function* pieces(jobs: readonly Job[], sizes: ReadonlyMap<number, number>): Generator<readonly Job[]> {
+  let piece: Job[] = [];
+  let bytes = 0;
+  for (const job of jobs) {
+    const size = sizes.get(job.no) ?? 0;
+    if (piece.length === TASKS_AT_ONCE || (piece.length > 0 && bytes + size > TASKS_BYTES)) {
+      yield piece;
+      piece = [];
+      bytes = 0;
+    }
+    piece.push(job);
+    bytes += size;
+  }
+  if (piece.length > 0) yield piece;
 }
 
 function printed(call: Call, jobs: readonly Job[]): Promise<string[]> {
@@ -51,8 +78,20 @@ export async function shown(call: Call, job: Job): Promise<TaskView> {
 
 export async function shownWhole(call: Call, job: Job): Promise<object> {
   const task = await shown(call, job);
-  const events = await call.engine.jobs.events(call.actor, job.id, Math.max(0, job.seq - EVENTS), EVENTS);
-  return { ...task, statusHistory: historyOf(events) };
+  return { ...task, statusHistory: historyOf(await lastEvents(call, job)) };
+}
+
+/** From the last one back, a few at a time. */
+async function lastEvents({ engine, actor, parts }: Call, { id, seq }: Job): Promise<JobEvent[]> {
+  let events: JobEvent[] = [];
+  let bytes = 0;
+  for (let to = seq; to > 0 && to > seq - EVENTS && bytes < EVENTS_BYTES; to -= EVENTS_AT_ONCE) {
+    const from = Math.max(0, to - EVENTS_AT_ONCE);
+    const some = await parts.longWork.run(actor, () => engine.jobs.events(actor, id, from, to - from));
+    bytes += some.reduce((sum, { facts }) => sum + (facts === null ? 0 : JSON.stringify(facts).length), 0);
+    events = [...some, ...events];
+  }
+  return events;
 }
 
 async function views({ engine }: Call, jobs: readonly Job[]): Promise<TaskView[]> {
