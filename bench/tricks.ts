@@ -39,13 +39,18 @@ export const TRICKS: readonly Trick[] = [
     ],
   },
   {
-    name: 'plain-ready-rows',
-    serves: ['embedded-drain', 'http-batches'],
+    name: 'plain-rows',
+    serves: ['embedded-enqueue', 'embedded-drain', 'postgres-enqueue', 'http-batches'],
     edits: [
       {
+        file: 'src/store/tx/jobs.ts',
+        find: 'const nos = rows.every(({ job }) => isPlain(job))',
+        replace: 'const nos = rows.every(({ job }) => job === null && isPlain(job))',
+      },
+      {
         file: 'src/store/sql/ready-row.ts',
-        find: "return [...few, `case when ${isPlain()} then null else ${whole} end`].join(', ');",
-        replace: 'return few.length === 0 ? whole + isPlain() : `${JOB_COLUMNS}, ${PAST_BYTES}`;',
+        find: "return [...few, `case when job.plain = 1 then null else ${whole} end`].join(', ');",
+        replace: 'return few.length === 0 ? whole : `${JOB_COLUMNS}, ${PAST_BYTES}`;',
       },
       {
         file: 'src/store/sql/ready-row.ts',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Job, JobInput } from '../../src/domain/job.ts';
-import { FIXED } from '../../src/domain/job-fields.ts';
+import { FIXED, JOB_FIELDS } from '../../src/domain/job-fields.ts';
 import { printRow } from '../../src/files/journal-print.ts';
 import {
   reasonOf,
@@ -43,11 +43,14 @@ export function jobTopics(each: Each): void {
   each('reads of a ready job what stands in its row, plain or with any field set', async ({ store }) => {
     const target = 'any';
     const { state: _state, target: _target, ...others } = EXTREME;
-    const made = await insert(store, [
-      row(),
-      row({ ...EXTREME, state: 'queued', target, retryOf: 7 }),
-      ...Object.entries(others).map(([field, value]) => row({ [field]: value })),
-    ]);
+    const made = [
+      ...(await insert(store, [row(), row()])),
+      ...(await insert(store, [
+        row(),
+        row({ ...EXTREME, state: 'queued', target, retryOf: 7 }),
+        ...Object.entries(others).map(([field, value]) => row({ [field]: value })),
+      ])),
+    ];
     const best = made.toSorted((a, b) => b.priority - a.priority || a.no - b.no);
     const window = { limit: 100, carriedBytes: 1_000_000 };
     for (const requires of [null, EXTREME.requires]) {
@@ -62,6 +65,48 @@ export function jobTopics(each: Each): void {
         );
       }
     }
+  });
+
+  each('reads of a ready job what has changed in it since it was made', async ({ store }) => {
+    const ready = async (): Promise<Job[]> =>
+      store.transaction(0, async (tx) =>
+        (
+          await tx.jobs.ready(
+            { target: 'any', typeNo: null, requires: null },
+            { limit: 100, carriedBytes: 1_000 },
+          )
+        ).map(({ job }) => job),
+      );
+    const changing = JOB_FIELDS.filter(({ group }) => group === 'lease' || group === 'rare');
+    const extreme: Job = { no: 0, ...row(EXTREME).job };
+    for (const { name } of changing.filter(({ name }) => name !== 'state')) {
+      const [before] = (await insert(store, [row()])) as [Job];
+      const after: Job = { ...before, [name]: extreme[name] };
+      await store.transaction(0, async (tx) => tx.jobs.update([{ before, after, kind: 'other' }]));
+      assert.deepEqual(await ready(), [after], name);
+      await store.transaction(0, async (tx) =>
+        tx.jobs.update([{ before: after, after: { ...after, state: 'done' }, kind: 'other' }]),
+      );
+    }
+    const [made] = (await insert(store, [row()])) as [Job];
+    const held: Job = {
+      ...made,
+      state: 'running',
+      attempts: 1,
+      fence: 1,
+      claimedBy: 'left-claw',
+      startedAt: 5,
+    };
+    const back: Job = {
+      ...held,
+      state: 'queued',
+      endedVerb: 'release',
+      endedState: 'queued',
+      reason: 'later',
+    };
+    await store.transaction(0, async (tx) => tx.jobs.update([{ before: made, after: held, kind: 'claim' }]));
+    await store.transaction(0, async (tx) => tx.jobs.update([{ before: held, after: back, kind: 'end' }]));
+    assert.deepEqual(await ready(), [back]);
   });
 
   each(

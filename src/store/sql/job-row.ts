@@ -6,12 +6,14 @@ import { readValue, storedValues } from '../../domain/job-values.ts';
 import { generatedFunction } from '../../domain/generated-function.ts';
 import { type ColumnType, perDialect, type Row, type Shape } from './driver.ts';
 import { commitKey } from './commit-key.ts';
+import { isPlain, PLAIN_VALUES, SAME_IN_PLAIN } from './plain-job.ts';
 
 type Name = JobField['name'];
 type Print<J = Job> = (job: J) => Row;
 
 const KEY = JOB_FIELDS.filter(({ group }) => group === 'key');
 const MADE = JOB_FIELDS.filter(({ group }) => group !== 'key');
+const OWN = MADE.filter((field) => !SAME_IN_PLAIN.includes(field));
 const LEASE = JOB_FIELDS.filter(({ group }) => group === 'lease');
 const RARE = JOB_FIELDS.filter(({ group }) => group === 'rare');
 
@@ -69,8 +71,15 @@ const ENDING: LeaseWrite = {
   ],
 };
 
+/** A job that has changed is no plain one any more. */
+const CHANGED = 'plain = 0';
+
 export const JOB_RAW: Shape = { table: 'job', columns: JOB_FIELDS.map(columnOf) };
-export const JOB_RARELY: Shape = { table: 'job', columns: [...KEY, ...RARE].map(columnOf) };
+export const JOB_RARELY: Shape = {
+  table: 'job',
+  columns: [...KEY, ...RARE].map(columnOf),
+  derived: CHANGED,
+};
 
 /** The shapes in which a row changes. Each names the commit that tells what happened. */
 export const jobShapes = perDialect((dialect) => {
@@ -85,11 +94,20 @@ export const jobShapes = perDialect((dialect) => {
     return {
       table: 'job',
       columns: [...KEY, ...fields].map(columnOf),
-      derived: [...set, `commits = job.commits || ${key}`].join(', '),
+      derived: [...set, CHANGED, `commits = job.commits || ${key}`].join(', '),
     };
   };
   return {
-    insert: { table: 'job', columns: MADE.map(columnOf), given: [['commits', key]] } satisfies Shape,
+    insert: {
+      table: 'job',
+      columns: [...MADE.map(columnOf), ['plain', 'smallint']],
+      given: [['commits', key]],
+    } satisfies Shape,
+    insertPlain: {
+      table: 'job',
+      columns: OWN.map(columnOf),
+      given: [['commits', key], ['plain', '1'], ...PLAIN_VALUES],
+    } satisfies Shape,
     often: shape(LEASE),
     claim: shape(named(CLAIM.writes), CLAIM.leaves),
     ending: shape(named(ENDING.writes), ENDING.leaves),
@@ -105,7 +123,9 @@ export const jobFrom = generatedFunction(
   `({ ${JOB_FIELDS.map((field, at) => `${field.name}: ${readValue(field, `row[${at}]`)}`).join(', ')} })`,
 ) as (row: Row) => Job;
 
-export const insertRow: Print<Omit<Job, 'no'>> = storedValues(MADE);
+const madeRow: Print<Omit<Job, 'no'>> = storedValues(MADE);
+export const insertRow: Print<Omit<Job, 'no'>> = (job) => [...madeRow(job), isPlain(job) ? 1 : 0];
+export const insertPlainRow: Print<Omit<Job, 'no'>> = storedValues(OWN);
 export const rawRow: Print = storedValues(JOB_FIELDS);
 export const oftenRow: Print = storedValues([...KEY, ...LEASE]);
 export const rarelyRow: Print = storedValues([...KEY, ...RARE]);

@@ -9,6 +9,7 @@ import { handedOnBytes, SHOWN_ALWAYS_BYTES } from '../sql/job-bytes.ts';
 import {
   claimRow,
   endingRow,
+  insertPlainRow,
   insertRow,
   JOB_COLUMNS,
   JOB_RARELY,
@@ -20,6 +21,7 @@ import {
   rarelyRow,
   rawRow,
 } from '../sql/job-row.ts';
+import { isPlain } from '../sql/plain-job.ts';
 import { READY_WIDTH, readyColumns, readyJobFrom } from '../sql/ready-row.ts';
 import { inputOf, metaOf } from '../reads/jobs.ts';
 import { first, only } from '../sql/rows.ts';
@@ -126,16 +128,29 @@ export interface NewRow {
 
 /** Answers their numbers. */
 export async function insert(sql: Sql, rows: readonly NewRow[]): Promise<number[]> {
-  const nos = await sql.insertNumbered(
-    jobShapes(sql).insert,
-    rows.map((row) => insertRow(row.job)),
-    'id',
-  );
+  const { insert, insertPlain } = jobShapes(sql);
+  const nos = rows.every(({ job }) => isPlain(job))
+    ? await sql.insertNumbered(
+        insertPlain,
+        rows.map(({ job }) => insertPlainRow(job)),
+        'id',
+      )
+    : await sql.insertNumbered(
+        insert,
+        rows.map(({ job }) => insertRow(job)),
+        'id',
+      );
   await insertInputs(sql, rows, nos);
   return nos;
 }
 
-const RAW: Shape = { ...JOB_RAW, given: [['commits', "''"]] };
+const RAW: Shape = {
+  ...JOB_RAW,
+  given: [
+    ['plain', '0'],
+    ['commits', "''"],
+  ],
+};
 
 /** Rows that keep the numbers they had: for import and rebuild. */
 export async function insertRaw(

@@ -48,6 +48,7 @@ create table job (
   comments ${int} not null,         -- how many there are
   questions ${int} not null,        -- how many it has asked, those of its lineage before it included
   token_used ${flag} not null,      -- 1: the lease was used with its token, writes without one are refused
+  plain ${flag} not null,           -- 1: it is as most jobs are made, and nothing has changed it yet
   settled ${flag} not null,         -- 0 open, 1 finished, 2 finished and everything has reacted to it,
                                     -- 3 finished, and a model is asked before anything reacts
   cancel_requested ${flag} not null,
