@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { freshDatabase, skipWithoutPostgres } from '../support/postgres.ts';
 import { telegram } from '../support/telegram.ts';
 import { eventually, openScene, type Scene } from './support.ts';
 
@@ -30,67 +31,82 @@ function delivered(scene: Scene, runId: string, limitMs = 30_000): Promise<Deliv
   });
 }
 
+const STORES = ['SQLite', 'PostgreSQL'] as const;
+
+/** The scene of one store, whose database is its own. */
+async function sceneOn(store: (typeof STORES)[number]) {
+  if (store === 'SQLite') return openScene();
+  return openScene({ databaseUrl: (await freshDatabase(process.env['TEST_POSTGRES_URL'] ?? '')).url });
+}
+
 // They wait for tries and leases, each beside a server of its own: together they take as long as the longest.
-void suite('what a run says', { concurrency: 3 }, () => {
-  test('what a run says goes to its alias by the gateway, once, and into no prompt; two failures are tried again [SC-30 SC-50]', async () => {
-    await using scene = await openScene();
-    const { state } = scene.gateway;
-    const prompts: string[] = [];
-    state.plan = (message) => {
-      prompts.push(message);
-      return { text: message.includes('report') ? 'All is well' : 'ok', delayMs: 100 };
-    };
-    await addAlias(scene, { alias: '@ops', channel: 'telegram', target: '-100123' });
-    const made = await scene.plan({ name: 'daily', payload_message: 'report', delivery_to: '@ops' });
-    const other = await scene.plan({
-      name: 'other',
-      payload_message: 'something else',
-      overlap_policy: 'allow',
-    });
-    const [runId, otherId] = [await scene.run(made), await scene.run(other)];
-    const run = await scene.ended(runId);
-    const delivery = await delivered(scene, runId);
-    assert.deepEqual(delivery.proof, { messageId: 'm1' });
-    assert.equal(delivery.attempts, 1);
-    assert.ok(delivery.delivered_at !== null);
-    assert.deepEqual(state.messages, [{ channel: 'telegram', target: '-100123', text: 'All is well' }]);
-    assert.deepEqual(run.context_summary?.['aliases_resolved'], ['@ops']);
-    await scene.ended(otherId);
-    await scene.ended(await scene.run(other));
-    assert.ok(prompts.every((prompt) => !prompt.includes('All is well')));
-    const shown = await scene.server.head.get<{ deliveries: Delivery[] }>(`/runs/${runId}`);
-    assert.equal(shown.body.deliveries[0]?.id, delivery.id);
+void suite('what a run says', { concurrency: 5 }, () => {
+  for (const store of STORES) {
+    const skip = store === 'PostgreSQL' ? skipWithoutPostgres : false;
+    test(`${store}: what a run says goes to its alias by the gateway, once, and into no prompt; two failures are tried again [SC-30 SC-50]`, {
+      skip,
+    }, async () => {
+      await using scene = await sceneOn(store);
+      const { state } = scene.gateway;
+      const prompts: string[] = [];
+      state.plan = (message) => {
+        prompts.push(message);
+        return { text: message.includes('report') ? 'All is well' : 'ok', delayMs: 100 };
+      };
+      await addAlias(scene, { alias: '@ops', channel: 'telegram', target: '-100123' });
+      const made = await scene.plan({ name: 'daily', payload_message: 'report', delivery_to: '@ops' });
+      const other = await scene.plan({
+        name: 'other',
+        payload_message: 'something else',
+        overlap_policy: 'allow',
+      });
+      const [runId, otherId] = [await scene.run(made), await scene.run(other)];
+      const run = await scene.ended(runId);
+      const delivery = await delivered(scene, runId);
+      assert.deepEqual(delivery.proof, { messageId: 'm1' });
+      assert.equal(delivery.attempts, 1);
+      assert.ok(delivery.delivered_at !== null);
+      assert.deepEqual(state.messages, [{ channel: 'telegram', target: '-100123', text: 'All is well' }]);
+      assert.deepEqual(run.context_summary?.['aliases_resolved'], ['@ops']);
+      await scene.ended(otherId);
+      await scene.ended(await scene.run(other));
+      assert.ok(prompts.every((prompt) => !prompt.includes('All is well')));
+      const shown = await scene.server.head.get<{ deliveries: Delivery[] }>(`/runs/${runId}`);
+      assert.equal(shown.body.deliveries[0]?.id, delivery.id);
 
-    state.messageFailures.push(500, 500);
-    const second = await scene.run(made);
-    const again = await delivered(scene, second);
-    assert.equal(again.attempts, 3);
-    assert.equal(state.messages.length, 2, 'each was delivered once');
-  });
-
-  test('NO_FLUSH and nothing else is silence, and the run says that there was nothing to flush [SC-29]', async () => {
-    await using scene = await openScene();
-    await addAlias(scene, { alias: 'ops', channel: 'telegram', target: '1' });
-    const made = await scene.plan({
-      name: 'flush',
-      payload_message: 'x',
-      job_class: 'pre_compaction_flush',
-      delivery_to: 'ops',
+      state.messageFailures.push(500, 500);
+      const second = await scene.run(made);
+      const again = await delivered(scene, second);
+      assert.equal(again.attempts, 3);
+      assert.equal(state.messages.length, 2, 'each was delivered once');
     });
-    for (const text of ['NO_FLUSH', 'NO_FLUSH ']) {
-      scene.gateway.state.plan = () => ({ text });
-      const id = await scene.run(made);
-      await scene.ended(id);
-      const { body } = await scene.server.head.get<{ summary: string }>(`/runs/${id}`);
-      assert.equal(body.summary, 'nothing to flush');
-    }
-    scene.gateway.state.plan = () => ({ text: 'NO_FLUSH but' });
-    await delivered(scene, await scene.run(made));
-    assert.deepEqual(
-      scene.gateway.state.messages.map(({ text }) => text),
-      ['NO_FLUSH but'],
-    );
-  });
+
+    test(`${store}: NO_FLUSH and nothing else is silence, and the run says that there was nothing to flush [SC-29]`, {
+      skip,
+    }, async () => {
+      await using scene = await sceneOn(store);
+      await addAlias(scene, { alias: 'ops', channel: 'telegram', target: '1' });
+      const made = await scene.plan({
+        name: 'flush',
+        payload_message: 'x',
+        job_class: 'pre_compaction_flush',
+        delivery_to: 'ops',
+      });
+      for (const text of ['NO_FLUSH', 'NO_FLUSH ']) {
+        scene.gateway.state.plan = () => ({ text });
+        const id = await scene.run(made);
+        await scene.ended(id);
+        const { body } = await scene.server.head.get<{ summary: string }>(`/runs/${id}`);
+        assert.equal(body.summary, 'nothing to flush');
+      }
+      scene.gateway.state.plan = () => ({ text: 'NO_FLUSH but' });
+      await delivered(scene, await scene.run(made));
+      assert.deepEqual(
+        scene.gateway.state.messages.map(({ text }) => text),
+        ['NO_FLUSH but'],
+      );
+    });
+  }
 
   test('a server that is killed between sending and writing it down sends again, and loses nothing', async () => {
     await using bot = await telegram(BOT);
