@@ -39,6 +39,7 @@ function declareAdd(jobs: Command, act: Act): void {
     .option('--meta <json>', 'notes of your own')
     .option('--tag <tag>', 'a tag; may be repeated', collect)
     .option('--run-at <time>', 'not before this: 10m, 2h, or an ISO 8601 time')
+    .option('--start-before <time>', 'skipped when nobody has taken it by then: 10m, or an ISO 8601 time')
     .option('--retries <number>', 'how often it is tried again after a failure', whole)
     .option(
       '--backoff <duration>',

@@ -71,6 +71,8 @@ export interface NewJob {
   readonly tags?: readonly string[];
   /** Not before this. */
   readonly runAt?: Time;
+  /** Skipped, with the reason expired, when nobody has taken it by then. */
+  readonly startBefore?: Time;
   readonly retry?: {
     /** Whether the same job runs again (requeue) or every retry is a new one (lineage). */
     readonly mode?: 'requeue' | 'lineage';
@@ -153,6 +155,8 @@ export interface Job {
   readonly traceparent?: string;
   /** How many points of its priority the scoring of its type has given it. */
   readonly score?: number;
+  /** Skipped, with the reason expired, when nobody has taken it by then. */
+  readonly startBefore?: string;
   /** How long it stood ready before that attempt. */
   readonly queuedMs?: number;
   /** How long that attempt took, once it has ended. */

@@ -47,6 +47,7 @@ const OWN = [
   'tags',
   'requires',
   'runAt',
+  'startBefore',
   'after',
   'traceparent',
 ] as const;

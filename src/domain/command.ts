@@ -183,6 +183,10 @@ export interface TimeOut extends OnJob {
 export interface Admit extends OnJob {
   readonly kind: 'admit';
 }
+/** Ends a job that nobody took in time. */
+export interface Lapse extends OnJob {
+  readonly kind: 'lapse';
+}
 
 export type JobCommand =
   | Claim
@@ -204,7 +208,8 @@ export type JobCommand =
   | Reword
   | Expire
   | TimeOut
-  | Admit;
+  | Admit
+  | Lapse;
 
 export interface LogLine {
   readonly at: number;
@@ -224,6 +229,7 @@ export interface NewJob {
   readonly points: Pick<Job, 'score' | 'scoreAt'>;
   /** Null is at once: by the clock of the decision, which may stand behind that of the draft. */
   readonly runAt: number | null;
+  readonly startBefore: number | null;
   /** The running job that asks for this one. */
   readonly parentId: string | null;
   readonly after: readonly Dependency[];

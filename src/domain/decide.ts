@@ -15,6 +15,7 @@ import type {
 import { missingCapabilities } from './capabilities.ts';
 import { decideByOperator } from './decide-operator.ts';
 import { decideEnding } from './decide-ending.ts';
+import { hasLapsed, lapse } from './lapse.ts';
 import { admit, ADMITTED } from './admit.ts';
 import { refuse } from './error.ts';
 import type { EventDraft } from './event.ts';
@@ -58,6 +59,11 @@ export function decide(job: Job, command: JobCommand, now: number): Decision {
       return expire(job, command, now);
     case 'timeout':
       return timeOut(job, command, now);
+    case 'lapse': {
+      if (!hasLapsed(job, now)) return unchanged(job);
+      const ended = lapse(job, command.actor.name, now);
+      return { ...ended, answer: { ok: true, job: ended.job } };
+    }
     case 'admit': {
       if (job.state !== 'scheduled' && job.state !== 'blocked') return unchanged(job);
       // Looked at while it was due; it has been claimed since, and has asked.
@@ -83,6 +89,8 @@ function claim(job: Job, command: Claim, now: number): Decision {
     );
   }
   if (isFinal(job.state)) return unchanged(job, refuse('terminal_status', { state: job.state }));
+  // The timers come a moment later.
+  if (hasLapsed(job, now)) return tooLate(job, actor.name, now);
   if (job.state !== 'queued')
     return unchanged(job, refuse('not_ready', { state: job.state, runAt: job.runAt }));
   const missing = missingCapabilities(job, offer.capabilities);
@@ -96,6 +104,11 @@ function claim(job: Job, command: Claim, now: number): Decision {
     answer: { ok: true, job: next },
     kind: 'claim',
   };
+}
+
+function tooLate(job: Job, by: string, now: number): Decision {
+  const ended = lapse(job, by, now);
+  return { ...ended, answer: refuse('terminal_status', { state: ended.job.state }) };
 }
 
 /** A job whose attempts are used up dies at the next claim, and the claimer is told. */

@@ -330,6 +330,14 @@ const RULES = {
     about: 'how many points of its priority the scoring of its type has given it',
   },
   scoreAt: { is: 'time', group: 'rare', default: null, silent: true },
+  /** Whoever has taken it once has taken it in time, and its retries have all the time there is. */
+  startBefore: {
+    is: 'time',
+    group: 'rare',
+    default: null,
+    shown: 'set',
+    about: 'skipped, with the reason expired, when nobody has taken it by then',
+  },
 } as const satisfies Readonly<Record<string, FieldRule>>;
 
 type Rules = typeof RULES;

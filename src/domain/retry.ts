@@ -107,6 +107,7 @@ export function reopen(job: Job, now: number): void {
   job.runAt = Math.min(job.runAt, now);
   job.state = admit(job, now);
   job.retryAt = null;
+  job.startBefore = null;
   job.cancelRequested = false;
   job.cause = null;
   job.review = 'none';

@@ -396,7 +396,7 @@ export class ChangeSet {
     }
     if (job.state === 'scheduled' || (job.state === 'running' && job.timeoutAt !== null))
       this.effects.timed = true;
-    if (job.question !== null) this.effects.timed = true;
+    if (job.question !== null || job.startBefore !== null) this.effects.timed = true;
     if (job.state === 'awaiting_approval') {
       this.#toAsk.add(job);
       this.effects.timed = true;

@@ -3,6 +3,7 @@
 import type { Claim, ClaimedJob, ClaimNext, ClaimNextAnswer, JobCommand } from '../domain/command.ts';
 import { decide } from '../domain/decide.ts';
 import type { Job } from '../domain/job.ts';
+import { hasLapsed } from '../domain/lapse.ts';
 import { serves } from '../domain/lease.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { needsSlots } from '../domain/pool.ts';
@@ -184,7 +185,8 @@ export class ClaimBatch {
     if (job.state !== 'queued') return false;
     // The claim was made before its type was paused; the next look leaves such jobs out from the start.
     if (this.#routing.pausedTypes.has(job.typeNo)) return false;
-    return needsSlots(job) && job.attempts < job.maxAttempts ? this.#slotFor(job) : true;
+    const willRun = job.attempts < job.maxAttempts && !hasLapsed(job, this.#changeSet.now);
+    return willRun && needsSlots(job) ? this.#slotFor(job) : true;
   }
 
   #take(candidate: ClaimedJob, { actor, terms }: ClaimNext): ClaimedJob | null {

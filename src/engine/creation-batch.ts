@@ -14,6 +14,7 @@ import { type Refusal, refuse } from '../domain/error.ts';
 import { isFinal, type Job, OPEN, rootOf, SETTLED } from '../domain/job.ts';
 import { mayTouch, serves } from '../domain/lease.ts';
 import { LIMITS } from '../domain/limits.ts';
+import { LAPSED } from '../domain/lapse.ts';
 import { newJob, type NewJobRow } from '../domain/new-job.ts';
 import { wasRetried } from '../domain/retry.ts';
 import type { NewRow, Tx } from '../store/store.ts';
@@ -242,6 +243,9 @@ function newRow(
   const waitingFor = edges.filter((edge) => !edge.met).length;
   const approval = job.approvalTerms === null ? 'none' : 'needed';
   const runAt = job.runAt ?? now;
+  const { startBefore } = job;
+  const lapsed = startBefore !== null && startBefore <= now;
+  const ended = skipped || lapsed;
   return newJob({
     ...job.asked,
     ...job.points,
@@ -251,12 +255,13 @@ function newRow(
     parentNo: parent?.no ?? null,
     // What a job asks for belongs to its trace.
     traceparent: job.asked.traceparent ?? parent?.traceparent ?? null,
-    state: skipped ? 'skipped' : admit({ waitingFor, runAt, approval }, now),
+    state: ended ? 'skipped' : admit({ waitingFor, runAt, approval }, now),
     updatedAt: now,
-    settled: skipped ? SETTLED : OPEN,
-    finishedAt: skipped ? now : null,
-    reason: skipped ? 'a dependency ended otherwise' : null,
+    settled: ended ? SETTLED : OPEN,
+    finishedAt: ended ? now : null,
+    reason: skipped ? 'a dependency ended otherwise' : lapsed ? LAPSED : null,
     runAt,
+    startBefore,
     waitingFor,
     dependencies: edges.length,
     approval,

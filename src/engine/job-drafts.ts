@@ -29,6 +29,7 @@ export class JobDrafts {
       const prefix = drafts.length > 1 ? `jobs[${i}].` : '';
       const type = await this.#typeOf(actor, draft, now, prefix);
       checkTries(draft, prefix);
+      checkTimes(draft, prefix);
       const field = `${prefix}params`;
       if (type !== null && type.paramsSchema !== null)
         await this.checkParams(actor, type, draft.params ?? {}, field, meter);
@@ -66,6 +67,7 @@ export class JobDrafts {
         backoffMs: draft.retry?.backoffMs ?? type?.backoffMs ?? null,
       },
       runAt: draft.runAt ?? null,
+      startBefore: draft.startBefore ?? null,
       parentId: draft.parentId ?? null,
       after: (draft.after ?? []).map(({ job, on }) => ({ id: job, on: on ?? 'success' })),
       approvalTerms: approvalTermsOf(draft.approval),
@@ -134,6 +136,12 @@ export class JobDrafts {
     await flusher.transact(actor, async (tx) => tx.pools.ensure(unsizedPool(name), now));
     knownPools.add(name);
   }
+}
+
+function checkTimes({ runAt, startBefore }: JobDraft, prefix: string): void {
+  if (runAt === undefined || startBefore === undefined || runAt < startBefore) return;
+  const message = `${prefix}startBefore must be later than ${prefix}runAt, or nobody could take the job in time.`;
+  throw new SpineError('bad_request', { field: `${prefix}startBefore` }, { message });
 }
 
 /** Of a job that is requeued both say how often it runs; one of them would be ignored. */

@@ -113,4 +113,5 @@ export const EXTREME: Omit<Job, 'no' | 'id'> = {
   traceparent: '00-',
   score: 4,
   scoreAt: BIG - 4,
+  startBefore: BIG - 5,
 };

@@ -7,11 +7,15 @@ import {
   createMany,
   type Each,
   eventKinds,
+  failed,
   finished,
   HEAD,
   type Opened,
   read,
   refusal,
+  refused,
+  runTimers,
+  settleAll,
   stateOf,
   worker,
 } from '../support/engines.ts';
@@ -145,5 +149,81 @@ export function steeringTopics(each: Each): void {
     if (spine.store.dialect === 'sqlite') assert.equal(await refusal(removing), 'conflict');
     else await removing;
     assert.equal((await create(spine)).no, child.no + 1);
+  });
+
+  each('ends a job that nobody took in time, and whoever waited for it goes on', async (spine) => {
+    const { engine, clock } = spine;
+    const startBefore = engine.now() + HOUR_MS;
+    const job = await create(spine, { startBefore });
+    const later = await create(spine, { startBefore, runAt: engine.now() + HOUR_MS / 2 });
+    const child = await create(spine, { after: [{ job: job.id, on: 'complete' }] });
+    const orphan = await create(spine, { after: [{ job: job.id }] });
+    await clock.advance(HOUR_MS - 1);
+    await runTimers(spine);
+    await settleAll(spine);
+    assert.deepEqual([await stateOf(spine, job), await stateOf(spine, later)], ['queued', 'queued']);
+    const due = await spine.store.read.jobs.nextDueAt();
+    assert.equal(due, startBefore, 'the loop comes back at that very moment');
+    await clock.advance(1);
+    await runTimers(spine);
+    await settleAll(spine);
+    const ended = await read(spine, job);
+    assert.deepEqual([ended.state, ended.reason, ended.startBefore], ['skipped', 'expired', startBefore]);
+    assert.deepEqual(await eventKinds(spine, job), ['job.created', 'job.skipped']);
+    assert.deepEqual(await Promise.all([later, child, orphan].map((one) => stateOf(spine, one))), [
+      'skipped',
+      'queued',
+      'skipped',
+    ]);
+    await engine.jobs.retry(HEAD, job.id);
+    await runTimers(spine);
+    await settleAll(spine);
+    assert.equal(await stateOf(spine, job), 'queued', 'an operator wants it all the same');
+  });
+
+  each('gives nobody a job for which it is too late, though no loop has come by yet', async (spine) => {
+    const { engine, clock } = spine;
+    const startBefore = engine.now() + HOUR_MS;
+    await engine.pools.save(HEAD, { name: 'one', capacity: 1, perKey: 1 });
+    const [byName, next, pooled] = [
+      await create(spine, { startBefore }),
+      await create(spine, { startBefore }),
+      await create(spine, { startBefore, pool: 'one' }),
+    ];
+    const fits = await create(spine, { pool: 'one' });
+    await clock.advance(HOUR_MS);
+    assert.equal(await refusal(engine.leases.claim(worker('w'), byName.id)), 'terminal_status');
+    const taken = await claimNext(spine, { max: 9 });
+    assert.deepEqual(
+      taken.map(({ job }) => job.no),
+      [fits.no],
+      'and none of them holds a slot',
+    );
+    for (const job of [byName, next, pooled]) assert.equal(await stateOf(spine, job), 'skipped');
+    const born = await create(spine, { startBefore: engine.now() });
+    assert.deepEqual([born.state, born.reason], ['skipped', 'expired']);
+  });
+
+  each('lets a job go on that was taken in time, however often it is tried again', async (spine) => {
+    const { engine, clock } = spine;
+    const startBefore = engine.now() + HOUR_MS;
+    const retried = await create(spine, { startBefore });
+    const lineage = await create(spine, { startBefore, retry: { mode: 'lineage', max: 1 } });
+    await failed(spine, retried);
+    await failed(spine, lineage);
+    await clock.advance(2 * HOUR_MS);
+    await runTimers(spine);
+    await settleAll(spine);
+    const taken = await claimNext(spine, { max: 9 });
+    assert.deepEqual(
+      taken.map(({ job }) => job.rootNo ?? job.no).toSorted((a, b) => a - b),
+      [retried.no, lineage.no],
+    );
+  });
+
+  each('says which of two times is wrong when no moment is left between them', async (spine) => {
+    const now = spine.engine.now();
+    const why = await refused(create(spine, { runAt: now + 2, startBefore: now + 2 }));
+    assert.deepEqual([why.code, why.details['field']], ['bad_request', 'startBefore']);
   });
 }

@@ -62,6 +62,7 @@ const STARTS: readonly Partial<Job>[] = [
   WAITING,
   { ...WAITING, attempts: 9 },
   { ...WAITING, state: 'scheduled', runAt: 1 },
+  { ...WAITING, startBefore: 1 },
   { ...WAITING, state: 'dead', finishedAt: 3, retryAt: null },
   HELD,
   { ...HELD, cancelRequested: true },
@@ -93,6 +94,7 @@ const BY_OTHERS: readonly JobCommand[] = [
   { kind: 'expire', id: '', actor: SYSTEM },
   { kind: 'timeout', id: '', actor: SYSTEM },
   { kind: 'admit', id: '', actor: SYSTEM },
+  { kind: 'lapse', id: '', actor: SYSTEM },
 ];
 
 const COMMANDS = [CLAIM, { ...CLAIM, offer: PLAIN_OFFER }, ...byHolder('held'), ...BY_OTHERS];

@@ -41,6 +41,7 @@ const FURTHER: { readonly [K in keyof typeof NewJob.properties]: unknown } = {
   // Fewer may do it, never more.
   requires: null,
   runAt: null,
+  startBefore: null,
   timeoutMs: 60_001,
   leaseMs: 300_001,
   maxAttempts: 4,

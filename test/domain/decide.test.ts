@@ -47,6 +47,7 @@ const TABLE: { readonly [K in JobCommand['kind']]: Row } = {
   expire: stays,
   timeout: stays,
   admit: stays,
+  lapse: stays,
 };
 
 const BY: Partial<Record<JobCommand['kind'], typeof HEAD>> = {
@@ -58,6 +59,7 @@ const BY: Partial<Record<JobCommand['kind'], typeof HEAD>> = {
   expire: SYSTEM,
   timeout: SYSTEM,
   admit: SYSTEM,
+  lapse: SYSTEM,
 };
 
 for (const kind of KINDS) {
@@ -129,6 +131,11 @@ test('a loop moves what is due, whatever it believed before it had the lock', ()
     outcome(jobIn('blocked', { waitingFor: 0, runAt: NOW + 1 }), command('admit', SYSTEM), NOW),
     'scheduled: job.scheduled',
   );
+  const lapses = (change: Partial<Job>) =>
+    outcome(jobIn('queued', { startBefore: NOW, ...change }), command('lapse', SYSTEM), NOW);
+  assert.equal(lapses({}), 'skipped: job.skipped');
+  assert.equal(lapses({ startBefore: NOW + 1 }), 'queued:');
+  assert.equal(lapses({ fence: 1 }), 'queued:', 'somebody has taken it once');
 });
 
 test('a claim names its holder, counts the attempt and starts the lease [SP-18 SP-20]', () => {

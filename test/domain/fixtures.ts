@@ -101,6 +101,7 @@ const BODIES: {
   expire: { kind: 'expire' },
   timeout: { kind: 'timeout' },
   admit: { kind: 'admit' },
+  lapse: { kind: 'lapse' },
 };
 
 export const KINDS = Object.keys(BODIES) as JobCommand['kind'][];

@@ -41,6 +41,7 @@ const TIMES: Partial<Job> = {
   retryAt: 6_000,
   checkpointAt: 7_000,
   startedAt: 8_000,
+  startBefore: 9_000,
 };
 
 const shown = (job: Partial<Job>, extra?: string): Record<string, unknown> =>

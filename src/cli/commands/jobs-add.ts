@@ -18,6 +18,7 @@ interface Options {
   readonly meta?: string;
   readonly tag?: readonly string[];
   readonly runAt?: string;
+  readonly startBefore?: string;
   readonly retries?: number;
   readonly backoff?: number;
   readonly after?: readonly string[];
@@ -97,6 +98,10 @@ async function fieldsOf(session: Session, client: SpineClient, options: Options)
       params: await json(session, options.params, '--params'),
       meta: await json(session, options.meta, '--meta'),
       runAt: options.runAt === undefined ? undefined : moment(session, options.runAt, '--run-at'),
+      startBefore:
+        options.startBefore === undefined
+          ? undefined
+          : moment(session, options.startBefore, '--start-before'),
       retry: retryOf(options),
       after: options.after && (await jobIds(client, options.after)),
     }),

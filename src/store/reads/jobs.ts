@@ -167,12 +167,20 @@ export function due(sql: Sql, now: number, limit: number): Promise<string[]> {
   return column<string>(sql, text, [now, limit]);
 }
 
-/** When the next scheduled job is due, the next timeout ends, or the next question is to be answered. */
+/** The ids of those that nobody took in time. */
+export function lapsed(sql: Sql, now: number, limit: number): Promise<string[]> {
+  const text = `select id from job where start_before is not null and fence = 0 and finished_at is null
+    and start_before <= $1 order by start_before limit $2 + 0`;
+  return column<string>(sql, text, [now, limit]);
+}
+
+/** When the next scheduled job is due, or too late to take, the next timeout ends, or the next question is to be answered. */
 export function nextDueAt(sql: Sql): Promise<number | null> {
   const text = `select least_at from (
       select min(run_at) as least_at from job where state = 'scheduled'
       union all select min(timeout_at) from job where state = 'running' and timeout_at is not null
       union all select min(expires_at) from question where status = 'open'
+      union all select min(start_before) from job where start_before is not null and fence = 0 and finished_at is null
     ) as moments where least_at is not null order by least_at limit 1`;
   return only<number | null>(sql, text, []);
 }

@@ -150,7 +150,7 @@ export const QUEUE: readonly Mutant[] = [
     name: 'pool-over-capacity',
     means: 'more jobs of a pool run at once than it has slots',
     file: 'src/engine/claim-batch.ts',
-    find: `return needsSlots(job) && job.attempts < job.maxAttempts ? this.#slotFor(job) : true;`,
+    find: `return willRun && needsSlots(job) ? this.#slotFor(job) : true;`,
     replace: `return true;`,
     seenBy: ['test/engine/pools.test.ts'],
   },

@@ -4,6 +4,22 @@ import type { Mutant } from '../mutant.ts';
 
 export const STEERING: readonly Mutant[] = [
   {
+    name: 'stale-job-handed-out',
+    means: 'a worker does what was wanted by noon, in the afternoon',
+    file: 'src/domain/decide.ts',
+    find: `if (hasLapsed(job, now)) return tooLate`,
+    replace: `if (hasLapsed(job, 0)) return tooLate`,
+    seenBy: ['test/conformance/sqlite-memory.test.ts'],
+  },
+  {
+    name: 'late-job-keeps-its-slot',
+    means: 'a pool has one slot less for ever each time that a job in it came too late',
+    file: 'src/engine/claim-batch.ts',
+    find: `&& !hasLapsed(job, this.#changeSet.now);`,
+    replace: `;`,
+    seenBy: ['test/conformance/sqlite-memory.test.ts'],
+  },
+  {
     name: 'held-job-changed',
     means: 'a job is changed under the hands of whoever works on it',
     file: 'src/domain/reword.ts',

@@ -253,7 +253,10 @@ async function create(call: Call, bodies: readonly NewJobBody[]): Promise<string
   );
 }
 
-function draftOf({ queue, target, runAt, after, ...rest }: NewJobBody, prefix: string): JobDraft {
+function draftOf(
+  { queue, target, runAt, startBefore, after, ...rest }: NewJobBody,
+  prefix: string,
+): JobDraft {
   if (queue !== undefined && target !== undefined && queue !== target) {
     const message = `${prefix}queue and ${prefix}target mean the same and must not differ.`;
     throw new SpineError('bad_request', { field: `${prefix}queue` }, { message });
@@ -262,6 +265,7 @@ function draftOf({ queue, target, runAt, after, ...rest }: NewJobBody, prefix: s
     ...rest,
     target: target ?? queue ?? 'left-claw',
     ...(runAt !== undefined && { runAt: timeOf(runAt, `${prefix}runAt`) }),
+    ...(startBefore !== undefined && { startBefore: timeOf(startBefore, `${prefix}startBefore`) }),
     ...(after !== undefined && { after: after.map((one) => (typeof one === 'string' ? { job: one } : one)) }),
   };
 }

@@ -31,6 +31,9 @@ export const NewJob = fields({
   budget: optional(json),
   tags: optional(list(label(LIMITS.nameChars), LIMITS.tags)),
   runAt: optional(described(Time, 'not before this')),
+  startBefore: optional(
+    described(Time, 'skipped, with the reason expired, when nobody has taken it by then'),
+  ),
   retry: optional(
     fields({
       mode: optional(

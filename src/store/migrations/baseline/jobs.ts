@@ -95,6 +95,7 @@ create table job (
   score ${int} not null,            -- how much of the priority its type's scoring has given it
   score_at ${int},                  -- when it has earned one point more
   traceparent text,                 -- the trace that it belongs to
+  start_before ${int},              -- it ends when nobody has taken it by then
   commits text not null             -- keys of the commits that tell its events, with a comma behind each
 )${dialect.name === 'postgres' ? POSTGRES_JOB : byNumber};
 
@@ -112,6 +113,7 @@ create index job_by_state on job (state${tail(dialect)}) where state <> 'running
 create index job_lease on job (lease_until) where state = 'running' and lease_policy <> 'presence';
 create index job_presence on job (lease_until) where state = 'running' and lease_policy = 'presence';
 create index job_timeout on job (timeout_at) where timeout_at is not null;
+create index job_start_before on job (start_before) where start_before is not null and fence = 0 and finished_at is null;
 create index job_due on job (run_at) where state = 'scheduled';
 create index job_score on job (score_at) where score_at is not null and state = 'queued';
 create index job_waiting on job (blocked_on, target, priority desc, no) where blocked_on is not null;
