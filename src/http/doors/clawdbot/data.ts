@@ -8,6 +8,7 @@ import { type DataBatch, type DataItem, freshItems, isDataType } from '../../../
 import { iso } from '../../iso.ts';
 import { type Call, route, type Route } from '../../routes.ts';
 import { Type } from '../../typebox.ts';
+import { pageByOffset } from './pages.ts';
 import { data, enveloped } from './routes.ts';
 import {
   DataBody,
@@ -23,6 +24,9 @@ import { isObject, missing, problem } from './words.ts';
 
 const Page = enveloped(Type.Object({}, { additionalProperties: true }));
 const DEFAULT_PAGE = 100;
+const MOST = 1_000;
+/** What a batch takes in a list, beside what its items are about: that is read with it. */
+const AROUND_BYTES = 1_000;
 /** Somebody else may post the same at the same time; then it is looked at again. */
 const LOOKS = 5;
 
@@ -168,10 +172,17 @@ async function listData(call: Call, job: Job) {
   const query = call.query as DataQueryFields;
   const { data_type: dataType = null, ticker = null, limit = DEFAULT_PAGE, offset = 0 } = query;
   const { taskData } = call.engine;
-  const [batches, total] = await Promise.all([
-    taskData.list(job, { dataType, ticker, limit, offset }),
-    taskData.total(job, dataType, ticker),
-  ]);
+  const { items: batches, next } = await pageByOffset(
+    call,
+    { limit, offset },
+    {
+      most: MOST,
+      itemBytes: AROUND_BYTES + LIMITS.itemsPerBatch * LIMITS.nameChars,
+      read: (from, count) => taskData.list(job, { dataType, ticker, limit: count, offset: from }),
+      bytesOf: ({ tickers }) => AROUND_BYTES + tickers.reduce((sum, each) => sum + each.length, 0),
+    },
+  );
+  const total = await taskData.total(job, dataType, ticker);
   const users = await call.engine.users.called(batches.map(({ uploadedBy }) => uploadedBy));
   const files = batches.map(({ key, dataType: type, items, size, uploadedAt, uploadedBy }: DataBatch) => ({
     key,
@@ -182,7 +193,7 @@ async function listData(call: Call, job: Job) {
     uploaded_by: users.get(uploadedBy)?.id ?? uploadedBy,
     uploaded_by_name: nameOf(users, uploadedBy),
   }));
-  return data({ files, total, limit, offset });
+  return { ...data({ files, total, limit, offset }), has_more: next !== null };
 }
 
 async function readData(call: Call, job: Job): Promise<string> {

@@ -129,6 +129,7 @@ export const TasksQuery = fields({
   ...page,
 });
 export type TasksQueryFields = Static<typeof TasksQuery>;
+export const PageFields = fields(page);
 export const OwnTasksQuery = fields({ status: optional(Type.String()), ...page });
 
 export const StatusBody = Type.Object(

@@ -5,13 +5,14 @@ import type { Job, State } from '../../../domain/job.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { BOT_STATUS_OF, BOT_STATUSES, statesShownAs } from '../../../domain/statuses.ts';
 import type { JobFilter } from '../../../engine/engine.ts';
-import { openAndEnded, sized } from '../../job-list.ts';
+import { openAndEnded, type Sized, sized } from '../../job-list.ts';
 import type { Call } from '../../routes.ts';
 import type { TasksQueryFields } from './schemas.ts';
 import { around, parentsOf, taskView } from './view.ts';
 import { isUuid, problem, statusNamed } from './words.ts';
 
 const AT_ONCE = 50;
+const NO_SOPS: ReadonlyMap<number, number> = new Map();
 const WAITING = statesShownAs(BOT_STATUS_OF, 'pending');
 
 interface Found {
@@ -57,12 +58,26 @@ async function tasksOf(
   const held = states.filter((state) => !WAITING.includes(state));
   const typeNo = filter.type === undefined ? null : await typeNoOf(call, filter.type);
   const limit = LIMITS.pageJobs + 1;
-  const [open, taken] = await Promise.all([
-    openAndEnded(call, { ...filter, target: name }, waiting),
-    engine.bots.held(name, { states: held, typeNo, retries: filter.retries === true, limit }),
-  ]);
-  const truncated = open.truncated || taken.length === limit;
-  return { jobs: [...open.jobs, ...taken.slice(0, LIMITS.pageJobs)], truncated };
+  const open = await openAndEnded(call, { ...filter, target: name }, waiting);
+  const found = await engine.bots.held(name, {
+    states: held,
+    typeNo,
+    retries: filter.retries === true,
+    limit,
+  });
+  const taken = await roomFor(call, found.slice(0, LIMITS.pageJobs));
+  return { jobs: [...open.jobs, ...taken], truncated: open.truncated || taken.length < found.length };
+}
+
+/** As many as one answer may hold. Those that wait have room already. */
+async function roomFor(call: Call, jobs: readonly Job[]): Promise<readonly Job[]> {
+  const fitting: Sized[] = [];
+  let bytes = 0;
+  for (let at = 0; at < jobs.length && bytes <= LIMITS.answerBytes; at += AT_ONCE)
+    for (const each of await sized(call, jobs.slice(at, at + AT_ONCE)))
+      if ((bytes += each.bytes) <= LIMITS.answerBytes || fitting.length === 0) fitting.push(each);
+  await call.parts.room.take(call, Math.min(bytes, LIMITS.answerBytes));
+  return fitting.map(({ job }) => job);
 }
 
 async function typeNoOf({ engine }: Call, name: string): Promise<number> {
@@ -83,9 +98,9 @@ async function page(
   let shown = 0;
   // A few at a time, so that a long list holds up nobody else.
   for (let at = 0; at < wanted.length && room > 0; at += AT_ONCE) {
-    const some = await fitting(call, wanted.slice(at, at + AT_ONCE), room, at === 0);
+    const some = await fitting(call, wanted.slice(at, at + AT_ONCE), room, at === 0, withSop);
     const printed = await print(call, some, withSop);
-    room -= printed.reduce((sum, text) => sum + text.length, 0);
+    room -= printed.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
     texts.push(...printed);
     shown += some.length;
     if (some.length < Math.min(AT_ONCE, wanted.length - at)) break;
@@ -98,11 +113,32 @@ function rank({ priority }: Job): number {
   return BOT_PRIORITIES[botPriorityOf(priority)];
 }
 
-/** As many as there is room for; of the very first ones, one in any case. */
-async function fitting(call: Call, jobs: readonly Job[], room: number, first: boolean): Promise<Job[]> {
-  let bytes = 0;
-  const sizes = await sized(call, jobs);
-  return sizes.filter((each, i) => (bytes += each.bytes) <= room || (first && i === 0)).map(({ job }) => job);
+/** As many as there is room for; of the very first ones, one in any case. Instructions come with every task. */
+async function fitting(
+  call: Call,
+  jobs: readonly Job[],
+  room: number,
+  first: boolean,
+  withSop: boolean,
+): Promise<Job[]> {
+  const sops = withSop ? await sopBytes(call, jobs) : NO_SOPS;
+  const some: Job[] = [];
+  let [bytes, ofSops] = [0, 0];
+  for (const each of await sized(call, jobs)) {
+    const sop = sops.get(each.job.typeNo) ?? 0;
+    bytes += each.bytes + sop;
+    if (bytes > room && !(first && some.length === 0)) break;
+    some.push(each.job);
+    ofSops += sop;
+  }
+  await call.parts.room.take(call, ofSops);
+  return some;
+}
+
+async function sopBytes({ engine }: Call, jobs: readonly Job[]): Promise<ReadonlyMap<number, number>> {
+  const types = await engine.types.known();
+  const nos = new Set(jobs.map(({ typeNo }) => typeNo));
+  return new Map([...nos].map((no) => [no, Buffer.byteLength(JSON.stringify(types.get(no)?.sop ?? null))]));
 }
 
 function print(call: Call, jobs: readonly Job[], withSop: boolean): Promise<string[]> {

@@ -1,12 +1,14 @@
 /** Kinds of tasks, under whole numbers. A name stays taken for good. */
 
 import type { JobType } from '../../../domain/job-type.ts';
+import { LIMITS } from '../../../domain/limits.ts';
 import { SpineError } from '../../../domain/error.ts';
 import type { Engine } from '../../../engine/engine.ts';
-import { route, type Route } from '../../routes.ts';
+import { type Call, route, type Route } from '../../routes.ts';
 import { Type } from '../../typebox.ts';
+import { type PageQuery, pageByOffset } from './pages.ts';
 import { data, Done, done, enveloped } from './routes.ts';
-import { BotTaskType, NewType, TypeChange, TypeParams } from './schemas.ts';
+import { BotTaskType, NewType, PageFields, TypeChange, TypeParams } from './schemas.ts';
 import { typeView } from './view.ts';
 import { isObject, missing, problem } from './words.ts';
 
@@ -14,9 +16,20 @@ const ADMINS = ['head'] as const;
 const WORKERS = ['worker'] as const;
 const NAME = /^[a-z0-9_]{1,100}$/;
 
-const list = async ({ engine }: { readonly engine: Engine }) => {
-  const types = [...(await engine.types.known()).values()].filter(({ active }) => active);
-  return data(types.toSorted((a, b) => (a.name < b.name ? -1 : 1)).map(typeView));
+/** Around its instructions and its schema. */
+const AROUND_BYTES = 1_000;
+
+const list = async (call: Call<unknown, PageQuery>) => {
+  const known = [...(await call.engine.types.known()).values()].filter(({ active }) => active);
+  const types = known.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const { items, next } = await pageByOffset(call, call.query, {
+    most: LIMITS.pageJobs,
+    itemBytes: LIMITS.sopChars + LIMITS.schemaChars,
+    read: (offset, count) => types.slice(offset, offset + count),
+    bytesOf: ({ sop, paramsSchema }) =>
+      AROUND_BYTES + Buffer.byteLength(sop ?? '') + Buffer.byteLength(paramsSchema ?? ''),
+  });
+  return { ...data(items.map(typeView)), has_more: next !== null && next < types.length };
 };
 
 const read = (who: typeof ADMINS | typeof WORKERS, side: string, name: string): Route =>
@@ -26,6 +39,7 @@ const read = (who: typeof ADMINS | typeof WORKERS, side: string, name: string): 
     name,
     about: 'List the task types that are in use, by name.',
     who,
+    query: PageFields,
     answer: enveloped(Type.Array(BotTaskType)),
     handle: list,
   });
