@@ -35,6 +35,9 @@ export const LEASE_TOKEN = [
   'what the claim returned, the proof of the lease',
 ] as const;
 
+/** How a time is written, wherever one is asked for. */
+export const TIME = 'how far ahead, like 1h30m, or a time like 2026-12-01T09:00, with a zone or without';
+
 export function whole(text: string): number {
   if (/^-?\d{1,15}$/.test(text)) return Number(text);
   throw new InvalidArgumentError('It must be a whole number.');
@@ -42,7 +45,7 @@ export function whole(text: string): number {
 
 export function milliseconds(text: string): number {
   const ms = parseDuration(text);
-  if (ms === null) throw new InvalidArgumentError('Write a duration like 500ms, 30s, 10m, 2h or 1d.');
+  if (ms === null) throw new InvalidArgumentError('Write a duration like 90s, 1h30m or 2d.');
   return ms;
 }
 

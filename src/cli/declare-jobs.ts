@@ -1,7 +1,7 @@
 /** `spine jobs …` */
 
 import { type Command, Option } from 'commander';
-import { type Act, collect, declare, JOB, JOBS, LEASE_TOKEN, milliseconds, whole } from './command.ts';
+import { type Act, collect, declare, JOB, JOBS, LEASE_TOKEN, milliseconds, TIME, whole } from './command.ts';
 import { JOB_FILTERS, JOB_OPTIONS, type JobOption } from './job-options.ts';
 import { STATES } from './text/states.ts';
 
@@ -38,8 +38,8 @@ function declareAdd(jobs: Command, act: Act): void {
     .option('--params <json>', 'parameters, checked against the schema of the type; - for standard input')
     .option('--meta <json>', 'notes of your own')
     .option('--tag <tag>', 'a tag; may be repeated', collect)
-    .option('--run-at <time>', 'not before this: 10m, 2h, or an ISO 8601 time')
-    .option('--start-before <time>', 'skipped when nobody has taken it by then: 10m, or an ISO 8601 time')
+    .option('--run-at <time>', `not before this; ${TIME}`)
+    .option('--start-before <time>', `skipped when nobody has taken it by then; ${TIME}`)
     .option('--retries <number>', 'how often it is tried again after a failure', whole)
     .option(
       '--backoff <duration>',
@@ -179,7 +179,7 @@ function declareHolding(jobs: Command, act: Act): void {
     ['spine jobs snooze 12 --until 2026-12-01T09:00:00Z', 'until then'],
   ])
     .argument(...JOB)
-    .requiredOption('--until <time>', '10m, 2h, or an ISO 8601 time')
+    .requiredOption('--until <time>', TIME)
     .option(...LEASE_TOKEN)
     .action(act(async () => (await import('./commands/jobs-lease.ts')).snoozeJob));
 }

@@ -1,7 +1,7 @@
 /** `spine schedules …`, `spine runs …`, `spine approvals …` */
 
 import { type Command, Option } from 'commander';
-import { type Act, collect, declare, milliseconds, whole } from './command.ts';
+import { type Act, collect, declare, milliseconds, TIME, whole } from './command.ts';
 import { RUN_STATUSES } from './text/run-statuses.ts';
 
 const SCHEDULE = ['<schedule>', 'its id, the beginning of its id, or its name'] as const;
@@ -117,11 +117,11 @@ export function withFields(command: Command): Command {
     .option('--name <name>', 'what it is called')
     .option('--description <text>', 'what it is for')
     .option('--cron <expression>', 'when: minute hour day month weekday, or six fields with seconds first')
-    .option('--every <duration>', 'when: 30s, 10m, 1h30m')
-    .option('--at <time>', 'when: once, at an ISO 8601 time')
-    .option('--in <duration>', 'when: once, so long from now')
+    .option('--every <duration>', 'when: 30s, 10m, 1h30m', milliseconds)
+    .option('--at <time>', `when: once; ${TIME}`)
+    .option('--in <duration>', 'when: once, so long from now', milliseconds)
     .option('--manual', 'when: only by hand')
-    .option('--tz <zone>', 'the time zone of --cron and --at; UTC unless said')
+    .option('--tz <zone>', 'the time zone of --cron, --at and --until; UTC unless said')
     .option('-m, --message <text>', 'what the agent is told')
     .option('--command <command>', 'a shell command instead (needs SPINE_SHELL=on)')
     .option('--agent <name>', 'which agent; main unless said')
@@ -152,7 +152,7 @@ export function withFields(command: Command): Command {
       ]),
     )
     .addOption(choice('--catch-up <policy>', 'what becomes of missed ticks', ['skip', 'once', 'all']))
-    .option('--until <time>', 'the last moment at which it may be due, as ISO 8601')
+    .option('--until <time>', `the last moment at which it may be due; ${TIME}`)
     .option('--max-runs <number>', 'how often it runs by itself before it is switched off', whole)
     .option('--jitter <duration>', 'up to how much later its ticks come', milliseconds)
     .option('--once', 'delete it after its first run that was ok')

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { clean, jsonText } from '../../src/cli/text/clean.ts';
 import { render, styled } from '../../src/cli/text/line.ts';
 import { table } from '../../src/cli/text/table.ts';
-import { parseDuration, relative } from '../../src/cli/text/times.ts';
+import { duration, parseDuration, parseTime, relative } from '../../src/cli/text/times.ts';
 import { cut, widthOf } from '../../src/cli/text/width.ts';
 import { steersTerminal } from './support.ts';
 
@@ -75,16 +75,57 @@ test('times are told from now', () => {
   assert.equal(relative(null, now), '-');
 });
 
-test('durations are read with their unit, bare ones as seconds', () => {
-  assert.deepEqual(['500ms', '30', '1.5s', '10m', '2h', '1d', 'soon', '-1s', ''].map(parseDuration), [
-    500,
-    30_000,
-    1_500,
-    600_000,
-    7_200_000,
-    86_400_000,
-    null,
-    null,
-    null,
-  ]);
+test('lengths of time are told as people say them, rounded, in words that can be typed', () => {
+  const told = (
+    [
+      [640, '640ms'],
+      [999.7, '1s'],
+      [1_400, '1s'],
+      [59_700, '1m'],
+      [61_000, '1m1s'],
+      [90_000, '1m30s'],
+      [119_700, '2m'],
+      [299_900, '5m'],
+      [3_599_000, '1h'],
+      [5_400_000, '1h30m'],
+      [5 * 3_600_000 + 1_800_000, '6h'],
+      [23.8 * 3_600_000, '1d'],
+      [36 * 3_600_000, '1d12h'],
+      [13 * 86_400_000, '13d'],
+    ] as const
+  ).map(([ms, words]) => [duration(ms), words, parseDuration(duration(ms)) !== null]);
+  for (const [said, words, readable] of told) assert.deepEqual([said, readable], [words, true]);
+});
+
+test('durations are read with their units, bare ones as seconds', () => {
+  const read: Readonly<Record<string, number | null>> = {
+    '500ms': 500,
+    '30': 30_000,
+    '1.5s': 1_500,
+    '90s': 90_000,
+    '1h30m': 5_400_000,
+    '1d 12h': 129_600_000,
+    '2w': 1_209_600_000,
+    soon: null,
+    '-1s': null,
+    '1h30': null,
+    '': null,
+  };
+  for (const [text, ms] of Object.entries(read)) assert.equal(parseDuration(text), ms, text);
+});
+
+test('times are read with a zone or without, and made the same for every reader', () => {
+  const read: Readonly<Record<string, string | null>> = {
+    '2026-12-01T09:00': '2026-12-01T09:00',
+    '2026-12-01 09:00:30': '2026-12-01T09:00:30',
+    '2026-12-01T09:00z': '2026-12-01T09:00Z',
+    '2026-12-01T09:00+0200': '2026-12-01T09:00+02:00',
+    '2026-12-01T09:00-05': '2026-12-01T09:00-05:00',
+    '2026-12-01': '2026-12-01T00:00',
+    '2026-02-31': null,
+    '2026-12-01T25:00': null,
+    tomorrow: null,
+    '1': null,
+  };
+  for (const [text, iso] of Object.entries(read)) assert.equal(parseTime(text), iso, text);
 });

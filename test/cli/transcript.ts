@@ -95,13 +95,13 @@ export function normal(text: string): string {
     .replaceAll(/\b\d\d:\d\d:\d\d\b/g, '<clock>')
     .replaceAll(/spn_[\w-]{40,}/g, '<token>')
     .replaceAll(/(lease token +)\S+/g, '$1<token>')
-    .replaceAll(/^(waited|ran) +\d+(ms|[smhd])$/gm, '$1 <duration>')
+    .replaceAll(/^(waited|ran) +\d+(ms|[smhd](\d+[smh])?)$/gm, '$1 <duration>')
     .replaceAll(/("(?:queuedMs|runMs)": ?)\d+/g, '$1<ms>')
     .replaceAll(/("leaseToken": )"[^"]+"/g, '$1"<token>"')
     .replaceAll(/(?<![\w/])#(\d+)/g, (_, no: string) => `#${nth(numbers, no)}`)
     .replaceAll(/("no": ?)(\d+)/g, (_, name: string, no: string) => `${name}${nth(numbers, no)}`)
     .replaceAll(/"id":"\d+\.\d+"/g, '"id":"<place>"')
-    .replaceAll(/\b(now|in \d+[smhd]|\d+(ms|[smhd]) ago)(?=\s|\)|,|:|$)/gm, '<when>')
+    .replaceAll(/\b(now|in (\d+[smhd])+|\d+(ms|[smhd](\d+[smh])?) ago)(?=\s|\)|,|:|$)/gm, '<when>')
     .replaceAll(/(?<=\S) {3,}(?=\S)/g, '  ')
     .replaceAll(/^ +(?=#)/gm, ' ');
 }

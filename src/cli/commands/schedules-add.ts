@@ -8,15 +8,15 @@ import { scheduleLine } from './schedule-lines.ts';
 import { findSchedule, scheduleId } from './schedule-ref.ts';
 import { previewUpdate } from './schedules-dry-run.ts';
 import { showPreview } from './schedules.ts';
-import { fileText, given, json, parsed, readStdin } from './values.ts';
+import { fileText, given, json, momentOfZone, parsed, readStdin } from './values.ts';
 
 export interface FieldOptions {
   readonly name?: string;
   readonly description?: string;
   readonly cron?: string;
-  readonly every?: string;
+  readonly every?: number;
   readonly at?: string;
-  readonly in?: string;
+  readonly in?: number;
   readonly manual?: boolean;
   readonly tz?: string;
   readonly message?: string;
@@ -125,7 +125,7 @@ async function fieldsOf(
   const { parent } = options;
   return {
     ...(await bodyOf(session, body, options.file)),
-    ...plainFields(options),
+    ...plainFields(session, options),
     ...given({
       params: await json(session, options.params, '--params'),
       parent_id: parent === undefined ? undefined : await scheduleId(client, parent, session.words),
@@ -134,14 +134,14 @@ async function fieldsOf(
   };
 }
 
-function plainFields(options: FieldOptions): Record<string, unknown> {
+function plainFields(session: Session, options: FieldOptions): Record<string, unknown> {
   return given({
     name: options.name,
     description: options.description,
     schedule_cron: options.cron,
     schedule_every_ms: options.every,
-    schedule_at: options.at,
-    in: options.in,
+    schedule_at: options.at === undefined ? undefined : momentOfZone(session, options.at, '--at'),
+    in: options.in === undefined ? undefined : `${options.in}ms`,
     schedule_kind: options.manual ? 'manual' : undefined,
     schedule_tz: options.tz,
     payload_message: options.message,
@@ -160,7 +160,7 @@ function plainFields(options: FieldOptions): Record<string, unknown> {
     resource_pool: options.pool,
     delivery_guarantee: options.guarantee,
     catch_up: options.catchUp,
-    ends_at: options.until,
+    ends_at: options.until === undefined ? undefined : momentOfZone(session, options.until, '--until'),
     max_runs: options.maxRuns,
     jitter_s: seconds(options.jitter),
     delete_after_run: options.once,

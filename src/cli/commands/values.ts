@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { usage } from '../failure.ts';
 import type { Session } from '../session.ts';
-import { parseDuration } from '../text/times.ts';
+import { parseDuration, parseTime } from '../text/times.ts';
 
 /** More than any body the server takes. */
 const STDIN_LIMIT_BYTES = 300 * 1_048_576;
@@ -54,15 +54,23 @@ export async function fileText(session: Session, file: string): Promise<string> 
   }
 }
 
-/** A time from now on, or the time itself, as the server takes it. */
-export function moment(session: Session, given: string, name: string): string | number {
-  const distanceMs = parseDuration(given.replace(/^\+/, ''));
-  if (distanceMs !== null) return session.now() + distanceMs;
-  if (!Number.isNaN(Date.parse(given))) return given;
-  throw usage(
-    `${name} must be a duration like 10m or 2h, or an ISO 8601 time, not ${JSON.stringify(given)}.`,
-  );
+/** A time from now on, or the time itself, as the server takes it. Without a zone it is one of this machine's. */
+export function moment(session: Session, given: string, name: string): string {
+  return new Date(momentOfZone(session, given, name)).toISOString();
 }
+
+/** The same for what has a zone of its own, by which the server reads a time without one. */
+export function momentOfZone(session: Session, given: string, name: string): string {
+  const distanceMs = parseDuration(given.replace(/^\+/, ''));
+  const at = session.now() + (distanceMs ?? Infinity);
+  const time = at <= LAST_MS ? new Date(at).toISOString() : parseTime(given);
+  if (time !== null) return time;
+  const forms = 'a time like 2026-12-01T09:00 or 2026-12-01T09:00Z, or how far ahead, like 90s or 1h30m';
+  throw usage(`${name} must be ${forms}, not ${JSON.stringify(given)}.`);
+}
+
+/** The last millisecond that has a date. */
+const LAST_MS = 8_640_000_000_000_000;
 
 /** Leaves out what was not given: the server refuses fields that are null. */
 export function given<T extends Record<string, unknown>>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
