@@ -29,7 +29,7 @@ export function poolTopics(each: Each): void {
       await tx.pools.takeSlots([{ pool: 'gpu', idx: 0, jobNo: a.no }]);
       await tx.pools.takeSlots([{ pool: 'gpu', idx: 1, jobNo: a.no }]);
     });
-    await assert.rejects(twice);
+    await assert.rejects(twice, /unique/i);
   });
 
   each(

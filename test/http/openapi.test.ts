@@ -167,14 +167,14 @@ suite('the description of the API', () => {
     const answered = { status: 200, contentType: 'application/json; charset=utf-8' };
     const body = { ok: true, status: 'healthy', time: '2026-01-01T00:00:00.000Z', version: '1' };
     checkAnswer('GET', '/health', { ...answered, body });
-    for (const wrong of [
-      { ...answered, body: { ...body, ok: 'yes' } },
-      { ...answered, body: { ...body, jobs: 5 } },
-      { ...answered, body: { ok: true } },
-      { ...answered, status: 202, body },
-      { ...answered, contentType: 'text/plain', body },
-    ]) {
-      throws(() => checkAnswer('GET', '/health', wrong));
+    for (const [wrong, why] of [
+      [{ ...answered, body: { ...body, ok: 'yes' } }, /data\/ok must be boolean/],
+      [{ ...answered, body: { ...body, jobs: 5 } }, /must NOT have (additional|unevaluated) properties/],
+      [{ ...answered, body: { ok: true } }, /must have required property/],
+      [{ ...answered, status: 202, body }, /202/],
+      [{ ...answered, contentType: 'text/plain', body }, /text\/plain/],
+    ] as const) {
+      throws(() => checkAnswer('GET', '/health', wrong), why);
     }
     const refusal = { error: 'lease_lost', message: 'm', retryable: false, hint: 'h' };
     throws(

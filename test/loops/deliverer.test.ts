@@ -133,7 +133,7 @@ onEvery(DIALECTS, (each) => {
       mailbox.got.map(({ target, text }) => [target, text]),
       [['2', 'one']],
     );
-    await assert.rejects(spine.engine.deliveries.retry(HEAD, failed?.id ?? ''));
+    await assert.rejects(spine.engine.deliveries.retry(HEAD, failed?.id ?? ''), { code: 'conflict' });
   });
 
   each('a slow receiver holds up nobody else', async (spine) => {

@@ -154,8 +154,9 @@ test('after a kill the log is needed: without it the start is refused, with it n
     data.opened();
     await store.transaction(0, async (tx) => tx.meta.set('last', 'write'));
     process.kill(process.pid, 'SIGKILL');`;
-  throws(() =>
-    execFileSync(process.execPath, ['--input-type=module', '-e', script, dir], { stdio: 'ignore' }),
+  throws(
+    () => execFileSync(process.execPath, ['--input-type=module', '-e', script, dir], { stdio: 'ignore' }),
+    { signal: 'SIGKILL' },
   );
   const log = path.join(dir, 'spine.db-wal');
   const bytes = readFileSync(log);

@@ -65,7 +65,7 @@ test('a step whose text changed after it was applied is refused', () => {
 test('a step that fails leaves neither its tables nor its number', () => {
   const connection = new SqliteConnection(':memory:');
   const broken = step(2, { sqlite: 'create table half (no integer); create table half (no integer)' });
-  assert.throws(() => migrateSqlite(connection, [step(1), broken]));
+  assert.throws(() => migrateSqlite(connection, [step(1), broken]), /table half already exists/);
   assert.deepEqual(connection.all("select name from sqlite_master where name in ('half', 'made1')", []), [
     ['made1'],
   ]);
@@ -161,7 +161,7 @@ test(
 test('PostgreSQL: a step that fails leaves neither its tables nor its number', postgres, async () => {
   await onPostgres(async (client) => {
     const broken = step(2, { postgres: 'create table half (no integer); create table half (no integer)' });
-    await assert.rejects(migratePostgres(client, [step(1), broken]));
+    await assert.rejects(migratePostgres(client, [step(1), broken]), /relation "half" already exists/);
     const { rows } = await client.query(
       "select tablename from pg_tables where schemaname = 'public' order by 1",
     );
