@@ -28,6 +28,7 @@ import type {
   JobComment,
   JobDetails,
   LeasePolicy,
+  Outcome,
   RetryMode,
   State,
 } from '../domain/job.ts';
@@ -819,10 +820,21 @@ export interface SessionDraft {
   readonly label: string;
   readonly spec: Readonly<Record<string, unknown>>;
 }
+/** What tells one session from another, and how much came of it. */
+export interface SessionFacts {
+  readonly label: string;
+  readonly model: unknown;
+  readonly channel: unknown;
+  readonly outcomeBytes: number;
+}
 export interface Sessions {
   spawn(actor: Actor, draft: SessionDraft): Promise<Job>;
   /** Those that run, and the newest of those that have ended. */
   list(actor: Actor): Promise<Job[]>;
+  /** By number; what they were asked is not read. */
+  facts(jobs: readonly Job[]): Promise<Map<number, SessionFacts>>;
+  /** How they ended, by number. */
+  outcomes(jobs: readonly Job[]): Promise<Map<number, Outcome>>;
   /** Whoever asked for it, or head. */
   end(actor: Actor, label: string): Promise<Job>;
   /** Ends what a worker that is gone left running here; a session that is not its own, or not known here, is left alone. */

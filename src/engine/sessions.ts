@@ -5,6 +5,7 @@ import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
 import { FINAL_STATES, isFinal, type Job, OPEN_STATES, STATES } from '../domain/job.ts';
 import { serves } from '../domain/lease.ts';
+import { metaFacts } from '../domain/meta.ts';
 import { isSessionOf } from '../domain/worker-slot.ts';
 import type { Core } from './core.ts';
 import type { Jobs, Sessions } from './engine.ts';
@@ -14,7 +15,9 @@ export const SESSION_TARGET = 'sessions';
 const SESSION_TYPE = 'session';
 /** Of those that have ended, as many as anybody still asks for. */
 const ENDED_SHOWN = 200;
-const RUNNING_SHOWN = 800;
+/** Whoever misses a session in the list takes it for lost: more than are shown are never begun. */
+const OPEN_SESSIONS = 800;
+const OPEN_SHOWN = 1_000;
 
 export function sessionsOf(core: Core, jobs: Pick<Jobs, 'create' | 'list' | 'cancel'>): Sessions {
   const list = (actor: Actor, filter: object, limit: number, states: Job['state'][]): Promise<Job[]> =>
@@ -30,6 +33,8 @@ export function sessionsOf(core: Core, jobs: Pick<Jobs, 'create' | 'list' | 'can
         const problem = 'This server runs no sessions: set SPINE_SESSION_RUNNER, or SPINE_SESSION_COMMAND.';
         throw new SpineError('conflict', { problem });
       }
+      if ((await list(SYSTEM, {}, OPEN_SESSIONS, [...OPEN_STATES])).length === OPEN_SESSIONS)
+        throw new SpineError('queue_full', { limit: OPEN_SESSIONS, retryAfterS: 5 });
       // A session is begun once: what it left undone when its server died is for its owner to judge.
       const draft = {
         target: SESSION_TARGET,
@@ -40,14 +45,29 @@ export function sessionsOf(core: Core, jobs: Pick<Jobs, 'create' | 'list' | 'can
         tags: [label],
         maxAttempts: 1,
         spec,
+        // A list shows these without reading the prompts.
+        meta: { model: spec['model'], channel: spec['channel'] },
       };
       const made = await jobs.create(actor, [draft]);
       return made.jobs[0] as Job;
     },
     list: async (actor) => [
-      ...(await list(actor, {}, RUNNING_SHOWN, [...OPEN_STATES])),
+      ...(await list(actor, {}, OPEN_SHOWN, [...OPEN_STATES])),
       ...(await list(actor, {}, ENDED_SHOWN, [...FINAL_STATES])),
     ],
+    facts: async (sessions) => {
+      const nos = sessions.map(({ no }) => no);
+      const { headings, outcomeSizes } = core.store.read.details;
+      const [over, sizes] = [await headings(nos), await outcomeSizes(nos)];
+      return new Map(
+        sessions.map(({ no, id }) => {
+          const { title, meta } = over.get(no) ?? { title: null, meta: null };
+          const { model, channel } = metaFacts(meta);
+          return [no, { label: title ?? id, model, channel, outcomeBytes: sizes.get(no) ?? 0 }];
+        }),
+      );
+    },
+    outcomes: async (sessions) => core.store.read.details.outcomes(sessions.map(({ no }) => no)),
     end: async (actor, label) => {
       const job = await newest(actor, label);
       if (job === null) throw new SpineError('not_found', { id: label });

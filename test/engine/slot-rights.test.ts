@@ -133,6 +133,15 @@ onEvery(DIALECTS, (each) => {
       assert.equal((await watchdogOf(spine).runOnce()).done, 1);
     }
     assert.deepEqual([await stateOf(spine, theirs), await stateOf(spine, own)], ['queued', 'cancelled']);
+    const facts = await engine.sessions.facts(await engine.sessions.list(HEAD));
+    assert.deepEqual(
+      [...facts.values()].map((each) => [each.label, each.outcomeBytes]),
+      [
+        ['theirs', 0],
+        [label, 0],
+      ],
+    );
+    assert.deepEqual(await engine.sessions.outcomes([theirs]), new Map());
   });
 });
 

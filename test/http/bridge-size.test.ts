@@ -6,6 +6,14 @@ import { LIMITS } from '../../src/domain/limits.ts';
 import { httpClient } from '../support/http.ts';
 import { openServer } from './server.ts';
 
+const WORKERS = {
+  staleMs: 90_000,
+  onlineMs: 300_000,
+  sessionTimeoutMs: 1_800_000,
+  sessionTimeoutMaxMs: 7_200_000,
+  sessions: true,
+  heartbeatsFile: null,
+};
 const HEAD = { name: 'head', role: 'head', targets: null } as const;
 
 test('a list of tasks ends before it is too long, also where printing makes it longer, and says so [WK-09]', async (t) => {
@@ -45,4 +53,44 @@ test('a card of which much was said shows its last moves [WK-35]', async (t) => 
   await say(300);
   await head.request('PATCH', path, { body: { status: 'done' } });
   deepStrictEqual(await movesOf(), ['done']);
+});
+
+test('a list of sessions has all of them, and what came of the newest within its bounds [WK-14]', async (t) => {
+  const { url, tokens, engine } = await openServer(t);
+  const head = httpClient(url, { token: tokens.head });
+  t.after(() => head.close());
+  const spec = { prompt: 'p'.repeat(400_000) };
+  const session = (title: string) => ({ target: 'sessions', type: 'session', newType: true, title, spec });
+  for (let i = 0; i < 30; i++) {
+    const { jobs } = await engine.jobs.create(HEAD, [session(`${i}`)]);
+    const { job } = await engine.leases.claim(HEAD, jobs[0]?.id ?? '', { capabilities: [] });
+    const result = { sessionId: job.id, text: 'r'.repeat(500_000) };
+    await engine.leases.complete(HEAD, job.id, job.leaseToken, result);
+  }
+  for (const odd of [null, 'words', [1]])
+    await engine.jobs.create(HEAD, [{ ...session(`odd ${JSON.stringify(odd)}`), spec: odd }]);
+  const { status, text, body, headers } = await head.get<Record<string, unknown>[]>('/api/sessions');
+  deepStrictEqual([status, headers['x-truncated'], body.length], [200, 'true', 33]);
+  ok(text.length <= LIMITS.answerBytes, `${text.length}`);
+  const ended = body.filter(({ completed }) => completed);
+  deepStrictEqual(
+    ended.map((each) => 'result' in each),
+    Array.from({ length: 30 }, (_, i) => i < 16),
+  );
+});
+
+test('more sessions than a list can show are not begun [WK-14]', async (t) => {
+  const { head, engine } = await openServer(t, undefined, { workers: WORKERS });
+  const drafts = Array.from({ length: 799 }, (_, i) => ({
+    target: 'sessions',
+    type: 'session',
+    newType: true,
+    title: `${i}`,
+  }));
+  await engine.jobs.create(HEAD, drafts);
+  const spawn = (sessionLabel: string) => head.post('/api/sessions/spawn', { sessionLabel, prompt: 'p' });
+  strictEqual((await spawn('last')).status, 200);
+  const { status, body } = await spawn('one more');
+  deepStrictEqual([status, body['error'], body['limit']], [429, 'queue_full', 800]);
+  strictEqual((await head.get<unknown[]>('/api/sessions')).body.length, 800);
 });

@@ -9,6 +9,7 @@ import type { TestContext } from 'node:test';
 import type { BlobStore } from '../../src/blobs/blobs.ts';
 import { openDiskBlobs } from '../../src/blobs/disk.ts';
 import { diskObjects } from '../../src/objects/disk.ts';
+import type { EngineOptions } from '../../src/engine/core.ts';
 import { type OpenEngine, openEngine } from '../../src/engine/open-engine.ts';
 import { credentialsOf } from '../../src/http/auth.ts';
 import { DOORS } from '../../src/http/doors.ts';
@@ -39,6 +40,7 @@ interface OpenServer {
 export async function openServer(
   t: TestContext,
   changed: (options: ServerOptions) => Partial<ServerOptions> = () => ({}),
+  engineOptions: Partial<EngineOptions> = {},
 ): Promise<OpenServer> {
   const folder = await mkdtemp(join(tmpdir(), 'spine-http-'));
   const blobsFolder = join(folder, 'blobs');
@@ -49,6 +51,7 @@ export async function openServer(
     clock,
     ids: systemIds(),
     settings: { leaseMs: 60_000, maxAttempts: 5, maxUnfinishedJobs: 1_000_000 },
+    ...engineOptions,
   });
   const blobStore: BlobStore = await openDiskBlobs({
     folder: blobsFolder,

@@ -25,6 +25,10 @@ const commentSizes = byNumber(
   `and ${SHOWN_COMMENTS} group by job_no`,
 );
 const results = byNumber('select job_no, result, error from job_result', 'job_no');
+const resultSizes = byNumber(
+  'select job_no, coalesce(octet_length(result), 0) + coalesce(octet_length(error), 0) from job_result',
+  'job_no',
+);
 const comments = byNumber(
   'select job_no, at, author, body from comment',
   'job_no',
@@ -54,6 +58,20 @@ export async function ofSmall(sql: Sql, jobs: readonly Job[]): Promise<Map<numbe
 export async function titles(sql: Sql, nos: readonly number[]): Promise<Map<number, string>> {
   const rows = await sql.byKeys(titlesOnly, nos);
   return new Map(rows.flatMap(([no, title]) => (typeof title === 'string' ? [[no as number, title]] : [])));
+}
+
+const headingsOnly = byNumber(
+  `select job_no, title, case when octet_length(meta) <= ${LIMITS.slotMetadataBytes} then meta end from job_input`,
+  'job_no',
+);
+
+/** What stands over each: its title, and its meta where that is small. */
+export async function headings(
+  sql: Sql,
+  nos: readonly number[],
+): Promise<Map<number, { readonly title: string | null; readonly meta: string | null }>> {
+  const rows = (await lookUp(sql, headingsOnly, nos)) as [no: number, title: string, meta: string][];
+  return new Map(rows.map(([no, title, meta]) => [no, { title, meta }]));
 }
 
 const tagsOnly = byNumber('select job_no, tags from job_input', 'job_no', 'and tags is not null');
@@ -137,6 +155,11 @@ export async function outcomes(sql: Sql, jobNos: readonly number[]): Promise<Map
       { result: row[1] as string | null, error: row[2] as string | null },
     ]),
   );
+}
+
+/** How many bytes there are of each of these, without reading them. */
+export async function outcomeSizes(sql: Sql, jobNos: readonly number[]): Promise<Map<number, number>> {
+  return numbers(await lookUp(sql, resultSizes, jobNos));
 }
 
 async function lookUp(sql: Sql, query: KeyQuery, nos: readonly number[]): Promise<Row[]> {

@@ -173,6 +173,22 @@ export const WORKERS: readonly Mutant[] = [
     seenBy: ['test/http/bridge-size.test.ts'],
   },
   {
+    name: 'sessions-missing-in-the-list',
+    means: 'a session that runs is missing in a long list, and counts as lost',
+    file: 'src/engine/sessions.ts',
+    find: `.length === OPEN_SESSIONS)`,
+    replace: `.length > OPEN_SESSIONS)`,
+    seenBy: ['test/http/bridge-size.test.ts'],
+  },
+  {
+    name: 'sessions-list-without-end',
+    means: 'a list of sessions reads every result there is',
+    file: 'src/http/doors/bridge/sessions.ts',
+    find: `if (bytes + outcomeBytes > LIMITS.answerBytes) continue;`,
+    replace: ``,
+    seenBy: ['test/http/bridge-size.test.ts'],
+  },
+  {
     name: 'bridge-history-without-end',
     means: 'who reads a task of which much was said fills the memory of the server',
     file: 'src/http/doors/bridge/list.ts',

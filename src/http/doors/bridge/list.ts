@@ -7,6 +7,7 @@ import { statesShownAs, TASK_STATUS_OF, type TaskStatus, taskStatusOf } from '..
 import { openAndEnded } from '../../job-list.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import type { Call } from '../../routes.ts';
+import { pieces } from './pieces.ts';
 import type { TasksQueryFields } from './schemas.ts';
 import { historyOf, type TaskView, taskView } from './view.ts';
 import { either, statusOf } from './words.ts';
@@ -14,10 +15,8 @@ import { either, statusOf } from './words.ts';
 /** A card that moved more often, or of which more was said, shows its last moves. */
 const EVENTS = 1_000;
 const EVENTS_BYTES = LIMITS.answerBytes / 2;
-/** Of what happened to a job so much is read together, of tasks so many or so much. */
+/** So much of what happened to a job is read together. */
 const EVENTS_AT_ONCE = 50;
-const TASKS_AT_ONCE = 50;
-const TASKS_BYTES = 262_144;
 
 /** An array cannot say that it is not all; a header does. */
 export async function listTasks(call: Call<unknown, TasksQueryFields>): Promise<string> {
@@ -39,22 +38,6 @@ export async function listTasks(call: Call<unknown, TasksQueryFields>): Promise<
   }
   if (found.truncated || bytes > LIMITS.answerBytes) reply.header('x-truncated', 'true');
   return `[${texts.join(',')}]`;
-}
-
-function* pieces(jobs: readonly Job[], sizes: ReadonlyMap<number, number>): Generator<readonly Job[]> {
-  let piece: Job[] = [];
-  let bytes = 0;
-  for (const job of jobs) {
-    const size = sizes.get(job.no) ?? 0;
-    if (piece.length === TASKS_AT_ONCE || (piece.length > 0 && bytes + size > TASKS_BYTES)) {
-      yield piece;
-      piece = [];
-      bytes = 0;
-    }
-    piece.push(job);
-    bytes += size;
-  }
-  if (piece.length > 0) yield piece;
 }
 
 function printed(call: Call, jobs: readonly Job[]): Promise<string[]> {
