@@ -16,10 +16,10 @@ export interface BotStore {
 type Cases = (start: StartBots) => void;
 
 /** Who gets what, and what becomes of it. */
-export const ON_EVERY_STORE: readonly Cases[] = [botQueueCases, botLifeCases];
+export const ON_EVERY_STORE: readonly Cases[] = [botQueueCases, botLifeCases, doorCases];
 
 /** Doors know no store, and what bots collect is tested on each below them: the rest of the contract is held once. */
-export const WHOLE: readonly Cases[] = [...ON_EVERY_STORE, botDataCases, doorCases];
+export const WHOLE: readonly Cases[] = [...ON_EVERY_STORE, botDataCases];
 
 /** What the door of bots promises over HTTP, held against a real listening server. */
 export function botContract({ name, skip = false, cases, start: startOwn }: BotStore): void {
