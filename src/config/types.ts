@@ -1,3 +1,4 @@
+import { isJsonObject } from '../domain/json-object.ts';
 import { isIPv4, isIPv6 } from 'node:net';
 import { isZone } from '../domain/time-zone.ts';
 
@@ -388,5 +389,5 @@ function gatewayProblem(name: string, entry: unknown): string | null {
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isJsonObject(value);
 }

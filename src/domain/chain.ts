@@ -1,7 +1,5 @@
 /** Chains of schedules: which parent a schedule may have, and what hangs below one. */
 
-import { LIMITS } from './limits.ts';
-
 export interface ChainEdge {
   readonly id: string;
   readonly parentId: string | null;
@@ -74,19 +72,6 @@ function heightOf(edges: readonly ChainEdge[], id: string): number {
       if (!depths.has(child.id)) depths.set(child.id, depth + 1);
   }
   return deepest;
-}
-
-/** The schedule itself and all below it, parents before their children. */
-export function subtreeOf(edges: readonly ChainEdge[], id: string): string[] {
-  const children = childrenOf(edges);
-  const found = new Set([id]);
-  for (const parent of found) {
-    for (const child of children.get(parent) ?? []) {
-      if (found.size >= LIMITS.cascade) return [...found];
-      found.add(child.id);
-    }
-  }
-  return [...found];
 }
 
 /** Roots with what hangs below them, in the order given. A schedule whose parent is gone stands as a root. */

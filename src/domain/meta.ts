@@ -1,5 +1,7 @@
 /** A job's meta: what its maker said about it, and what was said later. */
 
+import { isJsonObject } from './json-object.ts';
+
 type Facts = Readonly<Record<string, unknown>>;
 
 /** Both are JSON. What is said later joins what is there; under the same name it takes its place. */
@@ -10,7 +12,5 @@ export function joinedMeta(meta: string | null, metadata: string): string {
 /** Meta may be any JSON; what is no object is kept under a name. */
 export function metaFacts(meta: string | null): Facts {
   const value: unknown = meta === null ? {} : JSON.parse(meta);
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Facts)
-    : { meta: value };
+  return isJsonObject(value) ? value : { meta: value };
 }

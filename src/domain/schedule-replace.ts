@@ -1,5 +1,6 @@
 /** A whole schedule under a name: what is not said has its default again, so that the same text always means the same. */
 
+import { isJsonObject } from './json-object.ts';
 import { type ScheduleSpec, type Schedule } from './schedule.ts';
 import { SCHEDULE_FIELDS, type ScheduleKey, snakeName, type SpecKey, toSnake } from './schedule-fields.ts';
 import { namedFields } from './schedule-names.ts';
@@ -47,7 +48,7 @@ function isSame(before: ScheduleSpec, after: ScheduleSpec, key: SpecKey): boolea
 
 function sorted(value: unknown): string {
   return JSON.stringify(value ?? null, (_, inner: unknown) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+    isJsonObject(inner)
       ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
       : inner,
   );

@@ -344,7 +344,7 @@ export class ChangeSet {
       .filter((job) => job.state === 'blocked');
     for (const job of waiters) {
       const next: Job = { ...job, state: 'queued', blockedOn: null, updatedAt: this.now };
-      this.amend(next, [{ kind: 'job.queued', by: 'system', facts: { pool } }]);
+      this.amend(next, [{ kind: 'job.queued', by: SYSTEM.name, facts: { pool } }]);
     }
     return waiters.length;
   }

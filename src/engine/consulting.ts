@@ -8,7 +8,7 @@ import { isPlainFailure } from '../domain/verdict.ts';
 import type { Tx } from '../store/store.ts';
 import type { Core } from './core.ts';
 
-export interface GoOn {
+export interface Retry {
   readonly kind: 'retry';
   readonly input: JobInput;
   /** What the retry is told; null when it is told nothing. */
@@ -24,7 +24,7 @@ interface Wait {
   readonly fingerprint: string;
   readonly reason: string;
 }
-export type Outlook = GoOn | Skip | Wait | typeof NO_RETRY | typeof STAY;
+export type Outlook = Retry | Skip | Wait | typeof NO_RETRY | typeof STAY;
 
 export const NO_RETRY = { kind: 'none' } as const;
 const STAY = { kind: 'stay' } as const;
@@ -39,7 +39,7 @@ export async function outlookOf(core: Core, tx: Tx, job: Job, now: number): Prom
   const input = await tx.jobs.inputOf(job.no);
   if (!tellsRetries(job, input.title)) return { kind: 'retry', input, failedTry: null };
   const reason = await reasonOf(tx, job);
-  const plain: GoOn = { kind: 'retry', input, failedTry: { reason, advice: null } };
+  const plain: Retry = { kind: 'retry', input, failedTry: { reason, advice: null } };
   if (isPlainFailure(job.cause, reason)) return plain;
   const fingerprint = fingerprintOf(job.typeNo, reason);
   // Whoever has waited for it takes what has come, however short it is good for others.

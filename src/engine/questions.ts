@@ -67,7 +67,7 @@ export async function timeOutQuestion(core: Core, id: string): Promise<void> {
     const { job, current } = await lock(tx, changeSet, question);
     if (current.status !== 'open' || current.expiresAt > changeSet.now) return;
     if (current.fallback === null) await giveUp(tx, changeSet, job, current);
-    else await goOn(tx, changeSet, job, current, current.fallback, TIMEOUT);
+    else await giveAnswer(tx, changeSet, job, current, current.fallback, TIMEOUT);
   });
 }
 
@@ -137,7 +137,7 @@ export async function answerQuestion(
   by: string,
 ): Promise<void> {
   const { job, current } = await lock(tx, changeSet, question);
-  if (current.status === 'open') return goOn(tx, changeSet, job, current, answer, by);
+  if (current.status === 'open') return giveAnswer(tx, changeSet, job, current, answer, by);
   // Whoever did not hear that its answer was taken sends it again.
   if (current.status === 'answered' && current.answeredBy === by && current.answer === answer) return;
   throw new SpineError('conflict', {
@@ -153,7 +153,7 @@ function endedAlready({ status, answeredBy }: Question): string {
   return status === 'closed' ? 'Its job ended before anybody answered.' : 'Nobody answered it in time.';
 }
 
-async function goOn(
+async function giveAnswer(
   tx: Tx,
   changeSet: ChangeSet,
   job: Job,

@@ -13,18 +13,18 @@ import { askedPriority, scored } from '../domain/scoring.ts';
 import type { Tx } from '../store/store.ts';
 import type { Subscribers } from './announcing.ts';
 import type { ChangeSet } from './change-set.ts';
-import type { GoOn, Skip } from './consulting.ts';
+import type { Retry, Skip } from './consulting.ts';
 import type { Core } from './core.ts';
 
 const RETRIER = loopActor('retry-creator');
 
 /** Makes the retry. UNIQUE (retry_of) makes a second one impossible. */
-export async function goOn(
+export async function continueLineage(
   core: Core,
   tx: Tx,
   changeSet: ChangeSet,
   failed: Job,
-  { input, failedTry }: GoOn,
+  { input, failedTry }: Retry,
   to: Subscribers,
 ): Promise<void> {
   const isReplay = failed.cause === 'crashed';

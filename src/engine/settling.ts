@@ -11,7 +11,7 @@ import { afterRun, sweepOneShots } from './after-run.ts';
 import type { Subscribers } from './announcing.ts';
 import { countFailure } from './breaker.ts';
 import { consult, NO_RETRY, outlookOf } from './consulting.ts';
-import { goOn, tellSkipped } from './retrying.ts';
+import { continueLineage, tellSkipped } from './retrying.ts';
 import type { Core } from './core.ts';
 import { routingChanged } from './routing.ts';
 import type { ChangeSet } from './change-set.ts';
@@ -97,7 +97,7 @@ async function settleOne(core: Core, tx: Tx, changeSet: ChangeSet, job: Job, aro
     return;
   }
   if (job.settled === CONSULTING) await tx.consultations.end(job.no);
-  if (outlook.kind === 'retry') return goOn(core, tx, changeSet, job, outlook, around.subscribers);
+  if (outlook.kind === 'retry') return continueLineage(core, tx, changeSet, job, outlook, around.subscribers);
   changeSet.amend({ ...job, settled: SETTLED, retryAt: null });
   if (outlook.kind === 'skip') await tellSkipped(tx, changeSet, job, outlook, around.subscribers);
   await end(core, tx, changeSet, job, around.relatives);

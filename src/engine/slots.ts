@@ -1,5 +1,6 @@
 /** Slots inside a claim: look at all the pools a job needs, then take one of each. */
 
+import { SYSTEM } from '../domain/actor.ts';
 import type { EventDraft } from '../domain/event.ts';
 import type { Job } from '../domain/job.ts';
 import { isKeyPool, slotPools } from '../domain/pool.ts';
@@ -25,5 +26,5 @@ export async function takeSlotsFor(tx: Tx, job: Job): Promise<void> {
 /** The job waits for a slot of `pool`, out of the way of those that can run. */
 export function parked(job: Job, pool: string, now: number): { job: Job; events: EventDraft[] } {
   const next: Job = { ...job, state: 'blocked', blockedOn: pool, updatedAt: now };
-  return { job: next, events: [{ kind: 'job.blocked', by: 'system', facts: { pool } }] };
+  return { job: next, events: [{ kind: 'job.blocked', by: SYSTEM.name, facts: { pool } }] };
 }

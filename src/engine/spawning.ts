@@ -1,5 +1,6 @@
 /** Turns spawn messages into schedules that run once, never with more rights than whoever asked. */
 
+import { isJsonObject } from '../domain/json-object.ts';
 import { loopActor } from '../domain/actor.ts';
 import { SpineError } from '../domain/error.ts';
 import { LIMITS } from '../domain/limits.ts';
@@ -55,9 +56,7 @@ async function spawn(core: Core, tx: Tx, changeSet: ChangeSet, message: Message)
 function parsed(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null;
+    return isJsonObject(value) ? value : null;
   } catch {
     return null;
   }

@@ -64,7 +64,7 @@ export function spendingOf(core: Core): Spending {
       const no = await typeNo(type);
       await core.flusher.transact(actor, async (tx, changeSet) => {
         const known = await tx.budgets.lock(no);
-        if (known !== null && known.usedUpOn !== null) await goOn(tx, changeSet, actor, type);
+        if (known !== null && known.usedUpOn !== null) await resumeType(tx, changeSet, actor, type);
         if (tokens === null && costMicros === null) await tx.budgets.remove(no);
         else await tx.budgets.save({ typeNo: no, tokens, costMicros, ...FRESH });
         await audit(tx, changeSet, actor, 'budget.set', type, { tokens, costMicros });
@@ -118,7 +118,7 @@ async function judge(core: Core, typeNo: number, used: Usage, dayAt: number, pau
     if (budget === null || !isDue(budget, used, dayAt, paused)) return;
     if (budget.usedUpOn !== null) {
       await tx.budgets.save({ ...budget, usedUpOn: null });
-      return goOn(tx, changeSet, BUDGETS, type);
+      return resumeType(tx, changeSet, BUDGETS, type);
     }
     await tx.budgets.save({ ...budget, usedUpOn: dayAt, held: false });
     await setPaused(tx, changeSet, BUDGETS, { kind: 'type', name: type, paused: true });
@@ -135,7 +135,7 @@ async function judge(core: Core, typeNo: number, used: Usage, dayAt: number, pau
 }
 
 /** Only what a budget has paused. */
-async function goOn(tx: Tx, changeSet: ChangeSet, actor: Actor, type: string): Promise<void> {
+async function resumeType(tx: Tx, changeSet: ChangeSet, actor: Actor, type: string): Promise<void> {
   const { pauses } = await tx.routing.current();
   if (pauses.some(({ kind, name, by }) => kind === 'type' && name === type && by === BUDGETS.name))
     await setPaused(tx, changeSet, actor, { kind: 'type', name: type, paused: false });
@@ -149,7 +149,7 @@ async function raise(core: Core, tx: Tx, changeSet: ChangeSet, actor: Actor, typ
   const raisedOn = dayStart(core.dayTz, changeSet.now);
   const raised = 1 + (budget.raisedOn === raisedOn ? budget.raised : 0);
   await tx.budgets.save({ ...budget, usedUpOn: null, held: false, raised, raisedOn });
-  await goOn(tx, changeSet, actor, type);
+  await resumeType(tx, changeSet, actor, type);
   await audit(tx, changeSet, actor, 'budget.raise', type, { raised });
 }
 

@@ -1,9 +1,11 @@
 /** Reading what another program sent: a missing or odd field is null or empty, never a crash. */
 
+import { isJsonObject } from '../domain/json-object.ts';
+
 export type Fields = Readonly<Record<string, unknown>>;
 
 export function fields(value: unknown): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+  return isJsonObject(value) ? value : {};
 }
 
 export function items(value: unknown): readonly unknown[] {

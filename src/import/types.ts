@@ -1,5 +1,6 @@
 /** Types as their files tell them, for a rebuild without a journal. */
 
+import { isJsonObject } from '../domain/json-object.ts';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { LINEAGE_RETRIES } from '../domain/job-type.ts';
@@ -21,14 +22,14 @@ export async function importTypes(dir: string, store: Store): Promise<string[]> 
       continue;
     }
     const schema = textOf(fields['paramsSchema']);
-    if (schema !== null && !isObject(schema)) unreadable.push(`types/${file}`);
+    if (schema !== null && !isObjectText(schema)) unreadable.push(`types/${file}`);
     const type = {
       no,
       name,
       label: textOf(fields['label']) ?? name,
       sop: textOf(fields['sop']),
       // Whoever claims a job gets this text as it is, so that anything but JSON would spoil the answer.
-      paramsSchema: schema !== null && isObject(schema) ? schema : null,
+      paramsSchema: schema !== null && isObjectText(schema) ? schema : null,
       maxRetries: wholeOf(fields['maxRetries']) ?? LINEAGE_RETRIES,
       backoffMs: wholeOf(fields['backoffMs']),
       scoring: scoringOf(fields['scoring']),
@@ -48,10 +49,10 @@ function scoringOf(value: unknown): Scoring | null {
   return typeof value === 'object' ? value : null;
 }
 
-function isObject(json: string): boolean {
+function isObjectText(json: string): boolean {
   try {
     const value: unknown = JSON.parse(json);
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isJsonObject(value);
   } catch {
     return false;
   }

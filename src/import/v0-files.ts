@@ -1,5 +1,6 @@
 /** Reads v0's files. What is not a job is said by name, never passed over in silence. */
 
+import { isJsonObject } from '../domain/json-object.ts';
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type JobComment, type State, STATES } from '../domain/job.ts';
@@ -77,9 +78,7 @@ export async function readFields(file: string): Promise<Fields | string> {
   if (!(await lstat(file)).isFile()) return 'not a plain file';
   try {
     const value: unknown = JSON.parse(await readFile(file, 'utf8'));
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Fields)
-      : 'not a job';
+    return isJsonObject(value) ? value : 'not a job';
   } catch (error) {
     return error instanceof SyntaxError
       ? 'not valid JSON'

@@ -1,5 +1,6 @@
 /** How a job of the files becomes a row and a history. */
 
+import { isJsonObject } from '../domain/json-object.ts';
 import type { EventKind, JobEvent } from '../domain/event.ts';
 import { type FieldRule, JOB_FIELDS } from '../domain/job-fields.ts';
 import { INPUT_FIELDS } from '../domain/job-input.ts';
@@ -172,7 +173,7 @@ function eventFrom(line: string, seq: number, fallbackAt: number): Omit<JobEvent
 function parseLine(line: string): Fields | null {
   try {
     const value: unknown = JSON.parse(line);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : null;
+    return isJsonObject(value) ? value : null;
   } catch {
     return null;
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { ticksBetween } from '../../src/domain/cron.ts';
+import { ticksBetween } from '../support/ticks.ts';
 import { ruleInWords } from '../../src/domain/cron-words.ts';
 
 const cron = (text: string, tz = 'UTC') => ruleInWords({ kind: 'cron', cron: text, tz });

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { nextAfter, ticksBetween } from '../../src/domain/cron.ts';
+import { nextAfter } from '../../src/domain/cron.ts';
+import { ticksBetween } from '../support/ticks.ts';
 import { completeSchedule } from '../../src/domain/schedule-draft.ts';
 
 const at = (text: string) => Date.parse(text);

@@ -49,10 +49,6 @@ export function inside(key: string | number, { at, why }: Problem): Problem {
 /** What a message quotes of a name. */
 export const SHOWN_CHARS = 100;
 
-export function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** Equal for equal values, whatever the order of their fields: a plain value is its own. */
 export function likeness(value: unknown, meter: Meter): unknown {
   meter.spend(LIKENESS_STEPS);

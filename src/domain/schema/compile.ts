@@ -1,8 +1,9 @@
 /** Turns a JSON Schema that a user wrote into a check, or says what is wrong with it. */
 
+import { isJsonObject } from '../json-object.ts';
 import { LIMITS } from '../limits.ts';
 import { compileCost, compiledPattern, type Pattern, patternProblem } from '../pattern.ts';
-import { type Check, DEPTH, isFields, Meter, problem } from './check.ts';
+import { type Check, DEPTH, Meter, problem } from './check.ts';
 import { KEYWORDS, UNUSABLE } from './keywords.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -27,7 +28,7 @@ export interface Compiled {
 const PATTERN_COST = 4_000;
 
 export function compile(schema: unknown): Compiled {
-  if (!isFields(schema)) throw new SchemaProblem('it must be an object');
+  if (!isJsonObject(schema)) throw new SchemaProblem('it must be an object');
   const compiler = new Compiler(schema);
   const root = compiler.part(schema, '');
   compiler.refuseCircles();
@@ -61,7 +62,7 @@ export class Compiler {
   }
 
   children(schemas: unknown, at: string): Map<string, Check> {
-    if (!isFields(schemas)) return this.refuse(at, 'must be an object of schemas');
+    if (!isJsonObject(schemas)) return this.refuse(at, 'must be an object of schemas');
     return new Map(Object.entries(schemas).map(([key, schema]) => [key, this.child(schema, `${at}/${key}`)]));
   }
 
@@ -98,7 +99,7 @@ export class Compiler {
 
   part(schema: unknown, at: string): Part {
     if (typeof schema === 'boolean') return schema ? ANYTHING : NOTHING;
-    if (!isFields(schema)) return this.refuse(at, 'must be a schema: an object, true or false');
+    if (!isJsonObject(schema)) return this.refuse(at, 'must be a schema: an object, true or false');
     const known = this.#parts.get(schema);
     if (known !== undefined) return known;
     const part: Part = { check: anything, alongside: new Set() };

@@ -1,7 +1,8 @@
 /** The keywords of JSON Schema, drafts 7 and 2020-12: each turns its operand into a check. */
 
+import { isJsonObject } from '../json-object.ts';
 import { ARRAY_KEYWORDS } from './arrays.ts';
-import { type Check, likeness, isFields, problem } from './check.ts';
+import { type Check, likeness, problem } from './check.ts';
 import type { Compiler, Fields } from './compile.ts';
 import { OBJECT_KEYWORDS } from './objects.ts';
 import { SCALAR_KEYWORDS } from './scalars.ts';
@@ -23,7 +24,7 @@ const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
   integer: (value) => Number.isInteger(value),
   string: (value) => typeof value === 'string',
   array: Array.isArray,
-  object: isFields,
+  object: isJsonObject,
 };
 
 const ANY_VALUE: Readonly<Record<string, Keyword>> = {

@@ -1,15 +1,7 @@
 /** What a schema may ask of objects. */
 
-import {
-  type Check,
-  type Meter,
-  inside,
-  isFields,
-  keysOf,
-  type Problem,
-  problem,
-  SHOWN_CHARS,
-} from './check.ts';
+import { isJsonObject } from '../json-object.ts';
+import { type Check, type Meter, inside, keysOf, type Problem, problem, SHOWN_CHARS } from './check.ts';
 import type { Fields } from './compile.ts';
 import type { Keyword, Place } from './keywords.ts';
 import { countOf, matches } from './scalars.ts';
@@ -54,8 +46,10 @@ export const OBJECT_KEYWORDS: Readonly<Record<string, Keyword>> = {
   },
   additionalProperties: (operand, { at, schema, compiler }) => {
     const check = compiler.child(operand, at);
-    const named = new Set(isFields(schema['properties']) ? Object.keys(schema['properties']) : []);
-    const patterns = isFields(schema['patternProperties']) ? Object.keys(schema['patternProperties']) : [];
+    const named = new Set(isJsonObject(schema['properties']) ? Object.keys(schema['properties']) : []);
+    const patterns = isJsonObject(schema['patternProperties'])
+      ? Object.keys(schema['patternProperties'])
+      : [];
     const matched = patterns.map((pattern) => compiler.pattern(pattern, at));
     return owner((fields, meter) => {
       for (const key of keysOf(fields, meter)) {
@@ -91,7 +85,7 @@ export const OBJECT_KEYWORDS: Readonly<Record<string, Keyword>> = {
 type FieldsCheck = (fields: Fields, meter: Meter) => Problem | null;
 
 function owner(check: FieldsCheck): Check {
-  return (value, meter) => (isFields(value) ? check(value, meter) : null);
+  return (value, meter) => (isJsonObject(value) ? check(value, meter) : null);
 }
 
 function namesOf(operand: unknown, { at, compiler }: Place): readonly string[] {
@@ -111,7 +105,7 @@ function needed(names: readonly string[]): FieldsCheck {
 
 /** Rules that hold when a field is there. */
 function dependent(operand: unknown, place: Place, ruleOf: (rule: unknown) => FieldsCheck): Check {
-  if (!isFields(operand)) return place.compiler.refuse(place.at, 'must be an object');
+  if (!isJsonObject(operand)) return place.compiler.refuse(place.at, 'must be an object');
   const rules = Object.entries(operand).map(([key, rule]) => ({ key, check: ruleOf(rule) }));
   return owner((fields, meter) => {
     meter.spend(rules.length);

@@ -51,8 +51,8 @@ export const QUESTIONS: readonly Mutant[] = [
     name: 'ask-second-answer-counts',
     means: 'the second answer moves a job that went on with the first',
     file: 'src/engine/questions.ts',
-    find: `  if (current.status === 'open') return goOn(tx, changeSet, job, current, answer, by);`,
-    replace: `  if (current.status !== 'closed') return goOn(tx, changeSet, job, current, answer, by);`,
+    find: `  if (current.status === 'open') return giveAnswer(tx, changeSet, job, current, answer, by);`,
+    replace: `  if (current.status !== 'closed') return giveAnswer(tx, changeSet, job, current, answer, by);`,
     seenBy: ENGINE,
   },
   {

@@ -1,5 +1,6 @@
 /** Data that workers collect: each batch an object, and what lists of them show. */
 
+import { isJsonObject } from '../../../domain/json-object.ts';
 import { createHash } from 'node:crypto';
 import { SpineError } from '../../../domain/error.ts';
 import type { Job } from '../../../domain/job.ts';
@@ -20,7 +21,7 @@ import {
 } from './schemas.ts';
 import { orNotYours, ownTask, taskNamed } from './tasks.ts';
 import { around, nameOf } from './view.ts';
-import { isObject, missing, problem } from './words.ts';
+import { missing, problem } from './words.ts';
 
 const Page = enveloped(Type.Object({}, { additionalProperties: true }));
 const DEFAULT_PAGE = 100;
@@ -95,7 +96,7 @@ function itemsOf(items: unknown): readonly DataItem[] {
 }
 
 function itemOf(item: unknown, field: string): DataItem {
-  if (!isObject(item)) throw problem(field, `${field} must be an object`);
+  if (!isJsonObject(item)) throw problem(field, `${field} must be an object`);
   if (item['data'] === undefined || item['data'] === null)
     throw problem(`${field}.data`, `${field}.data is required`);
   const text = (name: 'ticker' | 'external_id' | 'collected_at', max: number): object => {

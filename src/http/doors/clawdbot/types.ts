@@ -1,5 +1,6 @@
 /** Kinds of tasks, under whole numbers. A name stays taken for good. */
 
+import { isJsonObject } from '../../../domain/json-object.ts';
 import type { JobType } from '../../../domain/job-type.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { SpineError } from '../../../domain/error.ts';
@@ -10,7 +11,7 @@ import { type PageQuery, pageByOffset } from './pages.ts';
 import { data, Done, done, enveloped } from './routes.ts';
 import { BotTaskType, NewType, PageFields, TypeChange, TypeParams } from './schemas.ts';
 import { typeView } from './view.ts';
-import { isObject, missing, problem } from './words.ts';
+import { missing, problem } from './words.ts';
 
 const ADMINS = ['head'] as const;
 const WORKERS = ['worker'] as const;
@@ -140,7 +141,7 @@ async function typeNamed(engine: Engine, id: string | undefined): Promise<JobTyp
 }
 
 function schemaOf(schema: unknown): unknown {
-  if (schema === undefined || schema === null || isObject(schema)) return schema ?? null;
+  if (schema === undefined || schema === null || isJsonObject(schema)) return schema ?? null;
   throw problem('param_schema', 'param_schema must be a JSON Schema, an object');
 }
 

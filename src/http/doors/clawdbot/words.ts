@@ -33,8 +33,3 @@ export function priorityNamed(word: unknown): number {
   if (priority !== undefined) return BOT_PRIORITIES[priority];
   throw problem('priority', `Invalid priority. Must be one of: ${PRIORITIES.join(', ')}`);
 }
-
-/** What came as JSON, and is to be an object. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

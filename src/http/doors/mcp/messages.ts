@@ -1,5 +1,6 @@
 /** Messages of JSON-RPC 2.0, as the Model Context Protocol writes them. */
 
+import { isJsonObject } from '../../../domain/json-object.ts';
 import { SpineError } from '../../../domain/error.ts';
 
 export type RpcId = string | number;
@@ -65,13 +66,13 @@ export function messagesIn(body: unknown, mayBeBatch: boolean): RpcMessage[] {
 }
 
 function messageIn(value: unknown): RpcMessage {
-  if (!isObject(value) || value['jsonrpc'] !== '2.0')
+  if (!isJsonObject(value) || value['jsonrpc'] !== '2.0')
     throw malformed('A message is an object with "jsonrpc":"2.0".');
   const { id, method, params = {} } = value;
   if (method === undefined && ('result' in value || 'error' in value)) return { kind: 'answer' };
   if (typeof method !== 'string' || method.length > METHOD_CHARS)
     throw malformed('method must be the name of a method.');
-  if (!isObject(params)) throw malformed('params must be an object.');
+  if (!isJsonObject(params)) throw malformed('params must be an object.');
   if (!('id' in value)) return { kind: 'notification', method, params };
   if (!isId(id)) throw malformed(`id must be a whole number or text of at most ${ID_CHARS} characters.`);
   return { kind: 'request', id, method, params };
@@ -79,10 +80,6 @@ function messageIn(value: unknown): RpcMessage {
 
 function isId(id: unknown): id is RpcId {
   return typeof id === 'string' ? id.length <= ID_CHARS : Number.isSafeInteger(id);
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function malformed(message: string): SpineError {

@@ -1,5 +1,6 @@
 /** Tools without a route to call: files come as text here, and what is too long for one answer is read in parts. */
 
+import { isJsonObject } from '../../../domain/json-object.ts';
 import type { Actor } from '../../../domain/command.ts';
 import { SpineError } from '../../../domain/error.ts';
 import { checker } from '../../validation.ts';
@@ -11,7 +12,6 @@ import { jsonSchema } from '../../openapi.ts';
 import type { Call, Route } from '../../routes.ts';
 import { storeFile } from '../../store-file.ts';
 import { Type } from '../../typebox.ts';
-import { isObject } from './messages.ts';
 import { type Arguments, type InputSchema, shownTool, type Tool } from './tool.ts';
 
 /** As much as a request may hold anyway. */
@@ -170,6 +170,6 @@ function valueAt(value: unknown, field: string): unknown {
   const steps = field.split(/[.[\]]+/).filter((step) => step !== '');
   return steps.reduce<unknown>((at, step) => {
     if (Array.isArray(at)) return (at as unknown[])[Number(step)];
-    return isObject(at) && Object.hasOwn(at, step) ? at[step] : undefined;
+    return isJsonObject(at) && Object.hasOwn(at, step) ? at[step] : undefined;
   }, value);
 }

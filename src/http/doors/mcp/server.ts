@@ -1,11 +1,12 @@
 /** What every method of the protocol does. */
 
+import { isJsonObject } from '../../../domain/json-object.ts';
 import { principalOf } from '../../../domain/actor.ts';
 import { SpineError } from '../../../domain/error.ts';
 import { SPINE_STATUS_OF } from '../../../domain/statuses.ts';
 import { asSpineError, nativeErrors, toldOf } from '../../errors.ts';
 import type { Call } from '../../routes.ts';
-import { isObject, RPC, RpcError, type RpcRequest } from './messages.ts';
+import { RPC, RpcError, type RpcRequest } from './messages.ts';
 import type { Resources } from './resources.ts';
 import type { Tool } from './tool.ts';
 
@@ -63,7 +64,7 @@ export class McpServer {
         `There is no tool ${JSON.stringify(name) ?? 'without a name'} for you. tools/list shows yours.`,
       );
     try {
-      if (!isObject(given)) throw notAnObject();
+      if (!isJsonObject(given)) throw notAnObject();
       return { content: [{ type: 'text', text: await tool.run(call, given) }] };
     } catch (error) {
       const refusal = asSpineError(error);

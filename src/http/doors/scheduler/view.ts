@@ -1,5 +1,6 @@
 /** Schedules, runs and approvals as their door shows them: the names of the text, times as ISO. */
 
+import { isJsonObject } from '../../../domain/json-object.ts';
 import { rawOutput, summaryOf } from '../../../domain/output.ts';
 import type { Schedule } from '../../../domain/schedule.ts';
 import { toSnake } from '../../../domain/schedule-draft.ts';
@@ -122,7 +123,7 @@ function snake(name: string): string {
 function objectIn(json: string | null, key?: string): object | null {
   const whole = json === null ? null : parsed(json);
   const value = key === undefined ? whole : (whole as Record<string, unknown> | null)?.[key];
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
+  return isJsonObject(value) ? value : null;
 }
 
 /** What is not JSON was written by hand: it stands for itself. */
