@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { proveAbuse } from './abuse.ts';
 import { proveAsk } from './ask.ts';
+import { proveBulk } from './bulk.ts';
 import { proveContention } from './contention.ts';
 import { proveDiskFull } from './disk-full.ts';
 import { proveFeed } from './feed.ts';
@@ -130,6 +131,8 @@ const PROOFS: Readonly<Record<string, (run: Run) => Promise<ProofReport | string
         limits: { coreShare: 0.02, latencyMs: 10, acrossMs: 15 },
       }),
     ),
+  bulk: (run) =>
+    onStore(run, (store) => proveBulk(store, { jobs: run.sized(100_000), limits: { p99Ms: 50 } })),
   feed: (run) =>
     onStore(run, (store) =>
       proveFeed(store, {

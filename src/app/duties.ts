@@ -23,6 +23,7 @@ import { type Duty, Loop, type LoopStatus } from '../loops/loop.ts';
 import { mail } from '../loops/mail.ts';
 import { notifier } from '../loops/notifier.ts';
 import { budgets } from '../loops/budgets.ts';
+import { bulk } from '../loops/bulk.ts';
 import { approver } from '../loops/approver.ts';
 import { hearing } from '../loops/hearing.ts';
 import { type AskProbe, Prober } from '../loops/prober.ts';
@@ -94,6 +95,7 @@ export function startDuties(options: DutyOptions): Duties {
   const prober = askProbe === null ? null : new Prober(core, askProbe);
   const probing = prober === null ? null : loop(prober);
   const budgeting = loop(budgets(core));
+  const bulks = loop(bulk(core));
   const chatReader =
     options.chatCommands === undefined || options.chatCommands === null
       ? null
@@ -143,6 +145,7 @@ export function startDuties(options: DutyOptions): Duties {
     ...(notices.length > 0 ? [loop(notifier(core, notices))] : []),
     delivering,
     budgeting,
+    bulks,
     loop(providerLimits(core)),
     ...(probing === null ? [] : [probing]),
     ...(digestAt === null ? [] : [loop(digest(core, digestAt))]),
@@ -165,6 +168,7 @@ export function startDuties(options: DutyOptions): Duties {
   };
   core.hints.probing = () => probing?.wake();
   core.hints.spent = () => budgeting.wake();
+  core.hints.bulk = () => bulks.wake();
   core.hints.mailed = () => mailing.wake();
   core.hints.delivering = () => delivering.wake();
   const heartbeats = files.find((each) => each.name === 'heartbeats');

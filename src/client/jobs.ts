@@ -11,6 +11,9 @@ import type {
   BadEnd,
   BatchItem,
   BatchOutcome,
+  Bulk,
+  BulkAction,
+  BulkFilter,
   Beat,
   ClaimedJob,
   ClaimNextOptions,
@@ -319,6 +322,34 @@ export class Jobs {
     await this.#caller.json({ method: 'DELETE', path: pathOf(id), repeatable: false, options });
   }
 
+  /** Does one thing to all jobs that fit a filter, a few at a time: see `bulkStatus` for how far it is. */
+  bulk(action: BulkAction, filter: BulkFilter, options?: CallOptions): Promise<Bulk> {
+    return this.#caller.json({
+      method: 'POST',
+      path: '/jobs/bulk',
+      json: { action, filter },
+      repeatable: false,
+      options,
+    });
+  }
+
+  /** How many jobs that would be. */
+  async bulkCount(action: BulkAction, filter: BulkFilter, options?: CallOptions): Promise<number> {
+    const json = { action, filter, dryRun: true };
+    const call: Call = { method: 'POST', path: '/jobs/bulk', json, repeatable: true, options };
+    return (await this.#caller.json<{ count: number }>(call)).count;
+  }
+
+  bulkStatus(id: string, options?: CallOptions): Promise<Bulk> {
+    return this.#caller.json({ method: 'GET', path: bulkPath(id), repeatable: true, options });
+  }
+
+  /** What was done stays done. */
+  cancelBulk(id: string, options?: CallOptions): Promise<Bulk> {
+    const path = `${bulkPath(id)}/cancel`;
+    return this.#caller.json({ method: 'POST', path, json: {}, repeatable: true, options });
+  }
+
   /** Adds lines to the job's log. A call that is sent twice adds them twice, so it is not repeated. */
   log(held: Held, lines: readonly NewLogLine[], options?: CallOptions): Promise<LogAccepted> {
     return this.#caller.json(
@@ -427,6 +458,10 @@ function ends(items: readonly BatchItem[]): BatchItem[] {
     result,
     ...(leaseToken !== undefined && { leaseToken }),
   }));
+}
+
+function bulkPath(id: string): string {
+  return `/jobs/bulk/${encodeURIComponent(id)}`;
 }
 
 function pathOf(id: string): string {

@@ -135,6 +135,26 @@ export interface JobFilter extends FieldFilter {
   readonly limit?: number;
 }
 
+export type BulkAction = 'retry' | 'cancel' | 'redrive' | 'delete';
+
+/** Which jobs; at least one of these. */
+export type BulkFilter = Omit<JobFilter, 'order' | 'limit'>;
+
+/** One thing done to all jobs that fit a filter, and how far that is. */
+export interface Bulk {
+  readonly id: string;
+  readonly action: BulkAction;
+  readonly state: 'running' | 'done' | 'cancelled';
+  /** How many jobs fitted when it was asked for. */
+  readonly count: number;
+  readonly changed: number;
+  /** That could not be changed, e.g. because somebody waits for them. */
+  readonly refused: number;
+  readonly createdAt: string;
+  readonly createdBy: string;
+  readonly endedAt: string | null;
+}
+
 export interface JobPage {
   readonly jobs: readonly Job[];
   readonly nextCursor: string | null;

@@ -74,6 +74,10 @@ export const LIMITS = {
   /** All of one schema are compiled in about 5 ms. */
   schemaKeywords: 5_000,
   cascade: 10_000,
+  /** Calls for all jobs that fit a filter: how many are under way at once, and of how many jobs. */
+  bulks: 20,
+  bulkJobs: 1_000_000,
+  bulksShown: 100,
   childrenPerJob: 1_000,
   /** How deep children may have children, and how many jobs may hang below one in all. */
   childDepth: 10,

@@ -133,6 +133,19 @@ export class ChangeSet {
     return this.#entries.get(job.no)?.before.state === 'running';
   }
 
+  /** Whether another unfinished job of this change has the unique key of this one. */
+  holdsKey({ no, typeNo, uniqueKey }: Job): boolean {
+    for (const { after } of this.#entries.values())
+      if (
+        after.uniqueKey === uniqueKey &&
+        after.typeNo === typeNo &&
+        after.no !== no &&
+        !isFinal(after.state)
+      )
+        return true;
+    return false;
+  }
+
   /** Takes over what a decision says; commands on the same job see each other's result. */
   apply(decision: Decision, actor: Actor): void {
     const { job, writes } = decision;

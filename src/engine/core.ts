@@ -127,6 +127,8 @@ export interface Hints {
   heard: () => void;
   /** Somebody is to be asked about a failure, or has answered. */
   consulting: () => void;
+  /** Something is to be done to all jobs that fit a filter. */
+  bulk: () => void;
 }
 
 export type CommitWatcher = (effects: Effects) => void;
@@ -212,6 +214,7 @@ export class Core {
     beaten: () => undefined,
     heard: () => undefined,
     consulting: () => undefined,
+    bulk: () => undefined,
   };
   readonly #clock: Clock;
   readonly #time: TimeSource | null;

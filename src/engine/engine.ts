@@ -5,6 +5,7 @@ import type { Alias } from '../domain/alias.ts';
 import type { ApprovalAuto, ApprovalFilter, ApprovalRecord } from '../domain/approval.ts';
 import type { Audit } from '../domain/audit.ts';
 import type { Blob } from '../domain/blob.ts';
+import type { Bulk, BulkAction } from '../domain/bulk.ts';
 import type { HeldFilter, RunningTask } from '../domain/bot.ts';
 import type {
   Accepted,
@@ -63,6 +64,7 @@ import type { Metered } from './meters.ts';
 /** Every verb answers after its commit, and throws a SpineError when it is refused. */
 export interface Engine {
   readonly jobs: Jobs;
+  readonly bulks: Bulks;
   readonly leases: Leases;
   readonly types: Types;
   readonly routing: RoutingVerbs;
@@ -179,6 +181,23 @@ export interface Jobs {
     leaseToken: string | null,
     received?: Received,
   ): Promise<Accepted>;
+}
+
+export interface BulkDraft {
+  readonly action: BulkAction;
+  readonly filter: Partial<Omit<JobFilter, 'order' | 'from' | 'limit'>> & { readonly words?: string };
+}
+
+/** One thing done to all jobs that fit a filter. */
+export interface Bulks {
+  /** How many jobs would be looked at. */
+  count(actor: Actor, draft: BulkDraft): Promise<number>;
+  start(actor: Actor, draft: BulkDraft): Promise<Bulk>;
+  get(id: string): Promise<Bulk>;
+  /** Newest first. */
+  list(limit: number): Promise<Bulk[]>;
+  /** What was done stays done. */
+  cancel(actor: Actor, id: string): Promise<Bulk>;
 }
 
 export interface Awaited {

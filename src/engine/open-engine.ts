@@ -7,6 +7,7 @@ import { approvalsOf } from './approvals.ts';
 import { auditOf } from './audit.ts';
 import { blobsOf } from './blobs.ts';
 import { botsOf } from './bots.ts';
+import { bulksOf } from './bulk.ts';
 import { Core, type EngineOptions } from './core.ts';
 import { deliveriesOf } from './deliveries.ts';
 import type { Engine, LoginSettings } from './engine.ts';
@@ -43,6 +44,7 @@ export function openEngine(options: EngineOptions): OpenEngine {
   return {
     core,
     jobs,
+    bulks: bulksOf(core),
     leases,
     types: typesOf(core),
     routing: routingOf(core),

@@ -41,7 +41,7 @@ export async function removeEnded(core: Core, actor: Actor, job: Job): Promise<v
     await core.flusher.transact(actor, async (tx, changeSet) => {
       const [found] = await tx.jobs.lockByNo([job.no]);
       if (found === undefined) throw new SpineError('not_found', { id: job.id });
-      const problem = await whyNot(tx, found);
+      const problem = await whyKept(tx, found);
       if (problem !== null) throw new SpineError('conflict', { state: found.state, problem });
       if (!really) return;
       await audit(tx, changeSet, actor, 'job.delete', found.id, { no: found.no, state: found.state });
@@ -57,7 +57,7 @@ export async function removeEnded(core: Core, actor: Actor, job: Job): Promise<v
 }
 
 /** Why it cannot be removed now; null when it can. */
-async function whyNot(tx: Tx, job: Job): Promise<string | null> {
+export async function whyKept(tx: Tx, job: Job): Promise<string | null> {
   if (!isFinal(job.state)) return 'The job has not ended: cancel it first.';
   if (job.scheduleId !== null)
     return 'This is a run of a schedule, and its history: it goes in time, or with the schedule.';

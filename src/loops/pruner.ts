@@ -55,6 +55,7 @@ export class Pruner implements Duty {
           : (await tx.feed.dropEmpty(now - this.#options.retentionMs, WINDOW)) +
             (await tx.ticks.dropOld(now - this.#options.retentionMs, WINDOW)) +
             (await tx.workers.dropOld(now - this.#options.retentionMs)) +
+            (await tx.bulks.dropOld(now - this.#options.retentionMs)) +
             (await tx.messages.dropOld(this.#keeping(now), WINDOW)) +
             (await tx.agents.dropSilent(now - this.#options.retentionMs, WINDOW)) +
             (await tx.deliveries.dropOld(now - this.#options.retentionMs, WINDOW)) +

@@ -53,6 +53,12 @@ suite('the client and a real server', () => {
     const events: string[] = [];
     for await (const { type } of head.jobs.events(id, { after: 1 })) events.push(type);
     deepStrictEqual([events[0], events.at(-1)], ['job.claimed', 'job.completed']);
+    const filter = { target: 'nobody' };
+    strictEqual(await head.jobs.bulkCount('cancel', filter), 1);
+    const bulk = await head.jobs.bulk('cancel', filter);
+    deepStrictEqual([bulk.action, bulk.count], ['cancel', 1]);
+    await head.jobs.cancelBulk(bulk.id);
+    ok((await head.jobs.bulkStatus(bulk.id)).state !== 'running');
     await head.jobs.remove(id);
     await rejects(head.jobs.get(id), { code: 'not_found' });
   });

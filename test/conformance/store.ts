@@ -1,4 +1,5 @@
 import { onEvery, type EngineKind } from '../support/engines.ts';
+import { bulkTopics } from './bulk.ts';
 import { claimSizeTopics } from './claim-size.ts';
 import { dependencyTopics } from './dependencies.ts';
 import { eventTopics } from './events.ts';
@@ -38,6 +39,7 @@ export function storeConformance(kind: EngineKind): void {
     searchTopics(each);
     questionTopics(each);
     steeringTopics(each);
+    bulkTopics(each);
     pruneTopics(each);
     upkeepTopics(each);
     migrationTopics(each);

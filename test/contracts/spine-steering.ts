@@ -1,5 +1,6 @@
 import { deepStrictEqual, match, strictEqual } from 'node:assert';
 import { suite, test } from 'node:test';
+import { eventually } from '../scheduler/support.ts';
 import type { JobBody } from '../support/http.ts';
 import {
   createJob,
@@ -80,5 +81,53 @@ export function steeringCases(start: Start): void {
       expectRefusal(await server().head.get<JobBody>(`/jobs/${held.id}`), 404, 'not_found');
       expectRefusal(await remove(held.id), 404, 'not_found');
     });
+
+    test('one call does a thing to all jobs that fit a filter, or counts them', async () => {
+      const { head } = server();
+      for (let n = 0; n < 3; n++) await createJob(head, { target: 'nobody', tags: ['bulk'] });
+      const ask = (body: object) => head.post('/jobs/bulk', body);
+      const filter = { tag: 'bulk', state: 'queued' };
+      deepStrictEqual(expectStatus(await ask({ action: 'cancel', filter, dryRun: true }), 200), {
+        action: 'cancel',
+        count: 3,
+        dryRun: true,
+      });
+      const { id, count } = expectStatus(await ask({ action: 'cancel', filter }), 200);
+      strictEqual(count, 3);
+      await ends(String(id));
+      const { body } = await head.get<{ jobs: JobBody[] }>('/jobs?tag=bulk&limit=9');
+      deepStrictEqual(
+        body.jobs.map(({ state }) => state),
+        ['cancelled', 'cancelled', 'cancelled'],
+      );
+      const stopped = expectStatus(await head.post(`/jobs/bulk/${String(id)}/cancel`, {}), 200);
+      deepStrictEqual([stopped['state'], stopped['changed'], stopped['refused']], ['done', 3, 0]);
+      const { bulks } = expectStatus(await head.get<{ bulks: { id: string }[] }>('/jobs/bulk'), 200);
+      strictEqual(bulks[0]?.id, id);
+      expectRefusal(await head.get('/jobs/bulk/nothing'), 404, 'not_found');
+      expectRefusal(await server().left.post('/jobs/bulk', { action: 'cancel', filter }), 403, 'wrong_role');
+    });
+
+    test('what is no filter is refused by its name, and nothing is done', async () => {
+      for (const [body, names] of [
+        [{ action: 'cancel', filter: {} }, /filter must name at least one/],
+        [{ action: 'cancel' }, /filter/],
+        [{ action: 'cancel', filter: { tagged: 'x' } }, /tagged/],
+        [{ action: 'cancel', filter: { limit: 5 } }, /limit/],
+        [{ action: 'cancel', filter: { state: 'sleeping' } }, /state/],
+        [{ action: 'explode', filter: { tag: 'x' } }, /action/],
+        [{ action: 'cancel', filter: { target: 'a', queue: 'b' } }, /queue and target must not differ/],
+      ] as const) {
+        const answer = await server().head.post('/jobs/bulk', body);
+        deepStrictEqual([answer.status, names.test(answer.text)], [400, true], answer.text);
+      }
+    });
+
+    async function ends(id: string): Promise<void> {
+      await eventually(`${id} has ended`, 20_000, async () => {
+        const { body } = await server().head.get(`/jobs/bulk/${id}`);
+        return body['state'] === 'running' ? null : true;
+      });
+    }
   });
 }

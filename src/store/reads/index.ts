@@ -7,6 +7,7 @@ export * as audit from './audit.ts';
 export * as blobs from './blobs.ts';
 export * as bots from './bots.ts';
 export * as budgets from './budgets.ts';
+export * as bulks from './bulks.ts';
 export * as chains from './chains.ts';
 export * as checkpoints from './checkpoints.ts';
 export * as children from './children.ts';

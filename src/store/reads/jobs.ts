@@ -185,6 +185,11 @@ export function nextDueAt(sql: Sql): Promise<number | null> {
   return only<number | null>(sql, text, []);
 }
 
+/** The number of the newest job. */
+export async function lastNo(sql: Sql): Promise<number> {
+  return (await only<number | null>(sql, 'select max(no) from job', [])) ?? 0;
+}
+
 export function unsettled(sql: Sql, limit: number): Promise<number[]> {
   return column<number>(sql, 'select no from job where settled = 1 order by no limit $1 + 0', [limit]);
 }

@@ -6,6 +6,7 @@ import type { Approval } from '../../domain/approval.ts';
 import type { Audit } from '../../domain/audit.ts';
 import type { Blob } from '../../domain/blob.ts';
 import type { Budget } from '../../domain/budget.ts';
+import type { Bulk } from '../../domain/bulk.ts';
 import type { Delivery } from '../../domain/delivery.ts';
 import type { JobType } from '../../domain/job-type.ts';
 import type { Message, Receipt } from '../../domain/message.ts';
@@ -72,6 +73,24 @@ export const BLOB = tableOf<Blob>('blob', {
   jobNo: 'bigint',
   createdAt: 'bigint',
   createdBy: 'text',
+});
+
+export const BULK = tableOf<Bulk>('bulk', {
+  no: 'bigint',
+  id: 'text',
+  action: 'text',
+  filter: 'json',
+  state: 'text',
+  createdBy: 'text',
+  role: 'text',
+  createdAt: 'bigint',
+  steppedAt: 'bigint',
+  endedAt: 'bigint',
+  count: ['jobs', 'bigint'],
+  lastNo: 'bigint',
+  doneNo: 'bigint',
+  changed: 'bigint',
+  refused: 'bigint',
 });
 
 export const BUDGET = tableOf<Budget>('budget', {

@@ -6,6 +6,7 @@ export * as approvals from './approvals.ts';
 export * as audit from './audit.ts';
 export * as blobs from './blobs.ts';
 export * as budgets from './budgets.ts';
+export * as bulks from './bulks.ts';
 export * as chains from './chains.ts';
 export * as chatReaders from './chat-readers.ts';
 export * as checkpoints from './checkpoints.ts';

@@ -4,6 +4,22 @@ import type { Mutant } from '../mutant.ts';
 
 export const STEERING: readonly Mutant[] = [
   {
+    name: 'bulk-in-one-step',
+    means: 'everybody waits while a hundred thousand jobs are cancelled',
+    file: 'src/engine/bulk-steps.ts',
+    find: `const STEP = 50;`,
+    replace: `const STEP = 100_000;`,
+    seenBy: ['test/conformance/sqlite-memory.test.ts'],
+  },
+  {
+    name: 'bulk-of-everything',
+    means: 'a forgotten filter deletes every job that has ended',
+    file: 'src/http/doors/spine/bulk.ts',
+    find: `if (Object.keys(filter).length === 0) {`,
+    replace: `if (Object.keys(filter).length < 0) {`,
+    seenBy: ['test/contracts/spine-sqlite.test.ts'],
+  },
+  {
     name: 'stale-job-handed-out',
     means: 'a worker does what was wanted by noon, in the afternoon',
     file: 'src/domain/decide.ts',

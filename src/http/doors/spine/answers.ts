@@ -3,6 +3,7 @@
 import type { TProperties, TSchema } from 'typebox';
 import { Refusal } from '../../errors.ts';
 import { Type } from '../../typebox.ts';
+import { BULK_ACTIONS } from '../../../domain/bulk.ts';
 import { OUTCOMES } from '../../../domain/attempts.ts';
 import { EVENT_KINDS } from '../../../domain/event.ts';
 import { STATES } from '../../../domain/job.ts';
@@ -211,6 +212,20 @@ export const Pool = Type.Object({
   waiting: whole,
 });
 export const Pools = Type.Object({ pools: listOf(Pool) });
+const count = (description: string) => ({ ...whole, description });
+export const BulkAnswer = Type.Object({
+  id: optional(text),
+  action: Type.Enum([...BULK_ACTIONS]),
+  count: count('how many jobs fitted when it was asked for'),
+  dryRun: optional({ ...Type.Literal(true), description: 'nothing was changed' }),
+  state: optional(Type.Enum(['running', 'done', 'cancelled'])),
+  changed: optional(count('how many were changed so far')),
+  refused: optional(count('how many could not be changed')),
+  createdAt: optional(time),
+  createdBy: optional(text),
+  endedAt: optional(orNull('string', { format: 'date-time' })),
+});
+export const BulkList = Type.Object({ bulks: { ...listOf(BulkAnswer), description: 'newest first' } });
 export const JobRemoved = Type.Object({ id: text, removed: Type.Literal(true) });
 export const PoolRemoved = Type.Object({ name: text, removed: Type.Literal(true) });
 const kind = Type.Enum(['target', 'type', 'door', 'provider']);

@@ -7,6 +7,7 @@ import { nativeErrors } from '../../errors.ts';
 import { adminRoutes } from './admin.ts';
 import { NAMED_ANSWERS } from './answers.ts';
 import { blobRoutes } from './blobs.ts';
+import { bulkRoutes } from './bulk.ts';
 import { claimRoutes } from './claims.ts';
 import { eventRoutes } from './events.ts';
 import { historyRoutes } from './history.ts';
@@ -30,6 +31,7 @@ export const spine: Door = {
     ...meRoutes,
     ...pageRoutes,
     ...jobRoutes,
+    ...bulkRoutes,
     ...historyRoutes,
     ...claimRoutes,
     ...leaseRoutes,

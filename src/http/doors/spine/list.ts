@@ -96,14 +96,14 @@ function jobsOf(items: readonly Sized[]): Job[] {
   return items.map(({ job }) => job);
 }
 
-function statesOf({ status, state }: Query): readonly State[] {
+export function statesOf({ status, state }: Pick<Query, 'status' | 'state'>): readonly State[] {
   if (state !== undefined && status !== undefined && !statesShownAs(SPINE_STATUS_OF, status).includes(state))
     return [];
   if (state !== undefined) return [state];
   return status === undefined ? STATES : statesShownAs(SPINE_STATUS_OF, status);
 }
 
-function filterOf(query: Query): Partial<JobFilter> {
+export function filterOf(query: Omit<Query, 'order' | 'cursor' | 'limit'>): Partial<JobFilter> {
   const { type, tag, retries } = query;
   const target = targetOf(query);
   const named = FILTERED.flatMap(({ name }) => (query[name] === undefined ? [] : [[name, query[name]]]));
@@ -117,7 +117,11 @@ function filterOf(query: Query): Partial<JobFilter> {
 }
 
 /** Work that is addressed to nobody in particular is addressed to `any`. */
-function targetOf({ target, queue, unassigned }: Query): string | undefined {
+function targetOf({
+  target,
+  queue,
+  unassigned,
+}: Pick<Query, 'target' | 'queue' | 'unassigned'>): string | undefined {
   const named = { target, queue, unassigned: unassigned ? 'any' : undefined };
   const [first, ...others] = Object.entries(named).filter(([, name]) => name !== undefined);
   for (const [field, name] of others) {

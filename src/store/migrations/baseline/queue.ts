@@ -44,6 +44,26 @@ create table idempotency (
 )${byKey};
 create index idempotency_by_age on idempotency (at);
 
+-- Something that is done to all jobs that fit a filter, a few at a time, and how far that is.
+create table bulk (
+  no ${numbered},
+  id text not null unique,
+  action text not null,        -- retry, cancel, redrive or delete
+  filter text not null,        -- JSON
+  state text not null,         -- running, done or cancelled
+  created_by text not null,
+  role text not null,
+  created_at ${int} not null,
+  stepped_at ${int} not null,
+  ended_at ${int},
+  jobs ${int} not null,        -- how many fitted at the beginning
+  last_no ${int} not null,     -- jobs with a higher number came later
+  done_no ${int} not null,     -- the last one that was looked at
+  changed ${int} not null,
+  refused ${int} not null
+)${byNumber};
+create index bulk_running on bulk (stepped_at, no) where state = 'running';
+
 -- A notice that leaves the house after the commit, until it was taken.
 create table outbox (
   no ${numbered},

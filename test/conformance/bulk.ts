@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import type { Bulk } from '../../src/domain/bulk.ts';
+import { bulk } from '../../src/loops/bulk.ts';
+import {
+  claimed,
+  create,
+  createMany,
+  type Each,
+  failed,
+  finished,
+  HEAD,
+  type Opened,
+  read,
+  refusal,
+  stateOf,
+} from '../support/engines.ts';
+
+async function step({ engine }: Opened): Promise<number> {
+  return (await bulk(engine.core).runOnce()).done;
+}
+
+/** As the loop does it, until nothing is left. */
+async function runAll(spine: Opened): Promise<void> {
+  const duty = bulk(spine.engine.core);
+  for (let pass = 0; ; pass++) {
+    if (pass > 200) throw new Error('it never comes to an end');
+    if (typeof (await duty.runOnce()).nextInMs !== 'number') return;
+  }
+}
+
+const told = ({ state, count, changed, refused }: Bulk) => ({ state, count, changed, refused });
+
+export function bulkTopics(each: Each): void {
+  each('cancels all that fit, a few at a time, and tells how far it is', async (spine) => {
+    const { engine } = spine;
+    await createMany(spine, 120, { tags: ['old'] });
+    const other = await create(spine, { tags: ['new'] });
+    const draft = { action: 'cancel', filter: { tag: 'old' } } as const;
+    assert.equal(await engine.bulks.count(HEAD, draft), 120);
+    const { id } = await engine.bulks.start(HEAD, draft);
+    const late = await create(spine, { tags: ['old'] });
+    assert.ok((await step(spine)) < 120, 'one step leaves room for others');
+    const between = await engine.bulks.get(id);
+    assert.deepEqual([between.state, between.changed], ['running', 50]);
+    await runAll(spine);
+    assert.deepEqual(told(await engine.bulks.get(id)), {
+      state: 'done',
+      count: 120,
+      changed: 120,
+      refused: 0,
+    });
+    assert.deepEqual([await stateOf(spine, other), await stateOf(spine, late)], ['queued', 'queued']);
+    const counts = (await engine.counts()).filter(({ n }) => n !== 0);
+    assert.deepEqual(counts.map(({ state, n }) => `${state} ${n}`).toSorted(), ['cancelled 120', 'queued 2']);
+    const [entry] = await engine.audit.list(Number.MAX_SAFE_INTEGER, 1);
+    assert.deepEqual([entry?.action, entry?.facts?.['count']], ['jobs.cancel', 120]);
+  });
+
+  each(
+    'goes no further once it is cancelled, and the next server goes on where one has died',
+    async (spine) => {
+      const { engine } = spine;
+      await createMany(spine, 120);
+      const draft = { action: 'cancel', filter: { target: 'any' } } as const;
+      const stopped = await engine.bulks.start(HEAD, draft);
+      await step(spine);
+      const { state, changed } = await engine.bulks.cancel(HEAD, stopped.id);
+      assert.deepEqual([state, changed], ['cancelled', 50]);
+      assert.equal(await step(spine), 0);
+      const going = await engine.bulks.start(HEAD, draft);
+      await step(spine);
+      const next = (await spine.another?.()) ?? spine;
+      await runAll(next);
+      assert.deepEqual(told(await next.engine.bulks.get(going.id)), {
+        state: 'done',
+        count: 70,
+        changed: 70,
+        refused: 0,
+      });
+      if (next !== spine) await next.close();
+      assert.equal(await refusal(engine.bulks.get('nothing')), 'not_found');
+    },
+  );
+
+  each('asks running work to stop only when that was asked for, and ends what it created', async (spine) => {
+    const { engine } = spine;
+    const [taken, waiting] = await createMany(spine, 2);
+    assert.ok(taken !== undefined && waiting !== undefined);
+    await engine.bulks.start(HEAD, { action: 'cancel', filter: { states: ['queued'] } });
+    // After the count, before the step.
+    const { leaseToken } = await claimed(spine, taken);
+    await runAll(spine);
+    assert.equal((await read(spine, taken)).cancelRequested, false);
+    assert.equal(await stateOf(spine, waiting), 'cancelled');
+    const child = await create(spine, { parentId: taken.id, target: 'elsewhere' });
+    await engine.bulks.start(HEAD, { action: 'cancel', filter: { states: ['running'] } });
+    await runAll(spine);
+    assert.equal((await read(spine, taken)).cancelRequested, true);
+    assert.equal(await stateOf(spine, child), 'cancelled');
+    assert.notEqual(leaseToken, null);
+  });
+
+  each('opens again what did not go well, one for each unique key, and redrives the dead', async (spine) => {
+    const { engine } = spine;
+    const dead = await create(spine, { maxAttempts: 1 });
+    await failed(spine, dead);
+    const twins = [];
+    for (let n = 0; n < 2; n++) {
+      const twin = await create(spine, { uniqueKey: 'one' });
+      await engine.jobs.cancel(HEAD, twin.id, null);
+      twins.push(twin);
+    }
+    const done = await create(spine);
+    await finished(spine, done);
+    const retry = { action: 'retry', filter: { target: 'any' } } as const;
+    const { id } = await engine.bulks.start(HEAD, retry);
+    await runAll(spine);
+    assert.deepEqual(told(await engine.bulks.get(id)), { state: 'done', count: 3, changed: 2, refused: 1 });
+    assert.equal(await stateOf(spine, done), 'done', 'nobody asked for that');
+    const states = await Promise.all(twins.map((twin) => stateOf(spine, twin)));
+    assert.deepEqual(states, ['queued', 'cancelled']);
+    await failed(spine, dead);
+    await engine.bulks.start(HEAD, { action: 'redrive', filter: { target: 'any' } });
+    await runAll(spine);
+    const { state, attempts } = await read(spine, dead);
+    assert.deepEqual([state, attempts], ['queued', 0]);
+  });
+
+  each('removes what has ended, in steps too, and leaves what others wait for', async (spine) => {
+    const { engine } = spine;
+    const jobs = await createMany(spine, 70, { tags: ['gone'] });
+    const waitedFor = await create(spine, { tags: ['gone'] });
+    const waiter = await create(spine, { after: [{ job: waitedFor.id }] });
+    for (const job of [...jobs, waitedFor]) await engine.jobs.cancel(HEAD, job.id, null);
+    const { id } = await engine.bulks.start(HEAD, { action: 'delete', filter: { tag: 'gone' } });
+    await runAll(spine);
+    assert.deepEqual(told(await engine.bulks.get(id)), { state: 'done', count: 71, changed: 70, refused: 1 });
+    const left = await engine.jobs.list(HEAD, { states: ['cancelled'], order: 'oldest', limit: 9 });
+    assert.deepEqual(
+      left.map(({ no }) => no),
+      [waitedFor.no],
+    );
+    assert.equal(await stateOf(spine, waiter), 'blocked');
+  });
+
+  each('finds by words and by what head may see, and only so many calls go on at once', async (spine) => {
+    const { engine } = spine;
+    const found = await create(spine, { title: 'water the plants' });
+    await create(spine, { title: 'feed the cat' });
+    const bounded = { ...HEAD, targets: ['elsewhere'] };
+    const draft = { action: 'cancel', filter: { words: 'plants' } } as const;
+    assert.equal(await engine.bulks.count(bounded, draft), 0);
+    await engine.bulks.start(HEAD, draft);
+    await runAll(spine);
+    assert.equal(await stateOf(spine, found), 'cancelled');
+    assert.equal((await engine.counts()).find(({ state }) => state === 'queued')?.n, 1);
+    for (let n = 0; n < 20; n++) await engine.bulks.start(HEAD, draft);
+    assert.equal(await refusal(engine.bulks.start(HEAD, draft)), 'conflict');
+    assert.equal((await engine.bulks.list(100)).length, 21);
+  });
+}
