@@ -1,5 +1,6 @@
 /** Opens the runner of a name: for a worker's own sessions, and for those that a server runs for others. */
 
+import { statSync } from 'node:fs';
 import { type Config, ConfigError } from '../config.ts';
 import type { Platform } from '../client/platform.ts';
 import type { Clock } from '../domain/ports.ts';
@@ -37,6 +38,14 @@ export interface RunnerHost {
 const NEEDS_COMMAND = `The runner command needs a program: --command '["./agent.sh"]' or SPINE_SESSION_COMMAND`;
 const NEEDS_URL = 'The runner http needs the server of its sessions: --sessions-url <url>';
 
+/** Else every session would be refused, one after another. */
+function checkRoots(roots: readonly string[]): void {
+  const problems = roots
+    .filter((root) => statSync(root, { throwIfNoEntry: false })?.isDirectory() !== true)
+    .map((root) => `--root or SPINE_SESSION_ROOTS names ${root}, which is no folder on this machine`);
+  if (problems.length > 0) throw new ConfigError(problems);
+}
+
 export interface OpenRunner {
   readonly runner: SessionRunner;
   readonly close: () => Promise<void>;
@@ -47,6 +56,7 @@ export function openRunner(order: RunnerOrder, { platform, clock, config }: Runn
   const roots = order.roots.length > 0 ? order.roots : [process.cwd()];
   const surroundings = new Surroundings({ roots, env: order.env, from: environmentBut([]) });
   const plain = (runner: SessionRunner): OpenRunner => ({ runner, close: async () => undefined });
+  if (order.runner === 'command' || order.runner === 'claude') checkRoots(order.roots);
   switch (order.runner) {
     case 'demo':
       return plain(demoRunner);

@@ -12,7 +12,8 @@ import { pollWaitMs } from '../worker/service/backoff.ts';
 import { WorkerService } from '../worker/service/worker-service.ts';
 import type { Log } from './log.ts';
 import { processLog } from './process-log.ts';
-import { openRunner } from './session-runners.ts';
+import { sessionRunnerOf } from './session-runner.ts';
+import { openRunner, type RunnerName } from './session-runners.ts';
 import { type WorkerToken, workerToken } from './worker-token.ts';
 
 const CALL_MS = 30_000;
@@ -27,7 +28,7 @@ export async function runWorker(order: WorkerOrder, config: Config, version: str
   const roots = order.roots.length > 0 ? order.roots : config.sessionRoots;
   const { runner, close } = openRunner(
     {
-      runner: order.runner,
+      runner: order.runner ?? runnerOf(config),
       command: order.command ?? config.sessionCommand,
       roots,
       env: [...config.sessionEnv, ...order.env],
@@ -76,6 +77,12 @@ export async function runWorker(order: WorkerOrder, config: Config, version: str
     stop.done();
     await log.end();
   }
+}
+
+/** A machine without a word about sessions tries things out. */
+function runnerOf(config: Config): RunnerName {
+  const runner = sessionRunnerOf(config);
+  return runner === 'off' ? 'demo' : runner;
 }
 
 /** The server of the tasks is trusted with our token, another one has its own. */

@@ -85,9 +85,12 @@ export interface Host {
 }
 
 /** What a worker is to do, and where. */
+export type RunnerName = 'command' | 'claude' | 'gateway' | 'http' | 'demo';
+
 export interface WorkerOrder {
   readonly slot: string;
-  readonly runner: 'command' | 'claude' | 'gateway' | 'http' | 'demo';
+  /** Null where nobody said: then the settings decide. */
+  readonly runner: RunnerName | null;
   readonly command: readonly string[] | null;
   readonly sessionsUrl: string | null;
   readonly roots: readonly string[];

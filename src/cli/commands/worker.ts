@@ -2,10 +2,10 @@
 
 import type { Handler } from '../command.ts';
 import { CliError, EXIT, usage } from '../failure.ts';
-import type { WorkerOrder } from '../host.ts';
+import type { RunnerName, WorkerOrder } from '../host.ts';
 
 interface WorkerFlags {
-  readonly runner?: WorkerOrder['runner'];
+  readonly runner?: RunnerName;
   readonly command?: string;
   readonly sessionsUrl?: string;
   readonly root?: readonly string[];
@@ -29,11 +29,13 @@ export const worker: Handler<WorkerFlags> = async (session, { args, options }) =
   if (sessionsUrl !== null && !/^https?:\/\//.test(sessionsUrl))
     throw usage(`--sessions-url must be an http or https address, not ${JSON.stringify(sessionsUrl)}.`);
   const command = options.command === undefined ? null : commandOf(options.command);
+  const runner = options.runner ?? (command === null ? null : 'command');
+  refuseUnused(runner, options);
   const { url, token } = session.located();
   await session.host.worker(
     {
       slot,
-      runner: options.runner ?? (command === null ? 'demo' : 'command'),
+      runner,
       command,
       sessionsUrl,
       roots: options.root ?? [],
@@ -47,14 +49,29 @@ export const worker: Handler<WorkerFlags> = async (session, { args, options }) =
   );
 };
 
+const VARIABLE = /^[A-Za-z_]\w*$/;
+
+/** What would be ignored was meant for something. */
+function refuseUnused(runner: WorkerOrder['runner'], { command, sessionsUrl, env = [] }: WorkerFlags): void {
+  if (command !== undefined && runner !== 'command' && runner !== 'claude')
+    throw usage(`--command is for the runners command and claude, not for ${runner}.`);
+  if (sessionsUrl !== undefined && runner !== 'http') throw usage('--sessions-url needs --runner http.');
+  const wrong = env.find((name) => !VARIABLE.test(name));
+  if (wrong !== undefined)
+    throw usage(`--env must be the name of a variable, without a value, not ${JSON.stringify(wrong)}.`);
+}
+
 function commandOf(text: string): readonly string[] {
   const problem = `--command must be a JSON array of a program and its arguments, for example '["./agent.sh"]'.`;
   try {
     const value: unknown = JSON.parse(text);
-    if (Array.isArray(value) && value.length > 0 && value.every((word) => typeof word === 'string'))
-      return value;
+    if (isCommand(value)) return value;
   } catch {
     throw usage(problem);
   }
   throw usage(problem);
+}
+
+function isCommand(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((word) => typeof word === 'string') && (value[0] ?? '') !== '';
 }

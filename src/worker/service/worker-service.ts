@@ -52,6 +52,11 @@ const GRACE_MS = 12_000;
 
 type Why = 'stop' | 'lost';
 
+/** No restart of the worker cures that. */
+class BeatsTooSlow extends Error {
+  readonly exitCode = 78;
+}
+
 export class WorkerService {
   readonly #options: WorkerServiceOptions;
   readonly #calls: BridgeCalls;
@@ -74,8 +79,21 @@ export class WorkerService {
     while (!this.#ending.signal.aborted) {
       const staleMs = await this.#takeSlots();
       if (staleMs === null) return;
+      await this.#checkBeats(staleMs);
       await this.#work(staleMs);
     }
+  }
+
+  /** A worker that is heard from too seldom would lose every task to the watchdog. */
+  async #checkBeats(staleMs: number): Promise<void> {
+    const { idleBeatMs, workingBeatMs } = this.#options;
+    const slowMs = Math.max(idleBeatMs, workingBeatMs);
+    if (slowMs < staleMs) return;
+    await Promise.all(this.#slotNames.map((name) => this.#openSlot(name).leave('error')));
+    const name = slowMs === idleBeatMs ? 'SPINE_WORKER_IDLE_BEAT_MS' : 'SPINE_WORKER_BEAT_MS';
+    throw new BeatsTooSlow(
+      `${name} is ${slowMs}, but the server gives up workers after ${staleMs} ms without a word (SPINE_WORKER_STALE_MS): set it lower.`,
+    );
   }
 
   /** Takes nothing new, waits for what runs, and leaves. Called again, it does not wait any more. */

@@ -173,6 +173,22 @@ export const WORKERS: readonly Mutant[] = [
     seenBy: ['test/http/bridge-size.test.ts'],
   },
   {
+    name: 'worker-demo-instead-of-settings',
+    means: 'a worker whose settings name a program reports tasks as done without running it',
+    file: 'src/app/worker-process.ts',
+    find: `return runner === 'off' ? 'demo' : runner;`,
+    replace: `return runner === 'off' ? 'demo' : 'demo';`,
+    seenBy: ['test/worker/service/settings.test.ts'],
+  },
+  {
+    name: 'worker-beats-too-slow',
+    means: 'a worker whose heartbeats come too late loses every task to the watchdog',
+    file: 'src/worker/service/worker-service.ts',
+    find: `if (slowMs < staleMs) return;`,
+    replace: `if (slowMs > 0) return;`,
+    seenBy: ['test/worker/service/settings.test.ts'],
+  },
+  {
     name: 'sessions-missing-in-the-list',
     means: 'a session that runs is missing in a long list, and counts as lost',
     file: 'src/engine/sessions.ts',
