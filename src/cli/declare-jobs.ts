@@ -101,6 +101,7 @@ function declareReading(jobs: Command, act: Act): void {
     ['spine jobs logs 12', 'the log so far'],
     ['spine jobs logs 12 -f', 'and what follows, until the job has ended'],
   ])
+    .alias('log')
     .argument(...JOB)
     .option('-f, --follow', 'go on until the job has ended')
     .addOption(

@@ -3,11 +3,13 @@
 import { type Command, CommanderError } from 'commander';
 import type { Act } from './command.ts';
 import { EXIT, type Failure, failureOf } from './failure.ts';
+import { helpFor, helpWanted } from './help-words.ts';
 import type { Host } from './host.ts';
 import { Out } from './out.ts';
 import { buildProgram } from './program.ts';
 import { Session } from './session.ts';
 import { vocabularyOf } from './text/vocabulary.ts';
+import { inTypedWords } from './typed-words.ts';
 
 /** `build` makes the commands: those of `spine` unless said. */
 export async function run(host: Host, args: readonly string[], build = buildProgram): Promise<number> {
@@ -21,7 +23,7 @@ export async function run(host: Host, args: readonly string[], build = buildProg
   const json = asksForJson(args);
   listenTo(program, host, complaint);
   try {
-    await program.parseAsync(args, { from: 'user' });
+    await program.parseAsync(helpWanted(program, args) ?? args, { from: 'user' });
     return EXIT.ok;
   } catch (error) {
     if (error instanceof CommanderError)
@@ -52,13 +54,13 @@ function actOn(host: Host, name: () => string): Act {
       // Commander passes the arguments, the options and last the command itself.
       const command = params.at(-1) as Command;
       const options = command.optsWithGlobals();
-      const session = new Session(host, options, vocabularyOf(name()));
+      const session = new Session(host, options, vocabularyOf(name()), filtersIn(command));
       try {
         const handle = await load();
         // The options are the ones that were declared beside this very handler.
         await handle(session, { args: command.args, options: options as never });
       } catch (error) {
-        throw new Reported(report(session.out, session.explain(error), name()));
+        throw new Reported(report(session.out, inTypedWords(session.explain(error), command), name()));
       } finally {
         await session.close();
       }
@@ -79,16 +81,17 @@ function humanLines({ message, hint, details }: Failure): string[] {
   const lines = message.split('\n');
   if (hint === null) return lines;
   const last = lines.pop() ?? '';
-  return [...lines, `${ended(`${last}${factsText(details)}`)} ${hint}`];
+  return [...lines, `${ended(`${last}${factsText(message, details)}`)} ${hint}`];
 }
 
 /** Facts that the sentence has named already, or that are for programs. */
-const UNSAID = new Set(['field', 'cause', 'id', 'state']);
+const UNSAID = new Set(['field', 'cause', 'id', 'state', 'status']);
 
 /** ` (claimedBy left-claw)`: what the server knows about the case. */
-function factsText(details: Failure['details']): string {
+function factsText(message: string, details: Failure['details']): string {
   const facts = Object.entries(details)
     .filter(([name, value]) => !UNSAID.has(name) && ['string', 'number'].includes(typeof value))
+    .filter(([, value]) => !message.includes(String(value)))
     .map(([name, value]) => `${name} ${String(value)}`);
   return facts.length === 0 ? '' : ` (${facts.join(', ')})`;
 }
@@ -131,17 +134,16 @@ function usageProblem(host: Host, error: CommanderError, { complaint, json, help
   return report(out, problem(`${words.charAt(0).toUpperCase()}${words.slice(1)}`, help), name);
 }
 
-/** The command as far as it was understood. */
-function helpFor(program: Command, args: readonly string[]): string {
-  let command = program;
-  const names = [program.name()];
-  for (const word of args) {
-    const child = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
-    if (child === undefined) continue;
-    command = child;
-    names.push(child.name());
-  }
-  return `${names.join(' ')} --help`;
+/** An option that leaves something out of a list says what alone it leaves in. */
+function filtersIn(command: Command): string[] {
+  return command.options
+    .filter((option) => /^only\b/.test(option.description))
+    .filter((option) => command.getOptionValueSource(option.attributeName()) === 'cli')
+    .map((option) => {
+      const flag = option.long ?? option.flags;
+      const value: unknown = command.getOptionValue(option.attributeName());
+      return value === true ? flag : `${flag} ${String(value)}`;
+    });
 }
 
 function problem(message: string, help: string): Failure {

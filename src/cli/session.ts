@@ -19,14 +19,17 @@ export class Session {
   readonly flags: GlobalFlags;
   readonly out: Out;
   readonly words: Vocabulary;
+  readonly #filters: readonly string[];
   readonly #interrupt = new AbortController();
   readonly #closers: (() => void | Promise<void>)[] = [];
   #listens = false;
   #url: Found | null = null;
   #token: Found | null = null;
 
-  constructor(host: Host, flags: GlobalFlags, words: Vocabulary) {
+  /** The filters are the options that were given to the command, as they were typed. */
+  constructor(host: Host, flags: GlobalFlags, words: Vocabulary, filters: readonly string[] = []) {
     this.host = host;
+    this.#filters = filters;
     this.flags = flags;
     this.words = words;
     this.out = new Out(host, flags);
@@ -43,6 +46,12 @@ export class Session {
 
   now(): number {
     return this.host.clock.now();
+  }
+
+  /** Why a list is empty: with a filter there may be others that it leaves out. */
+  none(words: string): void {
+    const all = this.#filters.length === 0;
+    this.out.info(all ? words : `Nothing here has ${this.#filters.join(' and ')}.`);
   }
 
   /** A client for this server. Commands that a worker runs name the roles that may; few bring a token of their own. */

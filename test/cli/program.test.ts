@@ -74,6 +74,8 @@ const misused: readonly (readonly [line: string, says: RegExp])[] = [
     /^spine: Unknown option '--prot' \(Did you mean --port\?\)\. See: spine serve --help\n$/,
   ],
   ['jobs lst', /^spine: Unknown command 'lst' \(Did you mean .*\)\. See: spine jobs --help\n$/],
+  ['help nope', /^spine: Unknown command 'nope'[^\n]*\. See: spine --help\n$/],
+  ['help jobs lst', /^spine: Unknown command 'lst' \(Did you mean .*list.*\)\. See: spine jobs --help\n$/],
   ['serve --port', /^spine: Option '--port <port>' argument missing\. See: spine serve --help\n$/],
   ['serve extra', /^spine: Too many arguments for 'serve'\.[^\n]*\n$/],
   ['backup copy.db', /^spine: Unknown command 'copy\.db'\. See: spine backup --help\n$/],
@@ -90,6 +92,15 @@ for (const [line, says] of misused) {
     assert.match(stderr, says);
   });
 }
+
+test('help says what --help says, of whichever command', async () => {
+  for (const line of ['', 'jobs', 'jobs add', 'serve']) {
+    const asked = await spine(words(`help ${line}`));
+    const { code, stdout } = await spine(words(`${line} --help`));
+    assert.deepEqual([asked.code, asked.stdout], [code, stdout], line);
+  }
+  assert.match((await spine(words('jobs help add'))).stdout, /^Usage: spine jobs add /m);
+});
 
 test('wrong usage with --json is told as JSON on standard output', async () => {
   const { code, stdout, stderr } = await spine(['jobs', 'list', '--nonsense', '--json']);

@@ -20,7 +20,7 @@ export const listAgents: Handler = async (session) => {
           agents.map((agent) => cells(agent, session.now())),
           session.out.columns,
         );
-      session.out.info('No agents. Register one with: agents register ops');
+      session.none('No agents. Register one with: agents register ops');
       return [];
     },
     ids: () => agents.map(({ id }) => id),

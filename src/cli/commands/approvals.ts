@@ -21,7 +21,8 @@ export const listApprovals: Handler<ListOptions> = async (session, { options }) 
     value: { approvals },
     lines: () => {
       if (approvals.length > 0) return approvalTable(approvals, session.now(), session.out.columns);
-      session.out.info(status === 'pending' ? 'Nothing waits for approval.' : 'No approvals.');
+      if (status === 'pending') session.out.info('Nothing waits for approval.');
+      else session.none('No approvals.');
       return [];
     },
     ids: () => approvals.map(({ id }) => id),

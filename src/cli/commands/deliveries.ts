@@ -30,7 +30,7 @@ export const listDeliveries: Handler<ListOptions> = async (session, { options })
           deliveries.map((each) => cells(each, session.now())),
           session.out.columns,
         );
-      session.out.info('No deliveries.');
+      session.none('No deliveries.');
       return [];
     },
     ids: () => deliveries.map(({ id }) => id),

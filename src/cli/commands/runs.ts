@@ -17,12 +17,8 @@ export const listRuns: Handler<ListOptions> = async (session, { options }) => {
   const client = await session.client();
   const { status, before, limit } = options;
   const page = await client.runs.list(given({ status, before, limit }));
-  await print(
-    session,
-    client,
-    page.runs,
-    page,
-    `No runs. Make one with: ${session.words.program} ${session.words.schedule}s run`,
+  await print(session, client, page.runs, page, () =>
+    session.none(`No runs. Make one with: ${session.words.program} ${session.words.schedule}s run`),
   );
   if (page.next_before !== null && !session.out.json)
     session.out.info(`There may be more: --before ${page.next_before}.`);
@@ -35,7 +31,7 @@ export const staleRuns: Handler<{ readonly threshold?: number; readonly limit: n
   const client = await session.client();
   const threshold_s = options.threshold === undefined ? undefined : Math.ceil(options.threshold / 1_000);
   const runs = await client.runs.stale(given({ threshold_s, limit: options.limit }));
-  await print(session, client, runs, { runs }, 'No run is stale.');
+  await print(session, client, runs, { runs }, () => session.out.info('No run is stale.'));
 };
 
 async function print(
@@ -43,14 +39,14 @@ async function print(
   client: SpineClient,
   runs: readonly Run[],
   value: object,
-  empty: string,
+  sayNone: () => void,
 ): Promise<void> {
   const names = session.out.json || runs.length === 0 ? new Map<string, string>() : await namesOf(client);
   session.out.result({
     value,
     lines: () => {
       if (runs.length > 0) return runTable(runs, names, session);
-      session.out.info(empty);
+      sayNone();
       return [];
     },
     ids: () => runs.map(({ id }) => id),

@@ -32,7 +32,7 @@ export const listSchedules: Handler<ListOptions> = async (session, { options }) 
     value: { schedules },
     lines: () => {
       if (schedules.length > 0) return scheduleTable(schedules, session);
-      session.out.info(noneOf(session));
+      session.none(noneOf(session));
       return [];
     },
     ids: () => schedules.map(({ id }) => id),

@@ -65,7 +65,7 @@ export const listTokens: Handler = async (session) => {
 
 function tokenTable(session: Session, tokens: readonly ShownToken[]): Line[] {
   if (tokens.length === 0) {
-    session.out.info(
+    session.none(
       'No tokens beside those of the settings. Make one with: spine token add laptop --role worker',
     );
     return [];

@@ -51,7 +51,7 @@ export const listUsers: Handler = async (session) => {
 
 function userTable(session: Session, users: readonly ShownUser[]): Line[] {
   if (users.length === 0) {
-    session.out.info(
+    session.none(
       'No users. Add one with: spine users add anna@example.org --name Anna --worker --password-stdin',
     );
     return [];

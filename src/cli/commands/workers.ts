@@ -26,7 +26,7 @@ export const listWorkers: Handler = async (session) => {
   session.out.result({
     value: { workers },
     lines: () => {
-      if (workers.length === 0) session.out.info('No workers yet. Start one with: spine worker slot-1');
+      if (workers.length === 0) session.none('No workers yet. Start one with: spine worker slot-1');
       return workers.length === 0 ? [] : workerTable(workers, session.now(), session.out.columns);
     },
     ids: () => workers.map(({ slot }) => slot),
