@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { loadConfig } from '../../src/config.ts';
 import { unitFor } from '../../src/cli/service/units.ts';
+import { startServer } from '../support/server.ts';
 import { type RunOptions, spine, words } from './support.ts';
 import { golden } from './transcript.ts';
 
@@ -80,6 +81,21 @@ test('odd names in paths are quoted as systemd reads them', () => {
   const { text } = unitFor('systemd', facts);
   assert.match(text, /^ExecStart="\/n \\"x\\"" "\/50%%\/\$\$HOME\\\\s\.cjs" serve$/m);
   assert.match(unitFor('launchd', { ...facts, node: '/a&<b>' }).text, /<string>\/a&amp;&lt;b&gt;<\/string>/);
+});
+
+test('the loops of a server go by the variables of the text [SC-02 SC-90]', async () => {
+  const said = {
+    SCHEDULER_TICK_MS: '1234',
+    SCHEDULER_MESSAGE_DELIVERY_MS: '2345',
+    SCHEDULER_PRUNE_MS: '3456',
+  };
+  await using server = await startServer({ env: said });
+  const { body } = await server.head.get<{ loops: { name: string; everyMs: number }[] }>('/health/details');
+  const every = Object.fromEntries(body.loops.map(({ name, everyMs }) => [name, everyMs]));
+  assert.deepEqual(
+    [every['scheduler'], every['approvals'], every['spawner'], every['mail'], every['pruner']],
+    [1_234, 1_234, 2_345, 2_345, 3_456],
+  );
 });
 
 test("the text's variables are settings; and what nobody sets is as the text says [SC-90]", () => {

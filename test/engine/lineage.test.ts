@@ -140,6 +140,16 @@ onEvery(DIALECTS, (each) => {
     await create(spine, { uniqueKey: 'k' });
   });
 
+  each('goes on without its unique key when another job has taken that meanwhile', async (spine) => {
+    const root = await create(spine, { uniqueKey: 'k', retry: { mode: 'lineage', max: 1 } });
+    await failed(spine, root);
+    const other = await create(spine, { uniqueKey: 'k', target: 'elsewhere' });
+    await settleAll(spine);
+    const [retry, ...more] = (await everyJob(spine)).filter(({ retryOf }) => retryOf === root.no);
+    assert.deepEqual([retry?.uniqueKey, retry?.retryCount, more], [null, 1, []]);
+    assert.equal((await read(spine, other)).uniqueKey, 'k');
+  });
+
   each('does not reopen a member whose lineage went on, but may reopen the last', async (spine) => {
     const root = await create(spine, { retry: { mode: 'lineage', max: 1 } });
     await failed(spine, root);

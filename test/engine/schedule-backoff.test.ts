@@ -47,6 +47,27 @@ onEvery(DIALECTS, (each) => {
     assert.equal((await statuses(spine, made)).at(-1), 'pending');
   });
 
+  each(
+    'every tick that a hold leaves out is written down, once, until the hold ends [SC-25]',
+    async (spine) => {
+      const made = await plan(spine, { every: '10s' });
+      const held = async () =>
+        (await spine.engine.schedules.missed(made.id, 10)).map(({ at, untilAt, n }) => [
+          at - made.createdAt,
+          untilAt - made.createdAt,
+          n,
+        ]);
+      await runNow(spine, made);
+      await failNext(spine);
+      const next = (await schedule(spine, made)).nextRunAt ?? 0;
+      const left = Math.ceil((next - made.createdAt) / 10_000) - 1;
+      assert.deepEqual([left, await held()], [2, [[10_000, 20_000, 2]]]);
+      await pass(spine, 30_000);
+      assert.deepEqual(await statuses(spine, made), ['error', 'pending']);
+      assert.deepEqual(await held(), [[10_000, 20_000, 2]]);
+    },
+  );
+
   each('a single moment that a hold had put off still comes, and once [SC-25]', async (spine) => {
     const made = await plan(spine, { in: '20s' });
     await runNow(spine, made);

@@ -171,6 +171,13 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   worker: ['claimJob', 'claimNext'],
 };
 
+/** The same for /api/v1. */
+const LOGINS = [
+  ['/api/v1/auth/', 'anyone'],
+  ['/api/v1/admin/', 'head'],
+  ['/api/v1/worker/', 'worker'],
+] as const;
+
 /** The least that a good call of each operation says. */
 const BODIES: Readonly<Record<string, (things: Things) => object>> = {
   createJob: ({ job }) => ({ parentId: job }),
@@ -212,6 +219,16 @@ suite('who may do what', () => {
       names.map((name) => [name, roles.split(' ').toSorted().join(' ')]),
     );
     deepStrictEqual(Object.fromEntries(stated), Object.fromEntries(written));
+  });
+
+  test('whoever logs in is an admin or a bot, and neither may do what is the other’s', () => {
+    const logins = described.filter(({ path }) => path.startsWith('/api/v1/'));
+    const written = logins.map(({ path }) => LOGINS.find(([start]) => path.startsWith(start))?.[1]);
+    ok(logins.length >= 36);
+    deepStrictEqual(
+      logins.map(({ operationId, 'x-roles': roles = ['anyone'] }) => [operationId, roles.join(' ')]),
+      logins.map(({ operationId }, i) => [operationId, written[i]]),
+    );
   });
 
   for (const role of ROLES) {

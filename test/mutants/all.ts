@@ -19,6 +19,7 @@ import { SCHEDULER } from './planted/scheduler.ts';
 import { SECRETS } from './planted/secrets.ts';
 import { STEERING } from './planted/steering.ts';
 import { STORAGE } from './planted/storage.ts';
+import { SURVIVORS } from './planted/survivors.ts';
 import { WORKERS } from './planted/workers.ts';
 
 export const ALL: readonly Mutant[] = [
@@ -41,4 +42,5 @@ export const ALL: readonly Mutant[] = [
   ...BACKUP,
   ...CLIENTS,
   ...WORKERS,
+  ...SURVIVORS,
 ];

@@ -103,6 +103,14 @@ test('a database gets the steps that it misses, and keeps what it has [SC-93]', 
   assert.deepEqual(connection.all("select value from meta where name = 'kept'", []), [['yes']]);
 });
 
+test('a step that was left out between others is made up for', () => {
+  const connection = new SqliteConnection(':memory:');
+  migrateSqlite(connection, [step(1), step(3)]);
+  migrateSqlite(connection, [step(1), step(2), step(3)]);
+  assert.deepEqual(connection.all('select version from migration order by version', []), [[1], [2], [3]]);
+  assert.equal(connection.all("select 1 from sqlite_master where name = 'made2'", []).length, 1);
+});
+
 test('opening a database refuses one of a newer Spine and writes nothing into it', () => {
   const folder = mkdtempSync(join(tmpdir(), 'spine-migrate-'));
   try {

@@ -28,6 +28,18 @@ async function ask({ store, place }: Opened, text: string): Promise<Rows> {
   }
 }
 
+/** As the text says, and who has read what. */
+const TABLES = {
+  jobs: 'id name schedule_cron schedule_tz session_target agent_id payload_model payload_thinking payload_timeout_seconds delivery_channel delivery_to parent_id trigger_on trigger_delay_s trigger_condition max_retries overlap_policy queued_count payload_scope resource_pool delivery_guarantee job_class approval_required approval_timeout_s approval_auto context_retrieval context_retrieval_limit next_run_at last_run_at last_status consecutive_errors',
+  runs: 'id job_id status started_at finished_at duration_ms last_heartbeat summary error_message triggered_by_run retry_of retry_count context_summary replay_of',
+  messages: 'id from_agent to_agent kind priority owner reply_to body delivered_at read_at expires_at status',
+  receipts: 'message_id agent delivered_at read_at',
+  agents: 'id name status last_seen_at capabilities',
+  delivery_aliases: 'alias channel target description',
+  approvals: 'id job_id run_id status requested_at resolved_at resolved_by notes',
+  schema_migrations: 'version name',
+};
+
 const NOW = { sqlite: "datetime('now')", postgres: 'now()' } as const;
 
 onEvery([SQLITE_FILE, POSTGRES], (each) => {
@@ -49,6 +61,21 @@ onEvery([SQLITE_FILE, POSTGRES], (each) => {
       [[3, 10_000, 2]],
     );
   });
+
+  each(
+    'every table of the text can be asked for, by the columns that the text names [SC-22 SC-76]',
+    async (spine) => {
+      const made = await plan(spine, { name: 'asked', schedule: '0 2 * * *', approval_required: true });
+      await runNow(spine, made);
+      await spine.engine.agents.register(HEAD, { id: 'ops' });
+      await spine.engine.messages.send(HEAD, { kind: 'fact', to: 'ops', body: 'x' });
+      await spine.engine.aliases.save(HEAD, { alias: 'log', channel: 'log', target: '', description: null });
+      for (const [table, columns] of Object.entries(TABLES)) {
+        const [found] = await ask(spine, `select ${columns.split(' ').join(', ')} from ${table}`);
+        assert.equal(Object.keys(found ?? {}).length, columns.split(' ').length, table);
+      }
+    },
+  );
 
   each(
     'a run shows its summary: words, what a command printed, or the whole result [SC-22]',
