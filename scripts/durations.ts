@@ -36,7 +36,7 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'test/contracts/scheduler-postgres.test.ts': 15,
   'test/contracts/bots-postgres.test.ts': 20,
   'test/contracts/bots-sqlite.test.ts': 20,
-  'test/contracts/bots-servers.test.ts': 20,
+  'test/contracts/bots-servers.test.ts': 30,
   'test/contracts/bots-s3.test.ts': 15,
   'test/contention/claim-race.test.ts': 15,
   'test/scheduler/liveness.test.ts': 15,

@@ -14,6 +14,15 @@ function problemsOf(env: Env, flags?: Flags): readonly string[] {
   return [];
 }
 
+test('refuses a secret for logins that is shorter than 32 characters [TQ-13]', () => {
+  assert.deepEqual(problemsOf({ JWT_SECRET: 'x'.repeat(31) }), [
+    'JWT_SECRET must have at least 32 characters (openssl rand -base64 48)',
+  ]);
+  assert.deepEqual(problemsOf({ JWT_SECRET: ` ${'x'.repeat(31)} ` }).length, 1);
+  assert.equal(loadConfig({ JWT_SECRET: 'x'.repeat(32) }).jwtSecret, 'x'.repeat(32));
+  assert.equal(loadConfig({}).jwtSecret, null);
+});
+
 suite('defaults', () => {
   test('listens on 127.0.0.1:36725 [SP-01 SP-02]', () => {
     const { host, port } = loadConfig({});

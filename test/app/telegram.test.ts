@@ -22,7 +22,7 @@ async function completeOne(server: TestServer, title: string): Promise<void> {
   assert.equal(end.status, 200);
 }
 
-test('a stopping server sends the half full window first, and its token is nowhere [TQ-29 TQ-33 TQ-34]', async () => {
+test('a stopping server sends the half full window first, and its token is nowhere [TQ-29 TQ-33 TQ-34 T7 T8]', async () => {
   await using bot = await telegram(TOKEN);
   await using server = await startServer({
     logLevel: 'debug',
@@ -43,7 +43,7 @@ test('a stopping server sends the half full window first, and its token is nowhe
   for (const text of [...seen, server.output()]) assert.ok(!text.includes('secret'), text);
 });
 
-test('switched off, or without a token, nothing is called and nothing complains [TQ-33]', async () => {
+test('switched off, or without a token, nothing is called and nothing complains [TQ-33 T6]', async () => {
   await using bot = await telegram(TOKEN);
   const chat = { TELEGRAM_CHAT_ID: CHAT, TELEGRAM_API_URL: bot.url, TELEGRAM_BATCH_MS: '0' };
   const ways = [

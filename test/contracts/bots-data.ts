@@ -65,7 +65,7 @@ export function botDataCases(start: StartBots): void {
       return id;
     };
 
-    test('a batch of data has from 1 to 500 items, each with data, and a type that is a name [TQ-18]', async () => {
+    test('a batch of data has from 1 to 500 items, each with data, and a type that is a name [TQ-18 L8]', async () => {
       const id = await begun();
       expectError(await post(bot(1), id, 'reddit_post', []), 400, 'items must be non-empty');
       const many = Array.from({ length: 501 }, () => ({ data: 1 }));
@@ -89,7 +89,7 @@ export function botDataCases(start: StartBots): void {
       );
     });
 
-    test('items are kept once, and lie where the text says [TQ-11 TQ-18]', async () => {
+    test('items are kept once, and lie where the text says [TQ-11 TQ-18 L9]', async () => {
       const id = await begun();
       const first = expectData(await post(bot(1), id, 'reddit_post', items('a', 'b', 'b')), 201);
       deepStrictEqual([first.inserted, first.skipped, first.total], [2, 1, 2]);
@@ -185,7 +185,7 @@ export function botDataCases(start: StartBots): void {
       expectData(await move(bot(1), id, 'completed'));
     });
 
-    test('a file of a task is told of under its own folder alone', async () => {
+    test('a file of a task is told of under its own folder alone [L10]', async () => {
       const id = await begun();
       const path = `${WORKER}/tasks/${id}/files`;
       const tell = (s3_key: string, more: object = {}) =>

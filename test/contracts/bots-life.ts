@@ -54,7 +54,7 @@ export function botLifeCases(start: StartBots): void {
       return task;
     };
 
-    test('a result is posted before the end, and stays with it [TQ-10 TQ-17 TQ-19]', async () => {
+    test('a result is posted before the end, and stays with it [TQ-10 TQ-17 TQ-19 L1]', async () => {
       const { id } = await begun(bot(1));
       const result = { posts_collected: 847, list: [1, { a: null }] };
       deepStrictEqual(expectData(await report(bot(1), id, 'first')).result, 'first');
@@ -68,7 +68,7 @@ export function botLifeCases(start: StartBots): void {
       deepStrictEqual(expectData(await move(bot(1), id, 'completed')).completed_at, task.completed_at);
     });
 
-    test('somebody else’s task is not found, whatever is done to it', async () => {
+    test('somebody else’s task is not found, whatever is done to it [L2]', async () => {
       const { id } = await begun(bot(1));
       const other = bot(2).http;
       const before = await readTask(spine, id);
@@ -78,6 +78,13 @@ export function botLifeCases(start: StartBots): void {
         await move(bot(2), id, 'completed'),
         await other.get(`${WORKER}/tasks/${id}/updates`),
         await other.post(`${WORKER}/tasks/${id}/updates`, { content: 'hello' }),
+        await other.post(`${WORKER}/tasks/${id}/data`, { data_type: 'x', items: [{ data: 1 }] }),
+        await other.get(`${WORKER}/tasks/${id}/data`),
+        await other.get(`${WORKER}/tasks/${id}/data/file?key=worker-data/${id}/x/y.json`),
+        await other.post(`${WORKER}/tasks/${id}/files`, {
+          filename: 'x',
+          s3_key: `worker-results/${id}/x`,
+        }),
         await move(bot(2), 'nothing', 'completed'),
         await move(bot(2), '00000000-0000-4000-8000-000000000000', 'completed'),
       ])
@@ -86,7 +93,7 @@ export function botLifeCases(start: StartBots): void {
       expectData(await move(bot(1), id, 'completed'));
     });
 
-    test('a status that is none is refused by name', async () => {
+    test('a status that is none is refused by name [L3]', async () => {
       const { id } = await begun(bot(1));
       const words = 'Invalid status. Must be one of: pending, in_progress, completed, failed';
       expectError(await move(bot(1), id, 'done'), 400, words);
@@ -99,7 +106,7 @@ export function botLifeCases(start: StartBots): void {
       expectData(await move(bot(1), id, 'completed'));
     });
 
-    test('a task that is given back goes to the next worker, an assigned one stays with its own', async () => {
+    test('a task that is given back goes to the next worker, an assigned one stays with its own [L4]', async () => {
       const { id } = await begun(bot(1));
       const back = expectData(await move(bot(1), id, 'pending').then((answer) => answer));
       deepStrictEqual(
@@ -117,20 +124,31 @@ export function botLifeCases(start: StartBots): void {
       expectData(await move(bot(1), assigned.id, 'completed'));
     });
 
-    test('a worker that counts its retries by itself is understood', async () => {
+    test('a worker that counts its retries by itself is understood [L5]', async () => {
       const type = await addType(spine, { max_retries: 0 });
       const { id } = await begun(bot(1), { task_type_id: type.id });
       strictEqual(expectData(await move(bot(1), id, 'pending', { increment_retry: true })).retry_count, 1);
       strictEqual((await claimed(bot(1))).id, id);
       const failed = expectData(await move(bot(1), id, 'failed', { increment_retry: true }));
       deepStrictEqual([failed.status, failed.retry_count], ['failed', 2]);
+      // The chain is as long as its type allows, whatever the worker counts.
+      const once = await addType(spine, { max_retries: 1 });
+      const first = await begun(bot(1), { task_type_id: once.id });
+      expectData(await move(bot(1), first.id, 'failed', { increment_retry: true }));
+      let retry: Task | null = null;
+      for (let looks = 0; retry === null && looks < 500; looks++) retry = await claim(bot(1));
+      deepStrictEqual([retry?.parent_task_id, retry?.retry_count], [first.id, 1]);
+      const last = expectData(await move(bot(1), retry?.id ?? '', 'failed', { increment_retry: true }));
+      deepStrictEqual([last.status, last.retry_count], ['failed', 2]);
+      const of = await spine.admin.http.get<Enveloped<Task[]>>(`${ADMIN}/tasks?task_type=${once.name}`);
+      strictEqual(expectData(of).length, 2);
       const none = await begun(bot(1));
       const same = expectData(await move(bot(1), none.id, 'in_progress', { increment_retry: true }));
       strictEqual(same.retry_count, 0);
       expectData(await move(bot(1), none.id, 'completed'));
     });
 
-    test('what has ended stays as it is', async () => {
+    test('what has ended stays as it is [L6]', async () => {
       const { id } = await begun(bot(1));
       expectData(await report(bot(1), id, { ok: true }));
       const task = expectData(await move(bot(1), id, 'completed'));
@@ -161,7 +179,7 @@ export function botLifeCases(start: StartBots): void {
       strictEqual(reason.body.error, 'No such page');
     });
 
-    test('updates stand in the order in which they came, with names [TQ-08 TQ-16]', async () => {
+    test('updates stand in the order in which they came, with names [TQ-08 TQ-16 L7]', async () => {
       const { id } = await begun(bot(1));
       const path = `${WORKER}/tasks/${id}/updates`;
       for (const content of ['one', 'two', 'three']) {
@@ -191,7 +209,7 @@ export function botLifeCases(start: StartBots): void {
       expectData(await move(bot(1), id, 'completed'));
     });
 
-    test('a body beyond the limit is refused, and the server goes on [TQ-41]', async () => {
+    test('a body beyond the limit is refused, and the server goes on [TQ-41 L11]', async () => {
       const { id } = await begun(bot(1));
       const raw = JSON.stringify({ result: 'x'.repeat(5 * 1_048_576) });
       const answer = await bot(1).http.request('POST', `${WORKER}/tasks/${id}/result`, {
@@ -202,7 +220,7 @@ export function botLifeCases(start: StartBots): void {
       expectData(await move(bot(1), id, 'completed'));
     });
 
-    test('a type that is out of use goes on with its tasks and keeps its name [TQ-05 TQ-09]', async () => {
+    test('a type that is out of use goes on with its tasks and keeps its name [TQ-05 TQ-09 L12]', async () => {
       const type = await addType(spine, { sop: 'Still true.', max_retries: 1 });
       const { id } = await addTask(spine, { task_type_id: type.id });
       const changed = await put(spine.admin.http, `${ADMIN}/task-types/${type.id}`, { label: 'Renamed' });
@@ -350,7 +368,7 @@ export function botLifeCases(start: StartBots): void {
       expectData(await move(bot(1), retry?.id ?? '', 'completed'));
     });
 
-    test('every call of a worker shows that it is there, and no call of an admin [TQ-12]', async () => {
+    test('every call of a worker shows that it is there, and no call of an admin [TQ-12 L13]', async () => {
       interface Listed {
         readonly id: string;
         readonly is_online: boolean;

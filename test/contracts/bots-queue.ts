@@ -23,13 +23,14 @@ import {
 const ROUNDS = 100;
 const TASKS = 200;
 const NOT_YOURS = 'Task not found or not assigned to you';
+const SECRET = 'a secret of the tests, 32 characters or more';
 
 /** The queue, claims and who may do what. */
 export function botQueueCases(start: StartBots): void {
   suite('queue and claim', () => {
     let spine: BotServer;
     before(async () => {
-      spine = await start({}, 10);
+      spine = await start({ env: { JWT_SECRET: SECRET } }, 10);
     });
     after(() => spine.stop());
     const bot = (n: number) => {
@@ -38,7 +39,7 @@ export function botQueueCases(start: StartBots): void {
       return found;
     };
 
-    test('a claim finds nothing in an empty queue: data is null [TQ-01 TQ-41]', async () => {
+    test('a claim finds nothing in an empty queue: data is null [TQ-01 TQ-41 C1]', async () => {
       const answer = await bot(1).http.post(`${WORKER}/tasks/claim`, {});
       strictEqual(answer.status, 200);
       deepStrictEqual(answer.body, { success: true, data: null });
@@ -46,7 +47,7 @@ export function botQueueCases(start: StartBots): void {
       deepStrictEqual([older.status, older.text], [204, '']);
     });
 
-    test('of ten claimers at once exactly one gets a task, a hundred times [TQ-01 TQ-02 TQ-42]', async () => {
+    test('of ten claimers at once exactly one gets a task, a hundred times [TQ-01 TQ-02 TQ-42 C2]', async () => {
       for (let round = 0; round < ROUNDS; round++) {
         const { id } = await addTask(spine);
         const answers = await Promise.all(spine.bots.map(claim));
@@ -61,7 +62,7 @@ export function botQueueCases(start: StartBots): void {
       }
     });
 
-    test('ten workers share two hundred tasks, each done once [TQ-20 TQ-42 TQ-43]', async () => {
+    test('ten workers share two hundred tasks, each done once [TQ-20 TQ-42 TQ-43 C3]', async () => {
       const made = new Set<string>();
       for (let i = 0; i < TASKS; i++) made.add((await addTask(spine, { title: `Task ${i}` })).id);
       const seen: string[] = [];
@@ -77,7 +78,7 @@ export function botQueueCases(start: StartBots): void {
       deepStrictEqual(new Set(seen), made);
     });
 
-    test('the more urgent task goes first, of equals the older [TQ-03]', async () => {
+    test('the more urgent task goes first, of equals the older [TQ-03 C4]', async () => {
       for (const [title, priority] of [
         ['low', 'low'],
         ['medium', 'medium'],
@@ -91,7 +92,7 @@ export function botQueueCases(start: StartBots): void {
       deepStrictEqual(titles, ['urgent', 'urgent2', 'high', 'medium', 'low']);
     });
 
-    test('tasks that were made together are claimed in the order of their making [TQ-03]', async () => {
+    test('tasks that were made together are claimed in the order of their making [TQ-03 C5]', async () => {
       const jobs = Array.from({ length: 50 }, (_, i) => ({ target: 'any', title: `t${i}`, priority: 10 }));
       const answer = await spine.server.head.post('/jobs/batch', { jobs });
       strictEqual(answer.status, 201, answer.text);
@@ -103,7 +104,7 @@ export function botQueueCases(start: StartBots): void {
       );
     });
 
-    test('a claim never takes what was assigned before, not even for its assignee [TQ-14]', async () => {
+    test('a claim never takes what was assigned before, not even for its assignee [TQ-14 C6]', async () => {
       const assigned = await addTask(spine, { title: 'P', priority: 'urgent', assigned_to: bot(2).id });
       deepStrictEqual([assigned.assigned_to, assigned.assigned_to_name], [bot(2).id, 'W2']);
       const free = await addTask(spine, { title: 'Q', priority: 'low' });
@@ -121,7 +122,7 @@ export function botQueueCases(start: StartBots): void {
       ok(begun.started_at !== null);
     });
 
-    test('a claimed task carries its type, params and lineage as they were said [TQ-04 TQ-05 TQ-06 TQ-07]', async () => {
+    test('a claimed task carries its type, params and lineage as they were said [TQ-04 TQ-05 TQ-06 TQ-07 C7]', async () => {
       const type = await addType(spine, { label: 'Reddit Crawl', sop: 'Look at Reddit.' });
       const params = {
         ticker: 'NVDA',
@@ -167,7 +168,7 @@ export function botQueueCases(start: StartBots): void {
       ok(task.started_at !== null && task.completed_at === null);
     });
 
-    test('a call says who may not call, in the words of the text [TQ-13 TQ-41]', async () => {
+    test('a call says who may not call, in the words of the text [TQ-13 TQ-41 C8 C10]', async () => {
       const { anyone, url } = spine.server;
       const path = `${WORKER}/tasks/claim`;
       expectError(await anyone.post(path, {}), 401, 'Authorization header required');
@@ -182,7 +183,12 @@ export function botQueueCases(start: StartBots): void {
       });
       const none = Buffer.from('{"alg":"none","typ":"JWT"}').toString('base64url');
       const foreign = createHmac('sha256', 'x'.repeat(32)).update(`${header}.${payload}`).digest('base64url');
+      const said = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;
+      const past = Buffer.from(JSON.stringify({ ...said, exp: 1_700_000_000 })).toString('base64url');
+      const signed = (text: string) => createHmac('sha256', SECRET).update(text).digest('base64url');
+      strictEqual(signed(`${header}.${payload}`), signature, 'this is how it is signed');
       for (const token of [
+        `${header}.${past}.${signed(`${header}.${past}`)}`,
         `${header}.${payload}.${foreign}`,
         `${none}.${payload}.`,
         `${none}.${payload}.${signature}`,
@@ -221,7 +227,7 @@ export function botQueueCases(start: StartBots): void {
       );
     });
 
-    test('a worker that was removed may work no more, from its next call on [TQ-13]', async () => {
+    test('a worker that was removed may work no more, from its next call on [TQ-13 C9]', async () => {
       const fired = bot(3);
       const removed = await spine.admin.http.request<Enveloped>('DELETE', `${ADMIN}/${fired.id}`);
       deepStrictEqual(removed.body, { success: true, message: 'Worker removed successfully' });
@@ -232,7 +238,7 @@ export function botQueueCases(start: StartBots): void {
       ok(!body.data.some(({ id }) => id === fired.id));
     });
 
-    test('lists are filtered by all that is said, and refuse what nobody can mean [TQ-15]', async () => {
+    test('lists are filtered by all that is said, and refuse what nobody can mean [TQ-15 C13 C14]', async () => {
       const type = await addType(spine, { max_retries: 0 });
       const of = { task_type_id: type.id };
       const free = [await addTask(spine, of), await addTask(spine, of), await addTask(spine, of)];
@@ -257,6 +263,22 @@ export function botQueueCases(start: StartBots): void {
       deepStrictEqual(await list(`assigned_to=${free[0]?.id}`), []);
       deepStrictEqual((await list('')).length, 6);
       deepStrictEqual((await list('')).slice(0, 2), [running.id, failing.id]);
+      const again = await addType(spine, { max_retries: 1 });
+      const tried = await addTask(spine, { task_type_id: again.id, priority: 'urgent' });
+      strictEqual((await claimed(bot(5))).id, tried.id);
+      expectData(await move(bot(5), tried.id, 'failed'));
+      const retries = async (more: string): Promise<(string | null)[]> =>
+        expectData(
+          await spine.admin.http.get<Enveloped<Task[]>>(
+            `${ADMIN}/tasks?task_type=${again.name}&retries=true${more}`,
+          ),
+        ).map((task) => task.parent_task_id);
+      for (let looks = 0; (await retries('')).length === 0; looks++) ok(looks < 1_000, 'there is no retry');
+      deepStrictEqual(await retries('&status=pending&unassigned=true'), [tried.id]);
+      deepStrictEqual(await retries('&status=failed'), []);
+      deepStrictEqual(await retries(`&assigned_to=${bot(5).id}`), []);
+      strictEqual((await claimed(bot(5))).parent_task_id, tried.id);
+      deepStrictEqual(await retries(`&assigned_to=${bot(5).id}&status=in_progress`), [tried.id]);
       for (const [query, words] of [
         ['status=done', 'Invalid status. Must be one of: pending, in_progress, completed, failed'],
         ['assigned_to=nobody', 'assigned_to must be the id of a worker'],
@@ -288,7 +310,7 @@ export function botQueueCases(start: StartBots): void {
       ok(asked > 60, `${asked} parameters were tried`);
     });
 
-    test('a task that cannot be is refused, and nothing is made [TQ-09]', async () => {
+    test('a task that cannot be is refused, and nothing is made [TQ-09 C15]', async () => {
       const before = expectData(await spine.admin.http.get<Enveloped<Task[]>>(`${ADMIN}/tasks`)).length;
       const priorities = 'Invalid priority. Must be one of: low, medium, high, urgent';
       for (const [body, words] of [

@@ -1,6 +1,7 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
 import { httpClient } from '../support/http.ts';
 import { freshDatabase, skipWithoutPostgres } from '../support/postgres.ts';
 import { startServer } from '../support/server.ts';
@@ -20,7 +21,7 @@ import {
   WORKER,
 } from './bot-cases.ts';
 
-test('two servers on one database hand out each task once, to workers of both [TQ-02 TQ-42]', {
+test('three servers on one database hand out each task once, to workers of all [TQ-02 TQ-42 C12]', {
   skip: skipWithoutPostgres,
 }, async (t) => {
   const database = await freshDatabase(process.env['TEST_POSTGRES_URL'] ?? '');
@@ -29,12 +30,15 @@ test('two servers on one database hand out each task once, to workers of both [T
   const spine = await peopled(one, 10);
   t.after(() => spine.stop());
   await using other = await startServer({ databaseUrl: database.url });
-  // What one server let in is known to the other.
-  const bots: Bot[] = spine.bots.map((bot, i) =>
-    i % 2 === 0 ? bot : { ...bot, http: httpClient(other.url, { token: bot.token }) },
-  );
-  t.after(() => bots.forEach(({ http }, i) => i % 2 === 1 && http.close()));
-  for (let round = 0; round < 30; round++) {
+  await using third = await startServer({ databaseUrl: database.url });
+  // What one server let in is known to the others.
+  const urls = [one.url, other.url, third.url];
+  const bots: Bot[] = spine.bots.map((bot, i) => ({
+    ...bot,
+    http: httpClient(urls[i % 3] ?? one.url, { token: bot.token }),
+  }));
+  t.after(() => bots.forEach(({ http }) => http.close()));
+  for (let round = 0; round < 100; round++) {
     const { id } = await addTask(spine);
     const answers = await Promise.all(bots.map(claim));
     const winners = answers.flatMap((task, i) => (task === null ? [] : [i]));
@@ -42,7 +46,7 @@ test('two servers on one database hand out each task once, to workers of both [T
     expectData(await move(bots[winners[0] ?? -1] as Bot, id, 'completed'));
   }
   const made = new Set<string>();
-  for (let i = 0; i < 100; i++) made.add((await addTask(spine)).id);
+  for (let i = 0; i < 200; i++) made.add((await addTask(spine)).id);
   const seen: string[] = [];
   await Promise.all(
     bots.map(async (bot) => {
@@ -52,7 +56,7 @@ test('two servers on one database hand out each task once, to workers of both [T
       }
     }),
   );
-  deepStrictEqual([seen.length, new Set(seen)], [100, made]);
+  deepStrictEqual([seen.length, new Set(seen)], [200, made]);
   // A right that is taken away at one server is gone at the other.
   const fired = bots[1] as Bot;
   expectData(await fired.http.get<Enveloped<Task[]>>(`${WORKER}/tasks?limit=1`));
@@ -60,8 +64,20 @@ test('two servers on one database hand out each task once, to workers of both [T
   expectError(await fired.http.post(`${WORKER}/tasks/claim`), 403, 'Not authorized as a worker');
 });
 
-test('a server that is killed during claims loses no task and gives none out twice [TQ-02 TQ-42]', async (t) => {
-  const server = await startServer();
+for (const [store, skip] of [
+  ['SQLite', false],
+  ['PostgreSQL', skipWithoutPostgres],
+] as const)
+  test(
+    `a server that is killed during claims loses no task and gives none out twice, on ${store} [TQ-02 TQ-42 C11]`,
+    {
+      skip,
+    },
+    (t) => killedDuringClaims(t, store),
+  );
+
+async function killedDuringClaims(t: TestContext, store: string): Promise<void> {
+  const server = await startServer(store === 'SQLite' ? {} : { databaseUrl: await databaseIn(t, 'UTC') });
   const spine = await peopled(server, 10);
   t.after(() => spine.stop());
   const made: string[] = [];
@@ -110,7 +126,7 @@ test('a server that is killed during claims loses no task and gives none out twi
   );
   deepStrictEqual(new Set([...held.keys(), ...rest]), new Set(made));
   strictEqual(rest.length + held.size, made.length);
-});
+}
 
 test('a worker counts as online as long as the setting says, and a silent one is stuck [TQ-12 TQ-22]', async (t) => {
   const env = {
@@ -162,4 +178,47 @@ test('a worker counts as online as long as the setting says, and a silent one is
     if (retry === null) await sleep(20);
   }
   deepStrictEqual([retry?.parent_task_id, retry?.retry_count], [id, 1]);
+});
+
+/** What a task of a worker that is silent takes until it is failed, where it and its database tell the time by different zones. */
+async function silence(t: TestContext, zone: string, databaseUrl?: string): Promise<number> {
+  const env = {
+    TZ: zone,
+    SPINE_ONLINE_MS: '1000',
+    SPINE_STUCK_SCAN_MS: '100',
+    SPINE_STUCK_RUNNING_MS: '1500',
+    SPINE_STUCK_OFFLINE_MS: '1200',
+  };
+  const spine = await peopled(await startServer({ env, ...(databaseUrl && { databaseUrl }) }), 1);
+  t.after(() => spine.stop());
+  const { id } = await addTask(spine);
+  strictEqual((await claimed(spine.bots[0] as Bot)).id, id);
+  for (let looks = 0; looks < 600; looks++) {
+    const { status, started_at: from, completed_at: to } = await readTask(spine, id);
+    if (status === 'failed') return Date.parse(to ?? '') - Date.parse(from ?? '');
+    await sleep(50);
+  }
+  throw new Error('it is never found');
+}
+
+async function databaseIn(t: TestContext, zone: string): Promise<string> {
+  const database = await freshDatabase(process.env['TEST_POSTGRES_URL'] ?? '');
+  t.after(() => database.drop());
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  await client.query(`alter database "${new URL(database.url).pathname.slice(1)}" set timezone = '${zone}'`);
+  await client.end();
+  return database.url;
+}
+
+test('time zones of server and database change nothing about silence [TQ-22 K6]', {
+  skip: skipWithoutPostgres,
+}, async (t) => {
+  const away = 'America/Los_Angeles';
+  const took = await Promise.all([
+    silence(t, away),
+    silence(t, away, await databaseIn(t, 'UTC')),
+    silence(t, 'UTC', await databaseIn(t, away)),
+  ]);
+  for (const ms of took) ok(ms >= 1_500 && ms < 30_000, took.join());
 });

@@ -1,9 +1,8 @@
 import { startServer } from '../support/server.ts';
 import { peopled } from './bot-cases.ts';
-import { botContract, WHOLE } from './bots.ts';
+import { botContract } from './bots.ts';
 
 botContract({
   name: 'SQLite',
-  cases: WHOLE,
   start: async (options, bots) => peopled(await startServer(options), bots),
 });

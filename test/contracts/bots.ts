@@ -9,23 +9,19 @@ import { sharing } from './spine.ts';
 export interface BotStore {
   readonly name: string;
   readonly skip?: string | false;
-  readonly cases: readonly Cases[];
   readonly start: StartBots;
 }
 
 type Cases = (start: StartBots) => void;
 
-/** Who gets what, and what becomes of it. */
-export const ON_EVERY_STORE: readonly Cases[] = [botQueueCases, botLifeCases, doorCases];
-
-/** Doors know no store, and what bots collect is tested on each below them: the rest of the contract is held once. */
-export const WHOLE: readonly Cases[] = [...ON_EVERY_STORE, botDataCases];
+/** Held whole on each store: the tables of its text ask for that. */
+const CASES: readonly Cases[] = [botQueueCases, botLifeCases, doorCases, botDataCases];
 
 /** What the door of bots promises over HTTP, held against a real listening server. */
-export function botContract({ name, skip = false, cases, start: startOwn }: BotStore): void {
+export function botContract({ name, skip = false, start: startOwn }: BotStore): void {
   suite(`the contract of bots over ${name}`, { skip }, () => {
     const { start, stop } = sharing(startOwn);
     after(stop);
-    for (const declare of cases) declare(start);
+    for (const declare of CASES) declare(start);
   });
 }

@@ -28,7 +28,7 @@ const ADVICE = [
   'Use longer delays (3-5s) between requests and smaller batch sizes.',
 ];
 
-test('a verdict is understood, and a word that begins a sentence is none [TQ-28]', () => {
+test('a verdict is understood, and a word that begins a sentence is none [TQ-28 R5]', () => {
   for (const [said, why] of SKIPS) {
     const verdict = verdictIn(said);
     assert.equal(verdict.decision, 'skip', said);

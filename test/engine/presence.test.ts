@@ -66,7 +66,7 @@ onEvery(DIALECTS, (each, { dialect }) => {
   const graceMs = dialect === 'postgres' ? 5_000 : 0;
 
   each(
-    'fails a task more than 15 minutes old of a worker silent for more than 10, and says so [TQ-22 TQ-30]',
+    'fails a task more than 15 minutes old of a worker silent for more than 10, and says so [TQ-22 TQ-30 K1]',
     async (spine) => {
       const stuck = await detector(spine);
       await create(spine, { title: 'Reddit Crawl for NVDA', announce: true });
@@ -97,7 +97,7 @@ onEvery(DIALECTS, (each, { dialect }) => {
     { chat: CHAT },
   );
 
-  each('never calls a task stuck whose worker is heard, however long it runs [TQ-22]', async (spine) => {
+  each('never calls a task stuck whose worker is heard, however long it runs [TQ-22 K2]', async (spine) => {
     const stuck = await detector(spine);
     await create(spine);
     const w = await join(spine, 'W');
@@ -112,7 +112,7 @@ onEvery(DIALECTS, (each, { dialect }) => {
   });
 
   each(
-    'asks for both: a young task, or a worker heard 9 minutes ago, is not stuck [TQ-22]',
+    'asks for both: a young task, or a worker heard 9 minutes ago, is not stuck [TQ-22 K3]',
     async (spine) => {
       const stuck = await detector(spine);
       await create(spine);
@@ -156,7 +156,7 @@ onEvery(DIALECTS, (each, { dialect }) => {
     assert.equal(await stateOf(spine, next), 'failed');
   });
 
-  each('finds the tasks of a worker that was never heard, was removed, or is none', async (spine) => {
+  each('finds the tasks of a worker that was never heard, was removed, or is none [K4]', async (spine) => {
     const stuck = await detector(spine);
     await create(spine);
     await create(spine);
@@ -198,7 +198,7 @@ onEvery(DIALECTS, (each, { dialect }) => {
   });
 
   each(
-    'whoever wakes after its task was failed changes nothing, and what it brings is kept',
+    'whoever wakes after its task was failed changes nothing, and what it brings is kept [K5]',
     async (spine) => {
       const stuck = await detector(spine);
       await create(spine);
@@ -231,7 +231,7 @@ onEvery(DIALECTS, (each, { dialect }) => {
   );
 
   each(
-    'after a time in which nobody was heard, workers get time to call before they are judged',
+    'after a time in which nobody was heard, workers get time to call before they are judged [K7]',
     async (spine) => {
       const stuck = await detector(spine);
       await create(spine);

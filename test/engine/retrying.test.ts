@@ -72,7 +72,7 @@ const chat = async (spine: Opened): Promise<(string | null)[]> =>
 
 onEvery(DIALECTS, (each) => {
   each(
-    'goes on with a task of its own after each failure, named and told as the text says [TQ-23 TQ-24 TQ-25 TQ-31]',
+    'goes on with a task of its own after each failure, named and told as the text says [TQ-23 TQ-24 TQ-25 TQ-31 R1 R2]',
     async (spine) => {
       await spine.engine.types.save(HEAD, { name: 'crawl', maxRetries: 3 });
       const base = await create(spine, {
@@ -123,7 +123,7 @@ onEvery(DIALECTS, (each) => {
   );
 
   each(
-    'a type without retries is exhausted by its first failure, and that is told once [TQ-23 TQ-30]',
+    'a type without retries is exhausted by its first failure, and that is told once [TQ-23 TQ-30 R3]',
     async (spine) => {
       await spine.engine.types.save(HEAD, { name: 't0', maxRetries: 0 });
       const job = await create(spine, { type: 't0', title: 'T', announce: true });
@@ -135,33 +135,36 @@ onEvery(DIALECTS, (each) => {
     { chat: CHAT },
   );
 
-  each('a task without a description gets one, and its title is left as it is elsewhere', async (spine) => {
-    const bare = await create(spine, { title: 'Bare (retry 1)' });
-    await failedUnder(spine, bare, { error: 'broken' });
-    await settleAll(spine);
-    const first = await childOf(spine, bare);
-    assert.ok(first);
-    assert.equal((await inputOf(spine, first)).title, 'Bare (retry 1) (retry 1)');
-    await failedUnder(spine, first, null);
-    await settleAll(spine);
-    const second = await childOf(spine, first);
-    assert.ok(second);
-    assert.deepEqual(
-      [(await inputOf(spine, second)).title, (await inputOf(spine, second)).description],
-      [
-        'Bare (retry 1) (retry 2)',
-        'PREVIOUS ATTEMPT FAILED: Retry #1 created.\nThis is retry 2 of 3. Please complete the task.',
-      ].map((text) => text.replace('Retry #1 created', 'none was given')),
-    );
-    const native = await create(spine, { title: 'Native', retry: { mode: 'lineage', max: 3 } });
-    const { job: held } = await spine.engine.leases.claim(W, native.id);
-    await spine.engine.leases.fail(W, native.id, held.leaseToken, 'x', true);
-    await settleAll(spine);
-    const next = await childOf(spine, native);
-    assert.ok(next);
-    assert.equal((await inputOf(spine, next)).title, 'Native');
-    assert.deepEqual(await commentsOf(spine, native), []);
-  });
+  each(
+    'a task without a description gets one, and its title is left as it is elsewhere [R11]',
+    async (spine) => {
+      const bare = await create(spine, { title: 'Bare (retry 1)' });
+      await failedUnder(spine, bare, { error: 'broken' });
+      await settleAll(spine);
+      const first = await childOf(spine, bare);
+      assert.ok(first);
+      assert.equal((await inputOf(spine, first)).title, 'Bare (retry 1) (retry 1)');
+      await failedUnder(spine, first, null);
+      await settleAll(spine);
+      const second = await childOf(spine, first);
+      assert.ok(second);
+      assert.deepEqual(
+        [(await inputOf(spine, second)).title, (await inputOf(spine, second)).description],
+        [
+          'Bare (retry 1) (retry 2)',
+          'PREVIOUS ATTEMPT FAILED: Retry #1 created.\nThis is retry 2 of 3. Please complete the task.',
+        ].map((text) => text.replace('Retry #1 created', 'none was given')),
+      );
+      const native = await create(spine, { title: 'Native', retry: { mode: 'lineage', max: 3 } });
+      const { job: held } = await spine.engine.leases.claim(W, native.id);
+      await spine.engine.leases.fail(W, native.id, held.leaseToken, 'x', true);
+      await settleAll(spine);
+      const next = await childOf(spine, native);
+      assert.ok(next);
+      assert.equal((await inputOf(spine, next)).title, 'Native');
+      assert.deepEqual(await commentsOf(spine, native), []);
+    },
+  );
 
   each(
     'a model is asked once what to do differently, and the retry is told [TQ-27]',
@@ -198,7 +201,7 @@ onEvery(DIALECTS, (each) => {
   );
 
   each(
-    'SKIP means no retry: one question, one line in the chat, and the task says why [TQ-28]',
+    'SKIP means no retry: one question, one line in the chat, and the task says why [TQ-28 R4 R5]',
     async (spine) => {
       for (const [i, said] of ['SKIP', 'skip.', 'SKIP - invalid ticker'].entries()) {
         const model = new Scripted();
@@ -230,7 +233,7 @@ onEvery(DIALECTS, (each) => {
   );
 
   each(
-    'a model that fails, hangs or talks too much costs a retry its advice alone, and delays no other [TQ-26 TQ-27]',
+    'a model that fails, hangs or talks too much costs a retry its advice alone, and delays no other [TQ-26 TQ-27 R6]',
     async (spine) => {
       const model = new Scripted();
       const creator = creatorOf(spine, model);
@@ -278,7 +281,7 @@ onEvery(DIALECTS, (each) => {
   );
 
   each(
-    'nobody is asked about a worker that went away or ran out of time [TQ-26]',
+    'nobody is asked about a worker that went away or ran out of time [TQ-26 R7]',
     async (spine) => {
       const model = new Scripted();
       const creator = creatorOf(spine, model);
@@ -304,7 +307,43 @@ onEvery(DIALECTS, (each) => {
   );
 
   each(
-    'a failed task that an operator opens again before anybody has looked gets no retry [TQ-23]',
+    'a failed task that is removed before anybody has looked has no retry, and a chain goes on without its middle [TQ-23 R9]',
+    async (spine) => {
+      const { engine } = spine;
+      await engine.types.save(HEAD, { name: 'chain', maxRetries: 3 });
+      const gone = await create(spine, { type: 'chain' });
+      await failedUnder(spine, gone, 'x');
+      await engine.bots.remove(HEAD, gone.id);
+      await settleAll(spine);
+      assert.deepEqual(await everyJob(spine), []);
+      const first = await create(spine, { title: 'T', type: 'chain' });
+      let last = first;
+      for (const reason of ['x', 'y']) {
+        await failedUnder(spine, last, reason);
+        await settleAll(spine);
+        const next = await childOf(spine, last);
+        assert.ok(next);
+        if (last !== first) await engine.bots.remove(HEAD, last.id);
+        last = next;
+      }
+      const found = await read(spine, last);
+      assert.deepEqual(
+        [found.state, found.retryOf, found.retryCount, found.rootNo],
+        ['queued', null, 2, first.no],
+      );
+      await failedUnder(spine, last, 'z');
+      await settleAll(spine);
+      const end = await childOf(spine, last);
+      assert.ok(end);
+      assert.deepEqual([end.retryCount, (await inputOf(spine, end)).title], [3, 'T (retry 3)']);
+      await failedUnder(spine, end, 'z');
+      await settleAll(spine);
+      assert.equal(await stateOf(spine, end), 'dead');
+    },
+  );
+
+  each(
+    'a failed task that an operator opens again before anybody has looked gets no retry [TQ-23 R10]',
     async (spine) => {
       const model = new Scripted();
       const creator = creatorOf(spine, model);
@@ -370,7 +409,7 @@ onEvery(DIALECTS, (each) => {
 
 onEvery([POSTGRES], (each) => {
   each(
-    'two servers with a slow model make one retry for each of 20 failed tasks, and ask once for each failure [TQ-23]',
+    'two servers with a slow model make one retry for each of 20 failed tasks, and ask once for each failure [TQ-23 R8]',
     async (spine) => {
       const other = await spine.another?.({ advice: ADVICE });
       assert.ok(other);

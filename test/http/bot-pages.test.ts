@@ -5,7 +5,8 @@ import { suite, test, type TestContext } from 'node:test';
 import { LIMITS } from '../../src/domain/limits.ts';
 import type { Job } from '../../src/domain/job.ts';
 import type { OpenEngine } from '../../src/engine/open-engine.ts';
-import { type HttpClient, httpClient } from '../support/http.ts';
+import type { HttpClient } from '../support/http.ts';
+import { loggedIn } from './bots.ts';
 import { openServer } from './server.ts';
 
 const HEAD = { name: 'head', role: 'head', targets: null } as const;
@@ -97,21 +98,11 @@ suite('a list for bots', () => {
 });
 
 async function openBots(t: TestContext) {
-  const { url, engine } = await openServer(t);
-  const client = async (name: string, rights: { admin?: boolean; worker?: boolean }): Promise<HttpClient> => {
-    const email = `${name}@example.org`;
-    const password = 'a password of some length';
-    const { name: given } = await engine.users.add(HEAD, { email, password, fullName: name, ...rights });
-    strictEqual(given, name);
-    const { accessToken } = await engine.logins.logIn('127.0.0.1', email, password);
-    const http = httpClient(url, { token: accessToken });
-    t.after(() => http.close());
-    return http;
-  };
+  const spine = await openServer(t);
   return {
-    engine,
-    admin: await client('ada', { admin: true }),
-    bot: await client('w1', { worker: true }),
+    engine: spine.engine,
+    admin: await loggedIn(t, spine, 'ada', { admin: true }),
+    bot: await loggedIn(t, spine, 'w1', { worker: true }),
   };
 }
 

@@ -7,7 +7,7 @@ import { settler } from '../../src/loops/settler.ts';
 import { StuckDetector } from '../../src/loops/stuck-detector.ts';
 import { openClient } from '../mcp/support.ts';
 import { FakeClock } from '../support/clock.ts';
-import { type HttpClient, httpClient } from '../support/http.ts';
+import { loggedIn } from './bots.ts';
 import { openServer } from './server.ts';
 
 const MINUTE_MS = 1_000;
@@ -135,7 +135,7 @@ async function doors(t: TestContext, spine: Spine): Promise<Record<string, (id: 
       return { id, calls, keeps: calls };
     },
     bots: async (id) => {
-      const http = await botOf(t, spine, `w${++bots}`);
+      const http = await loggedIn(t, spine, `w${++bots}`, { worker: true });
       const claim = await http.post<{ data: { id: string } }>('/api/v1/worker/tasks/claim', {});
       strictEqual(claim.body.data.id, id);
       return {
@@ -145,14 +145,4 @@ async function doors(t: TestContext, spine: Spine): Promise<Record<string, (id: 
       };
     },
   };
-}
-
-async function botOf(t: TestContext, { engine, url }: Spine, name: string): Promise<HttpClient> {
-  const email = `${name}@example.org`;
-  const password = 'a password of some length';
-  await engine.users.add(HEAD, { email, password, fullName: name, worker: true });
-  const { accessToken } = await engine.logins.logIn('127.0.0.1', email, password);
-  const http = httpClient(url, { token: accessToken });
-  t.after(() => http.close());
-  return http;
 }

@@ -57,7 +57,29 @@ async function pass(spine: Opened, deliverer: Deliverer, seconds: number): Promi
 
 onEvery([SQLITE_FILE, POSTGRES], (each) => {
   each(
-    'what ends within five seconds goes in one message, in order; what comes later in another [TQ-29 TQ-32]',
+    'a task that is completed is told in one call, in five seconds, in the words of the text [TQ-29 TQ-30 T1]',
+    async (spine) => {
+      const deliverer = sender(spine);
+      const job = await create(spine, { title: 'Reddit Crawl for NVDA', announce: true });
+      await finished(spine, job, { posts_collected: 847 });
+      await pass(spine, deliverer, 5);
+      assert.deepEqual(
+        bot.came.map(({ path, body }) => [path, body['chat_id'], body['text'], body['parse_mode']]),
+        [
+          [
+            `/bot${TOKEN}/sendMessage`,
+            '-100',
+            String.raw`*Reddit Crawl for NVDA* completed by w. posts\_collected: 847`,
+            'Markdown',
+          ],
+        ],
+      );
+    },
+    OPTIONS,
+  );
+
+  each(
+    'what ends within five seconds goes in one message, in order; what comes later in another [TQ-29 TQ-32 T2]',
     async (spine) => {
       const deliverer = sender(spine);
       await done(spine, 'one', 'two', 'three');
@@ -112,7 +134,7 @@ onEvery([SQLITE_FILE, POSTGRES], (each) => {
   );
 
   each(
-    '300 ends in one window all come, in order, in messages that Telegram takes at its pace [TQ-29 TQ-32]',
+    '300 ends in one window all come, in order, in messages that Telegram takes at its pace [TQ-29 TQ-32 T3]',
     async (spine) => {
       const deliverer = sender(spine);
       const jobs = await createMany(spine, 300, { title: 'Crawl_*NVDA* [x](y) `z`', announce: true });
@@ -183,7 +205,7 @@ onEvery([SQLITE_FILE, POSTGRES], (each) => {
   );
 
   each(
-    'a window that is half full goes out when the server stops, and what failed before does not [TQ-34]',
+    'a window that is half full goes out when the server stops, and what failed before does not [TQ-34 T8]',
     async (spine) => {
       const deliverer = sender(spine);
       await done(spine, 'one', 'two');
@@ -203,7 +225,7 @@ onEvery([SQLITE_FILE, POSTGRES], (each) => {
   );
 
   each(
-    '300 ends survive an hour without Telegram, a limit and a restart: all come once, in order, at its pace [TQ-29 TQ-32]',
+    '300 ends survive an hour without Telegram, a limit and a restart: all come once, in order, at its pace [TQ-29 TQ-32 T5]',
     async (spine) => {
       url = AWAY;
       const deliverer = sender(spine);
@@ -237,7 +259,7 @@ onEvery([SQLITE_FILE, POSTGRES], (each) => {
   );
 
   each(
-    'a message whose marks Telegram does not take goes once more as plain text, once [TQ-29]',
+    'a message whose marks Telegram does not take goes once more as plain text, once [TQ-29 T4]',
     async (spine) => {
       const deliverer = sender(spine);
       await done(spine, 'reddit_crawl *NVDA* [x](y)');
