@@ -114,9 +114,12 @@ export class Announcer {
     to: Subscribers,
   ): Promise<void> {
     const titles = await tx.details.titles(jobs.map(({ no }) => no));
+    const names = await fullNames(tx, jobs);
     for (const job of jobs) {
       const outcome = written.get(job.no) ?? (await outcomeOf(tx, job));
-      const text = endText(job, titleOf(job, { title: titles.get(job.no) ?? null }), outcome);
+      const { claimedBy } = job;
+      const ended = { ...job, claimedBy: names.get(claimedBy ?? '') ?? claimedBy };
+      const text = endText(ended, titleOf(job, { title: titles.get(job.no) ?? null }), outcome);
       if (text !== null) await this.chat(tx, job, text, to);
     }
   }
@@ -149,6 +152,13 @@ export class Announcer {
     const draft = { id, kind, jobNo, alias: name, channel, target, text, buttons: pressable };
     this.drafts.push({ ...draft, at, dueAt, problem });
   }
+}
+
+/** People know bots by the names that admins gave them; other workers have but one. */
+async function fullNames(tx: Tx, jobs: readonly Job[]): Promise<ReadonlyMap<string, string>> {
+  const holders = [...new Set(jobs.flatMap(({ claimedBy }) => claimedBy ?? []))];
+  if (holders.length === 0) return new Map();
+  return new Map((await tx.users.byNames(holders)).map(({ name, fullName }) => [name, fullName]));
 }
 
 async function outcomeOf(tx: Tx, { no }: Job): Promise<Outcome> {

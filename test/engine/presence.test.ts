@@ -87,7 +87,7 @@ onEvery(DIALECTS, (each, { dialect }) => {
       assert.equal(details?.error, '"Worker went offline during execution."');
       assert.deepEqual(
         (await deliveries(spine)).map(({ text }) => text),
-        ['*Reddit Crawl for NVDA* stuck — genesis offline. Returning to queue.'],
+        ['*Reddit Crawl for NVDA* stuck — Genesis offline. Returning to queue.'],
       );
       assert.deepEqual((await eventKinds(spine, job)).slice(-2), ['job.expired', 'job.comment']);
       await settleAll(spine);

@@ -82,7 +82,7 @@ onEvery(DIALECTS, (each) => {
       await until(19);
       assert.equal(await stateOf(spine, crawl), 'failed');
       assert.deepEqual(bot.texts, [
-        `${TITLE} stuck — ${genesis.name} offline. Returning to queue.\nRetry 1/3: ${TITLE} back in queue.`,
+        `${TITLE} stuck — Genesis offline. Returning to queue.\nRetry 1/3: ${TITLE} back in queue.`,
       ]);
 
       engine.users.heard(nexus);
@@ -97,7 +97,7 @@ onEvery(DIALECTS, (each) => {
       engine.users.heard(nexus);
       await engine.leases.complete(nexus, second.job.id, null, { summary: '847 posts.' });
       await until(26);
-      assert.deepEqual(bot.texts.slice(1), [`${TITLE} (retry 1) completed by ${nexus.name}. 847 posts.`]);
+      assert.deepEqual(bot.texts.slice(1), [`${TITLE} (retry 1) completed by Nexus. 847 posts.`]);
       assert.equal(await engine.bots.claim(nexus), null);
     },
     OPTIONS,
