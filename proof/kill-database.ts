@@ -5,6 +5,7 @@ import type { ProofStore } from './stores.ts';
 export interface KillDatabaseOptions {
   readonly kills: number;
   readonly seed: number;
+  readonly restartLimitMs?: number;
 }
 
 /** Kills PostgreSQL itself under load: nothing acknowledged is lost, and the server finds it again in the time promised. */

@@ -22,6 +22,7 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'test/crash/kill.test.ts': 25,
   'test/contracts/spine-postgres.test.ts': 25,
   'test/crash/partition.test.ts': 20,
+  'test/crash/kill-database.test.ts': 15,
   'test/contention/waiters.test.ts': 20,
   'test/client/worker-server.test.ts': 20,
   'test/scheduler/crash.test.ts': 20,

@@ -1,6 +1,6 @@
 /** A copy of the sources to plant bugs in, so that nothing in the checkout is ever wrong. */
 
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { type Mutant, planted } from './mutant.ts';
@@ -17,6 +17,8 @@ export interface Copy extends AsyncDisposable {
 
 export async function copySources(): Promise<Copy> {
   const folder = await mkdtemp(join(tmpdir(), 'spine-mutants-'));
+  // As root a PostgreSQL of a test's own runs as nobody, who must be able to come to its place in here.
+  await chmod(folder, 0o711);
   const isKept = (path: string): boolean => !LEFT_OUT.includes(relative(ROOT, path));
   await cp(ROOT, folder, { recursive: true, filter: isKept });
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));

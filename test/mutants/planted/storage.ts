@@ -4,6 +4,17 @@ import type { Mutant } from '../mutant.ts';
 
 export const STORAGE: readonly Mutant[] = [
   {
+    name: 'commits-of-postgres-not-waited-for',
+    means: 'when PostgreSQL dies, jobs that it had taken are gone',
+    file: 'src/store/postgres-session.ts',
+    find: `  keepAliveInitialDelayMillis: 5_000,
+`,
+    replace: `  keepAliveInitialDelayMillis: 5_000,
+  options: '-c synchronous_commit=off',
+`,
+    seenBy: ['test/crash/kill-database.test.ts'],
+  },
+  {
     name: 'commits-not-synced',
     means: 'after a power cut acknowledged jobs are gone',
     file: 'src/store/sqlite.ts',
