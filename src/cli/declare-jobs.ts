@@ -27,6 +27,7 @@ function declareAdd(jobs: Command, act: Act): void {
     [`spine jobs add --target any --type digest --params '{"day":"monday"}'`, 'a job of a type'],
     ['spine jobs add "Water the plants" --run-at 2h --tag home', 'not before two hours from now'],
     [`echo '{"spec":"hello","priority":5}' | spine jobs add -`, 'the whole job as JSON'],
+    ['spine jobs add --file jobs.jsonl --tag nightly', 'whole jobs from a file, with this tag'],
     ['cat jobs.jsonl | spine jobs add - --quiet', 'one job on each line; prints their ids'],
   ]).argument('[spec]', 'what to do: text or JSON; - reads whole jobs as JSON from standard input');
   for (const option of JOB_OPTIONS) declareField(add, option);
@@ -47,6 +48,9 @@ function declareAdd(jobs: Command, act: Act): void {
       milliseconds,
     )
     .option('--after <job>', 'not before that job was done; may be repeated', collect)
+    .option('--parent <job>', 'the running job that asks for this one; workers need it, head does not')
+    .option('--approval', 'somebody has to agree before it runs, within an hour')
+    .option('-f, --file <path>', 'whole jobs as JSON from a file, as from standard input')
     .option('--idempotency-key <key>', 'the same key and job twice make one job')
     .option('--wait', 'wait until it has ended, as jobs wait does')
     .option('--timeout <duration>', 'how long to wait at most', milliseconds)

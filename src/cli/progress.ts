@@ -1,10 +1,37 @@
 /** A bar for long work, on a terminal only. */
 
 import type { Session } from './session.ts';
+import { clean } from './text/clean.ts';
 
 export interface Progress {
   add(amount: number): void;
   end(): void;
+}
+
+export interface StatusLine {
+  /** Whether anybody sees it. */
+  readonly isSeen: boolean;
+  show(text: string): void;
+  end(): void;
+}
+
+/** What is still under way, in one line of a terminal; each takes the place of the one before. */
+export function statusLine({ host: { stderr }, out }: Session): StatusLine {
+  const isSeen = stderr.isTTY === true && !out.quiet && !out.json;
+  const clear = '\r\x1b[K';
+  let shown = '';
+  return {
+    isSeen,
+    show: (text) => {
+      const line = clean(text).slice(0, (stderr.columns || 80) - 1);
+      if (isSeen && line !== shown) stderr.write(`${clear}${line}`);
+      shown = line;
+    },
+    end: () => {
+      if (isSeen && shown !== '') stderr.write(clear);
+      shown = '';
+    },
+  };
 }
 
 const NONE: Progress = { add: () => undefined, end: () => undefined };

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { startServer, type TestServer } from '../support/server.ts';
 import { envOf, spine, words } from './support.ts';
@@ -100,4 +103,60 @@ test('the beginning of an id names a job, and several candidates are listed', as
     several.stderr,
     /^spine: [0-9a-f]{6} begins the ids of several jobs: #\d+ [^\n]+\. Write more of it\.\n$/,
   );
+});
+
+test('jobs wait tells on a terminal where the job stands, and clears that away; elsewhere it tells the end alone', async () => {
+  const { body } = await server.head.post<{ id: string; no: number }>('/jobs', { target: 'left-claw' });
+  const claimed = await server.left.post<{ leaseToken: string }>(`/jobs/${body.id}/claim`);
+  const { leaseToken } = claimed.body;
+  const progress = 'half \x1b[2J of it';
+  await server.left.post(`/jobs/${body.id}/heartbeat`, { leaseToken, progress });
+  let ended: Promise<unknown> | null = null;
+  const watched = await spine(['jobs', 'wait', body.id], {
+    env: envOf(server),
+    terminal,
+    watch: (printed) => {
+      if (printed.includes('half'))
+        ended ??= server.left.post(`/jobs/${body.id}/complete`, { leaseToken, result: 'all of it' });
+    },
+  });
+  assert.equal(watched.code, 0);
+  assert.match(watched.stdout, /all of it/);
+  assert.match(
+    watched.stderr,
+    new RegExp(`^\\r\\x1b\\[K#${body.no} running by left-claw for \\d+\\w+: half \\\\x1b`),
+  );
+  assert.ok(watched.stderr.endsWith('\r\x1b[K'));
+  const piped = await spine(['jobs', 'wait', body.id], { env: envOf(server) });
+  assert.deepEqual([piped.code, piped.stderr], [0, '']);
+});
+
+test('jobs add takes whole jobs from a file, a parent, and somebody who has to agree', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'spine-add-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'jobs.jsonl');
+  writeFileSync(file, '{"spec":"one"}\n{"spec":"two","target":"right-claw"}\n');
+  const add = async (line: string) => await spine(words(`jobs add ${line} --json`), { env: envOf(server) });
+  const { stdout } = await add(`--file ${file} --tag filed`);
+  const { jobs } = JSON.parse(stdout) as { jobs: { spec: string; target: string; tags: string[] }[] };
+  assert.deepEqual(
+    jobs.map(({ spec, target, tags }) => [spec, target, ...tags]),
+    [
+      ['one', 'left-claw', 'filed'],
+      ['two', 'right-claw', 'filed'],
+    ],
+  );
+  const parent = await server.head.post<{ id: string; no: number }>('/jobs', { target: 'left-claw' });
+  await server.left.post(`/jobs/${parent.body.id}/claim`);
+  const child = JSON.parse((await add(`more --parent ${parent.body.no} --approval`)).stdout) as object;
+  const { parentId, state } = child as { parentId: string; state: string };
+  assert.deepEqual([parentId, state], [parent.body.id, 'awaiting_approval']);
+  for (const [line, says] of [
+    [`x --file ${file}`, /or name a --file, not both/],
+    [`--file ${folder}/none`, /none cannot be read \(ENOENT\)/],
+  ] as const) {
+    const { code, stdout: told } = await add(line);
+    assert.equal(code, 2);
+    assert.match(told, says);
+  }
 });

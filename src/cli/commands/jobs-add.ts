@@ -7,7 +7,7 @@ import { fieldOptions } from './field-options.ts';
 import { jobLine } from './job-lines.ts';
 import { jobRefs } from './job-ref.ts';
 import { waitForAll } from './jobs-wait.ts';
-import { given, json, moment, parsed, readStdin, textOrJson } from './values.ts';
+import { fileText, given, json, moment, parsed, readStdin, textOrJson } from './values.ts';
 
 interface Options {
   readonly type?: string;
@@ -22,6 +22,9 @@ interface Options {
   readonly retries?: number;
   readonly backoff?: number;
   readonly after?: readonly string[];
+  readonly parent?: string;
+  readonly approval?: true;
+  readonly file?: string;
   readonly idempotencyKey?: string;
   readonly wait?: boolean;
   readonly timeout?: number;
@@ -31,14 +34,22 @@ interface Options {
 const BATCH = 1_000;
 
 export const addJobs: Handler<Options> = async (session, { args: [spec], options }) => {
-  if (spec === undefined && options.type === undefined && options.title === undefined && !options.params)
+  const { file } = options;
+  if (file !== undefined && spec !== undefined) throw usage('Write what to do, or name a --file, not both.');
+  const isBare = spec === undefined && file === undefined;
+  if (isBare && options.type === undefined && options.title === undefined && !options.params)
     throw usage(
       'There is nothing to do in this job.',
       'Write what to do, a --type, or - for standard input.',
     );
   const client = await session.client();
   const fields = await fieldsOf(session, client, options);
-  const { jobs, many } = spec === '-' ? await fromStdin(session) : await one(session, spec);
+  const { jobs, many } =
+    file !== undefined
+      ? jobsIn(await fileText(session, file), file)
+      : spec === '-'
+        ? jobsIn(await readStdin(session), 'Standard input')
+        : await one(session, spec);
   const made = await create(
     client,
     jobs.map((job) => ({ ...fields, ...job })),
@@ -68,21 +79,20 @@ async function one(session: Session, spec: string | undefined): Promise<Wanted> 
 }
 
 /** A job, a list of jobs, or one job on each line. */
-async function fromStdin(session: Session): Promise<Wanted> {
-  const text = await readStdin(session);
+function jobsIn(text: string, name: string): Wanted {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
-  if (lines.length === 0) throw usage('Standard input is empty.', 'Send a job as JSON.');
+  if (lines.length === 0) throw usage(`${name} is empty.`, 'Write a job as JSON.');
   if (lines.length > 1 && lines.every((line) => line.startsWith('{') && line.trimEnd().endsWith('}')))
-    return { jobs: lines.map((line, index) => asJob(parsed(line, `Line ${index + 1}`))), many: true };
-  const value = parsed(text, 'Standard input');
+    return { jobs: lines.map((line, index) => asJob(parsed(line, `Line ${index + 1}`), name)), many: true };
+  const value = parsed(text, name);
   return Array.isArray(value)
-    ? { jobs: value.map(asJob), many: true }
-    : { jobs: [asJob(value)], many: false };
+    ? { jobs: value.map((job) => asJob(job, name)), many: true }
+    : { jobs: [asJob(value, name)], many: false };
 }
 
-function asJob(value: unknown): NewJob {
+function asJob(value: unknown, name: string): NewJob {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-  throw usage('Standard input must be a job as JSON object, a list of jobs, or one job on each line.');
+  throw usage(`${name} must be a job as JSON object, a list of jobs, or one job on each line.`);
 }
 
 async function fieldsOf(session: Session, client: SpineClient, options: Options): Promise<NewJob> {
@@ -103,6 +113,8 @@ async function fieldsOf(session: Session, client: SpineClient, options: Options)
           ? undefined
           : moment(session, options.startBefore, '--start-before'),
       retry: retryOf(options),
+      approval: options.approval && {},
+      parentId: options.parent && (await jobIds(client, [options.parent]))[0],
       after: options.after && (await jobIds(client, options.after)),
     }),
   };

@@ -1,6 +1,7 @@
 import type { Job, SpineClient } from '../../client/index.ts';
 import type { Handler } from '../command.ts';
 import { CliError, EXIT } from '../failure.ts';
+import { statusLine, type StatusLine } from '../progress.ts';
 import type { Session } from '../session.ts';
 import { duration } from '../text/times.ts';
 import { block, jobLine } from './job-lines.ts';
@@ -20,8 +21,10 @@ export async function waitForAll(
 ): Promise<void> {
   const until = limitMs === null ? Infinity : session.now() + limitMs;
   const ended: Job[] = [];
+  const line = statusLine(session);
   for (const id of ids) {
-    const job = await theEnd(session, client, id, until, limitMs ?? 0);
+    const ends = { until, limitMs: limitMs ?? 0, before: ended.length, of: ids.length };
+    const job = await theEnd(session, client, id, line, ends);
     ended.push(job);
     session.out.record(job, () => (session.out.quiet ? [] : endLines(job)));
   }
@@ -31,22 +34,52 @@ export async function waitForAll(
   throw new CliError(EXIT.jobFailed, 'job_failed', `${names.charAt(0).toUpperCase()}${names.slice(1)}.`);
 }
 
+/** How often somebody who watches is told where the job stands. */
+const LOOK_MS = 2_000;
+
+interface Ends {
+  readonly until: number;
+  readonly limitMs: number;
+  /** How many of how many have ended. */
+  readonly before: number;
+  readonly of: number;
+}
+
 async function theEnd(
   session: Session,
   client: SpineClient,
   id: string,
-  until: number,
-  limitMs: number,
+  line: StatusLine,
+  { until, limitMs, before, of }: Ends,
 ): Promise<Job> {
-  const waitMs = until - session.now();
-  const wait = Number.isFinite(waitMs) ? { waitMs: Math.max(0, waitMs) } : {};
-  const job = await client.jobs.wait(id, { ...wait, signal: session.signal });
-  if (job.ended) return job;
-  throw new CliError(
-    EXIT.timeout,
-    'timeout',
-    `Job #${job.no} is still ${job.state} after ${duration(limitMs)}.`,
-  );
+  const lookMs = line.isSeen ? LOOK_MS : Infinity;
+  try {
+    for (let waitMs = 0; ; waitMs = lookMs) {
+      const leftMs = Math.max(0, until - session.now());
+      // A first look at once, for who watches.
+      const wait = line.isSeen ? Math.min(waitMs, leftMs) : leftMs;
+      const job = await client.jobs.wait(id, {
+        ...(Number.isFinite(wait) && { waitMs: wait }),
+        signal: session.signal,
+      });
+      if (job.ended) return job;
+      const still = `Job #${job.no} is still ${job.state}`;
+      if (session.now() >= until)
+        throw new CliError(EXIT.timeout, 'timeout', `${still} after ${duration(limitMs)}.`);
+      line.show(`${of === 1 ? '' : `${before} of ${of} have ended. `}${standing(job, session.now())}`);
+    }
+  } finally {
+    line.end();
+  }
+}
+
+/** `#12 running by left-claw for 1m30s: tests pass` */
+function standing({ no, state, claimedBy, startedAt, updatedAt, progress }: Job, nowMs: number): string {
+  const since = duration(Math.max(0, nowMs - Date.parse(startedAt ?? updatedAt)));
+  const held = state === 'running' ? ` by ${claimedBy} for ${since}` : '';
+  const far =
+    progress === undefined ? '' : `: ${typeof progress === 'string' ? progress : JSON.stringify(progress)}`;
+  return `#${no} ${state.replaceAll('_', ' ')}${held}${far}`;
 }
 
 function endLines(job: Job): ReturnType<typeof block> {
