@@ -31,6 +31,7 @@ import { sessionRunnerOf } from './app/session-runner.ts';
 import { EXIT, explained, Fault } from './app/start-error.ts';
 import { type StopRequest, stopRequest } from './app/stop-request.ts';
 import { openStorage, type Storage } from './app/storage.ts';
+import { unservedBecause, unservedOf } from './app/unserved.ts';
 import { watchUnexpected } from './app/unexpected.ts';
 import { AddressGuard } from './channels/guard.ts';
 import { operatorWebhook } from './channels/operator-webhook.ts';
@@ -307,12 +308,14 @@ async function listen(parts: Parts): Promise<FastifyInstance> {
         pulse: duties.status().find(({ name }) => name === 'pulse'),
         now: clock.now(),
       }),
-    health: () => ({
+    unserved: (target) => unservedBecause(target, parts.workers?.status() ?? null),
+    health: async () => ({
       store: storage.store.dialect,
       pendingCommands: engine.core.flusher.pending,
       files: files.status(),
       loops: duties.status(),
       workers: parts.workers?.status() ?? [],
+      unserved: unservedOf(await engine.counts(), parts.workers?.status() ?? null),
     }),
     log,
     monoMs: () => systemTime.monoMs(),

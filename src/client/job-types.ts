@@ -127,7 +127,7 @@ export interface Job {
   readonly priority: number;
   readonly runAt?: string;
   readonly cancelRequested?: boolean;
-  /** What it waits for: the name of a slot pool, or answer. */
+  /** What it waits for: the name of a slot pool, a gateway that takes no work, or answer. */
   readonly blockedOn?: string;
   /** How many dependencies have not settled yet. */
   readonly waitingFor?: number;
@@ -182,6 +182,8 @@ export interface Job {
   readonly retryOf?: string;
   readonly parentId?: string;
   readonly releaseReason?: string;
+  /** To whoever has made it: why nobody does it now. */
+  readonly warning?: string;
 }
 
 /** Values by which a list can be asked for. */

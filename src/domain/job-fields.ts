@@ -209,7 +209,7 @@ const RULES = {
     default: null,
     silent: true,
     shown: 'set',
-    about: 'what it waits for: the name of a slot pool, or answer',
+    about: 'what it waits for: the name of a slot pool, a gateway that takes no work, or answer',
   },
   waitingFor: {
     is: 'whole',

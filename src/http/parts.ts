@@ -26,6 +26,8 @@ export interface Parts {
   readonly objects: ObjectStore;
   /** What GET /health/details shows beside the public facts. */
   readonly health: () => object | Promise<object>;
+  /** Why nobody does the work of this target now, as far as this server would; null when somebody does. */
+  readonly unserved: (target: string) => string | null;
   /** Why this server cannot take work now; null when it can. */
   readonly unready: () => Unready | null;
   readonly gauges: () => Gauges;

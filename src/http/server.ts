@@ -55,6 +55,7 @@ export interface ServerOptions {
   readonly health: () => object | Promise<object>;
   /** Why this server cannot take work now; null when it can. */
   readonly unready: () => Unready | null;
+  readonly unserved: (target: string) => string | null;
   readonly gauges: () => Gauges;
   /** Every setting in force, with secrets masked. */
   readonly settings: () => readonly ShownSetting[];

@@ -84,6 +84,7 @@ export async function openServer(
     skillMdPath: join(folder, 'SKILL.md'),
     version: '0.0.0-test',
     unready: () => null,
+    unserved: () => null,
     health: () => ({ loops: {} }),
     gauges: () => ({
       waitingClaims: engine.core.waiters.size,

@@ -81,6 +81,7 @@ async function checkInside(session: Session, tokenOrigin: string | null): Promis
     checkStore(details),
     checkLoops(details, session.now()),
     checkFiles(details),
+    checkUnserved(details),
     checkDead(stats),
   ];
 }
@@ -133,6 +134,17 @@ function checkFiles({ files }: HealthDetails): Finding {
   const message = lagMs < 1_000 ? 'the files are up to date' : `the files are ${duration(lagMs)} behind`;
   if (lagMs < FILES_LAG_MS) return { check: 'files', status: 'pass', message };
   return { check: 'files', status: 'warn', message, hint: 'The disk is slower than the load.' };
+}
+
+function checkUnserved({ unserved = [] }: HealthDetails): Finding {
+  const [first] = unserved;
+  if (first === undefined)
+    return { check: 'gateways', status: 'pass', message: 'no work waits for a gateway that is away' };
+  const jobs = `${first.queued} ${first.queued === 1 ? 'job waits' : 'jobs wait'} for ${first.target}`;
+  const more = unserved.length > 1 ? `, and others for ${unserved.length - 1} more` : '';
+  const hint =
+    'Start that gateway, or say where it is: SPINE_GATEWAY, OPENCLAW_GATEWAY_URL, SPINE_GATEWAYS. `spine config` shows what is set.';
+  return { check: 'gateways', status: 'warn', message: `${jobs}${more}. ${first.why}`, hint };
 }
 
 function checkDead({ states }: Stats): Finding {

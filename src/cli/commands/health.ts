@@ -14,6 +14,8 @@ export interface HealthDetails extends Health {
   readonly store?: string;
   readonly pendingCommands?: number;
   readonly loops?: readonly LoopState[];
+  /** Targets for which work waits, and why nobody does it. */
+  readonly unserved?: readonly { readonly target: string; readonly queued: number; readonly why: string }[];
   readonly files?: {
     readonly on: boolean;
     readonly journal?: { readonly lagMs?: number | null };

@@ -39,6 +39,12 @@ export const status: Handler = async (session) => {
     ...pauses.map(({ kind, name, since, by }) =>
       fact('paused', `${kind} ${name}, ${relative(since, session.now())} by ${by}`),
     ),
+    ...(details.unserved ?? []).map(
+      ({ target, queued, why }): Line => [
+        styled('yellow', 'waiting'.padEnd(12)),
+        ` ${queued} for ${target}: ${why}`,
+      ],
+    ),
     ...troubles.map(
       ({ name, lastError }): Line => [styled('red', 'trouble'.padEnd(12)), ` ${name}: ${lastError}`],
     ),
@@ -52,6 +58,7 @@ export const status: Handler = async (session) => {
       states: stats.states,
       pauses,
       failingLoops: troubles,
+      unserved: details.unserved ?? [],
     },
     lines,
   });

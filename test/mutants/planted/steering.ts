@@ -4,6 +4,14 @@ import type { Mutant } from '../mutant.ts';
 
 export const STEERING: readonly Mutant[] = [
   {
+    name: 'gateway-away-unsaid',
+    means: 'work for a gateway that is not there waits for ever, and nothing says why',
+    file: 'src/app/unserved.ts',
+    find: `if (own.ready || own.why === null) return null;`,
+    replace: `if (own.ready || own.why !== null) return null;`,
+    seenBy: ['test/app/unserved.test.ts'],
+  },
+  {
     name: 'bulk-in-one-step',
     means: 'everybody waits while a hundred thousand jobs are cancelled',
     file: 'src/engine/bulk-steps.ts',

@@ -55,6 +55,7 @@ const jobFields = {
   retryOf: optional(text),
   parentId: optional(text),
   releaseReason: optional(text),
+  warning: optional({ ...text, description: 'to whoever has made it: why nobody does it now' }),
 } satisfies TProperties;
 
 /** What others have sent to whoever holds the job. */

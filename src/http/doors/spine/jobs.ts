@@ -16,7 +16,7 @@ import { NoFields } from '../../fields.ts';
 import { durationOf, timeOf } from '../../times.ts';
 import { jobId } from '../../job-id.ts';
 import { ListQuery, listJobs } from './list.ts';
-import { briefJson, jobJson, onlyInput, outcomeOf } from './view.ts';
+import { blockedField, briefJson, jobJson, onlyInput, outcomeOf, warningField } from './view.ts';
 
 const EVERYONE = ['head', 'worker', 'viewer'] as const;
 const MAKERS = ['head', 'worker'] as const;
@@ -203,7 +203,8 @@ async function fullJson(
 ): Promise<string> {
   const { jobs } = call.engine;
   const small = (await jobs.smallDetails([job])).get(job.no);
-  if (small !== undefined) return jobJson(job, small, extra);
+  const further = blockedField(call.parts, job) + extra;
+  if (small !== undefined) return jobJson(job, small, further);
   // A commit may answer hundreds of callers: those with much to show go one after another, or nobody else would be heard.
   const { room, longWork } = call.parts;
   const bytes = await longWork.run(call.actor, async () => (await jobs.sizes([job])).get(job.no) ?? 0);
@@ -212,7 +213,7 @@ async function fullJson(
     const details = (await jobs.details([job])).get(job.no);
     // Retention may remove a finished job between two reads.
     if (!details) throw new SpineError('not_found');
-    return jobJson(job, details, extra);
+    return jobJson(job, details, further);
   });
 }
 
@@ -239,17 +240,18 @@ async function create(call: Call, bodies: readonly NewJobBody[]): Promise<string
     return traceparent === null ? draft : { traceparent, ...draft };
   });
   const { jobs, replayed } = await engine.jobs.create(actor, drafts, idempotencyOf(call));
+  const told = (job: Job): string => blockedField(call.parts, job) + warningField(call.parts, job);
   if (replayed) reply.header('idempotency-replayed', 'true');
   if (replayed || drafts.some(({ parentId }) => parentId !== undefined)) {
     const details = await engine.jobs.details(jobs);
     return jobs.flatMap((job) => {
       const known = details.get(job.no);
-      return known ? [jobJson(job, known)] : [];
+      return known ? [jobJson(job, known, told(job))] : [];
     });
   }
   // What was just written need not be read back.
   return jobs.map((job, index) =>
-    jobJson(job, onlyInput(inputOf(bodies[index] ?? {}), bodies[index]?.type ?? null)),
+    jobJson(job, onlyInput(inputOf(bodies[index] ?? {}), bodies[index]?.type ?? null), told(job)),
   );
 }
 

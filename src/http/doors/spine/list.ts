@@ -6,7 +6,7 @@ import { type FieldFilter, FILTERED } from '../../../domain/job-fields.ts';
 import { type Job, type State, STATES } from '../../../domain/job.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { SPINE_STATUS_OF, SPINE_STATUSES, statesShownAs } from '../../../domain/statuses.ts';
-import type { Engine, JobFilter } from '../../../engine/engine.ts';
+import type { JobFilter } from '../../../engine/engine.ts';
 import { fields, optional, whole } from '../../fields.ts';
 import { jobPage, openAndEnded, type Sized, sized } from '../../job-list.ts';
 import { type Page, pageOf } from '../../page.ts';
@@ -14,7 +14,7 @@ import type { Call } from '../../routes.ts';
 import { Type } from '../../typebox.ts';
 import { filterSchemas } from './job-fields.ts';
 import { label, Name } from './schemas.ts';
-import { jobJson } from './view.ts';
+import { blockedField, jobJson } from './view.ts';
 
 /** Words to look for; without a letter or digit there is nothing to find. */
 const Words = Type.String({
@@ -56,13 +56,13 @@ async function onePage(call: Call<unknown, Query>): Promise<string> {
   const filter = { ...filterOf(call.query), states: statesOf(call.query), order, limit, ...from };
   const { q } = call.query;
   const { items, next } = await (q === undefined ? jobPage(call, filter) : found(call, q, filter));
-  return `{"jobs":[${await printed(call.engine, jobsOf(items))}],"nextCursor":${next === null ? 'null' : `"${next}"`}}`;
+  return `{"jobs":[${await printed(call, jobsOf(items))}],"nextCursor":${next === null ? 'null' : `"${next}"`}}`;
 }
 
 /** All that is unfinished and the newest of what ended, oldest first; both bounded, and the answer says so. */
 async function asV0(call: Call<unknown, Query>): Promise<string> {
   const { jobs, truncated } = await openAndEnded(call, filterOf(call.query), statesOf(call.query));
-  return `{"jobs":[${await printed(call.engine, jobs)}]${truncated ? ',"truncated":true' : ''}}`;
+  return `{"jobs":[${await printed(call, jobs)}]${truncated ? ',"truncated":true' : ''}}`;
 }
 
 /** A search looks at so many jobs and no more, so that its page may end before it is full. */
@@ -132,12 +132,12 @@ function targetOf({
   return first?.[1];
 }
 
-async function printed(engine: Engine, jobs: readonly Job[]): Promise<string> {
+async function printed({ engine, parts }: Call<unknown, Query>, jobs: readonly Job[]): Promise<string> {
   if (jobs.length === 0) return '';
   const details = await engine.jobs.details(jobs);
   const texts = jobs.map((job) => {
     const known = details.get(job.no);
-    return known ? jobJson(job, known) : '';
+    return known ? jobJson(job, known, blockedField(parts, job)) : '';
   });
   // Retention may have removed a finished job since the list was read.
   return texts.filter((text) => text !== '').join(',');

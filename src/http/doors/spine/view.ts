@@ -10,6 +10,7 @@ import { queuedMs, runMs } from '../../../domain/job-times.ts';
 import { SPINE_STATUS_OF } from '../../../domain/statuses.ts';
 import type { HandedOn } from '../../../engine/engine.ts';
 import { iso } from '../../iso.ts';
+import type { Parts } from '../../parts.ts';
 import { alwaysShown, shownWhenSet, stateFields } from './job-fields.ts';
 
 const NO_COMMENTS: JobDetails['comments'] = [];
@@ -115,6 +116,17 @@ function inputsFields(inputs: HandedOn['inputs']): string {
     `,"inputs":{${results.join(',')}}` +
     (leftOut.length === 0 ? '' : `,"inputsLeftOut":${JSON.stringify(leftOut)}`)
   );
+}
+
+/** A ready job that waits for a gateway is blocked on that, for as long as it is away. */
+export function blockedField({ unserved }: Pick<Parts, 'unserved'>, { state, target }: Job): string {
+  const isBlocked = state === 'queued' && target.startsWith('gateway:') && unserved(target) !== null;
+  return isBlocked ? textField('blockedOn', target) : '';
+}
+
+/** Said to whoever makes it: it is no error, the gateway may come. */
+export function warningField({ unserved }: Pick<Parts, 'unserved'>, { target }: Job): string {
+  return target.startsWith('gateway:') ? textField('warning', unserved(target)) : '';
 }
 
 /** A repeated call says how the first one ended. */
