@@ -4,6 +4,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import { type Platform, sleep } from '../client/platform.ts';
 
 const KILL_AFTER_MS = 1_000;
+/** Whoever comes next finds none of them: one that begins another as it dies is looked for again. */
+const GIVE_UP_AFTER_MS = 2_000;
+const LOOK_MS = 20;
 
 /**
  * Every process that carries this id in its environment. A process number alone proves nothing: it may be
@@ -17,9 +20,12 @@ export async function killLeftovers(
   const mark = `${variable}=${id}`;
   const found = await processesOf(mark);
   for (const pid of found) end(pid, 'SIGTERM');
-  if (found.length === 0) return 0;
-  await sleep(platform, KILL_AFTER_MS);
-  for (const pid of await processesOf(mark)) end(pid, 'SIGKILL');
+  let left = found;
+  for (let waitedMs = 0; left.length > 0 && waitedMs < GIVE_UP_AFTER_MS; waitedMs += LOOK_MS) {
+    await sleep(platform, LOOK_MS);
+    left = await processesOf(mark);
+    if (waitedMs >= KILL_AFTER_MS) for (const pid of left) end(pid, 'SIGKILL');
+  }
   return found.length;
 }
 

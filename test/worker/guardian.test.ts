@@ -1,9 +1,11 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { systemPlatform } from '../../src/client/platform.ts';
+import { groupGone } from '../../src/worker/process-group.ts';
 import { GuardedProgram } from '../../src/worker/sessions/guardian.ts';
 import { until } from '../support/worker-process.ts';
 
@@ -30,6 +32,20 @@ function isThere(group: number): boolean {
   }
 }
 
+/** Those of the group that have not ended, by number. */
+function livingOf(group: number): string[] {
+  return readdirSync('/proc').filter((name) => {
+    if (!/^\d+$/.test(name)) return false;
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+      const [state, , inGroup] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      return Number(inGroup) === group && state !== 'Z' && state !== 'X';
+    } catch {
+      return false;
+    }
+  });
+}
+
 test('a program has its input, its output and its exit code [WK-18]', async () => {
   const { program, printed } = run('cat; exit 3', { input: 'hello' });
   deepStrictEqual(await program.ended, { exitCode: 3, lost: null });
@@ -40,6 +56,47 @@ test('what a program leaves in the background ends with it [WK-23]', async () =>
   const { program } = run('sleep 600 & echo done');
   deepStrictEqual(await program.ended, { exitCode: 0, lost: null });
   await until('the group is gone', () => !isThere(program.pid ?? 0));
+});
+
+test('an end is not told before the whole group is gone [WK-23]', async () => {
+  for (let i = 0; i < 10; i++) {
+    const { program } = run(
+      'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 600 & done; echo done',
+    );
+    deepStrictEqual(await program.ended, { exitCode: 0, lost: null });
+    deepStrictEqual(livingOf(program.pid ?? 0), []);
+  }
+});
+
+test('a group that does not end is waited for so long and no longer [WK-23]', async () => {
+  const child = spawn('/bin/sleep', ['600'], { detached: true, stdio: 'ignore' });
+  const group = child.pid ?? 0;
+  let waitedMs = 0;
+  const quick = {
+    ...systemPlatform,
+    after: (ms: number, task: () => void) => {
+      waitedMs += ms;
+      setImmediate(task);
+      return () => undefined;
+    },
+  };
+  strictEqual(await groupGone(quick, group), false);
+  ok(waitedMs >= 3_000 && waitedMs < 4_000, `${waitedMs}`);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  strictEqual(await groupGone(quick, group), true);
+});
+
+test('a process that has ended and was not collected holds up nobody [WK-23]', async () => {
+  // The shell that began it is somebody else by now, who does not look after it.
+  const script = 'setsid sh -c "exit 0" & echo $!; exec sleep 600';
+  const parent = spawn('/bin/sh', ['-c', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [first] = (await once(parent.stdout, 'data')) as [Buffer];
+  const group = Number(first.toString().trim());
+  await until('it has ended', () => livingOf(group).length === 0);
+  ok(isThere(group));
+  strictEqual(await groupGone(systemPlatform, group), true);
+  parent.kill('SIGKILL');
 });
 
 test('a program that ignores a polite word is ended all the same [WK-23]', async () => {

@@ -66,14 +66,16 @@ export class CommandRunner implements SessionRunner {
       silenceMs: order.leaseMs / 2,
       onOutput: output.add,
     });
-    const ended = program.ended.then((end) => {
+    // Those that left the group carry its name still.
+    const endRest = () => killLeftovers(platform, order.id, SESSION_VARIABLE);
+    const ended = program.ended.then(async (end) => {
+      await endRest();
       output.flush();
       return this.#judge({ ...end, stdout: output.stdout, stderr: output.stderr }, order);
     });
     const kill = async (): Promise<void> => {
       await program.kill();
-      // Those that left the group carry its name still.
-      await killLeftovers(platform, order.id, SESSION_VARIABLE);
+      await endRest();
     };
     return { ended, kill };
   }

@@ -7,6 +7,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import type { Platform } from '../../client/platform.ts';
+import { groupGone } from '../process-group.ts';
 import { within } from '../time-limit.ts';
 
 /**
@@ -143,6 +144,8 @@ export class GuardedProgram {
     this.#signal('SIGKILL');
     this.#child.stdout?.destroy();
     this.#child.stderr?.destroy();
+    if (this.pid !== null && !(await groupGone(this.#platform, this.pid)))
+      return { exitCode: null, lost: 'Processes of it could not be ended.' };
     return judged(verdict.trim());
   }
 

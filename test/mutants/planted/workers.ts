@@ -264,6 +264,24 @@ export const WORKERS: readonly Mutant[] = [
     seenBy: ['test/worker/guardian.test.ts'],
   },
   {
+    name: 'session-end-before-its-group',
+    means: 'the next task begins while programs of the last one are still at work',
+    file: 'src/worker/sessions/guardian.ts',
+    find: `!(await groupGone(this.#platform, this.pid))`,
+    replace: `this.pid < 0`,
+    seenBy: ['test/worker/guardian.test.ts'],
+  },
+  {
+    name: 'session-leaves-a-stray',
+    means: 'what a session starts outside of its group goes on for ever',
+    file: 'src/worker/sessions/command-runner.ts',
+    find: `      await endRest();
+      output.flush();`,
+    replace: `      output.flush();`,
+    seenBy: CRASH,
+    only: 'what a session leaves behind',
+  },
+  {
     name: 'session-of-a-frozen-worker',
     means: 'the session of a worker that stands still goes on beside the next',
     file: 'src/worker/sessions/guardian.ts',

@@ -121,6 +121,16 @@ suite('workers that die, freeze and come back', () => {
     await untilGone(sessionId ?? '');
   });
 
+  test('what a session leaves behind has ended before its task is done, in its group or out of it [WK-20 WK-23]', async (t) => {
+    const slot = 'crash-7';
+    const task = await makeTask(server, { title: 'untidy', owner: slot });
+    const script = `cat >/dev/null; setsid sh -c 'trap "" TERM; echo away > away; exec sleep 600' & sleep 600 &
+      until test -f away; do sleep 0.05; done; echo done`;
+    startWorker(t, server, slot, { args: shellSession(script) });
+    const { result } = await untilTask(server, task.id, 'done');
+    deepStrictEqual(processesOf(String(result?.['sessionId'])), []);
+  });
+
   test('after many crashes the counter is right, and every task was done once [WK-33]', async (t) => {
     const slot = 'crash-6';
     const tasks = [];
