@@ -57,6 +57,7 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'test/loops/chat.test.ts': 15,
   'test/installation/tokens.test.ts': 15,
   'test/installation/artifacts.test.ts': 20,
+  'test/installation/agents.test.ts': 15,
 };
 
 /** All test files, in the order in which they should start. */
