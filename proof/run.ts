@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { proveAbuse } from './abuse.ts';
 import { proveAsk } from './ask.ts';
+import { proveBackup } from './backup.ts';
 import { proveBulk } from './bulk.ts';
 import { proveContention } from './contention.ts';
 import { proveDiskFull } from './disk-full.ts';
@@ -145,6 +146,10 @@ const PROOFS: Readonly<Record<string, (run: Run) => Promise<ProofReport | string
         seed: run.seed,
       }),
     ),
+  backup: async (run) => {
+    if (run.kind === 'postgres') return 'a database on PostgreSQL is backed up with its own tools';
+    return proveBackup({ snapshots: run.sized(20), seed: run.seed });
+  },
   'disk-full': async (run) => {
     if (run.kind === 'postgres') return "the disk of a PostgreSQL server is its operator's";
     return proveDiskFull({ cycles: run.sized(30) });
