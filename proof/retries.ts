@@ -1,23 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Job, SpineClient } from '../src/client/index.ts';
 import { anthropic, type StandIn } from '../test/support/anthropic.ts';
+import { type Bot, telegram } from '../test/support/telegram.ts';
 import { startServer, type TestServer } from '../test/support/server.ts';
-import { type Random, seeded } from './random.ts';
+import { seeded } from './random.ts';
 import { type ProofReport, report } from './report.ts';
+import { checkStory, FAILURES, HOPELESS, HOPELESS_WORDS, MAX_RETRIES } from './retries/check.ts';
+import { Kills, STEPS } from './retries/kills.ts';
 import type { ProofStore } from './stores.ts';
 
 const KEY = 'sk-ant-proof';
 const PASSWORD = 'a password of some length';
 const BOTS = 6;
-const MAX_RETRIES = 2;
 const ENDED_WITHIN_MS = 600_000;
 const LOOK_MS = 100;
-/** More lines than this in one chat are left out, and are not counted. */
-const TOLD_TASKS = 100;
-/** Each is one kind of failure; the last kind is one that no retry can mend. */
-const HOPELESS_WORDS = 'no such ticker';
-const FAILURES = ['alpha is broken', 'beta was refused', 'gamma has no posts', HOPELESS_WORDS];
-const HOPELESS = FAILURES.length - 1;
+const BOT_TOKEN = '123456:token';
+/** A chat takes a message a second, and of a thousand lines that wait the next ones are counted only: no more may come than it takes. */
+const WAITING_LINES = 600;
+const PAGE = 1_000;
+/** The later ones fail for reasons of their own, so that there is something to ask when servers were killed already. */
+const WAVES = 3;
 
 export interface RetriesOptions {
   readonly tasks: number;
@@ -35,27 +37,35 @@ export async function proveRetries(store: ProofStore, options: RetriesOptions): 
   const random = seeded(options.seed);
   await using stack = new AsyncDisposableStack();
   const model = stack.use(await anthropic(KEY));
+  const kills = new Kills();
   model.say = async (asked) => {
+    kills.at('a question');
     await sleep(options.modelMs);
+    kills.at('an advice');
     return asked.includes(HOPELESS_WORDS) ? 'SKIP - there is no such ticker' : 'Wait longer.';
   };
-  const servers = await openServers(store, stack, model);
+  const chat = stack.use(await telegram(BOT_TOKEN));
+  const servers = await openServers(store, stack, { model, chat, modelMs: options.modelMs });
   const [first = fail()] = servers;
   const head = new SpineClient({ baseUrl: first.url, token: first.tokens.head });
   stack.defer(() => head.close());
   const roots = await createTasks(head, options.tasks);
   const bots = await Promise.all(Array.from({ length: BOTS }, (_, i) => addBot(first, i)));
   const over = new AbortController();
-  const working = bots.map((token, i) => work(servers, i, token, over.signal));
-  await killServers(servers, options.kills, random);
+  const line = { isFull: false };
+  const watching = watchChat(first, chat, line, kills, over.signal);
+  const working = bots.map((token, i) => work(servers, { i, token, line, kills }, over.signal));
+  await kills.run(servers, options.kills, random);
   await untilSettled(head, options.tasks);
+  await untilTold(first, options.tasks);
   over.abort();
-  await Promise.all(working);
+  await Promise.all([...working, watching]);
   const jobs = await allJobs(head);
-  const violations = judge(roots, jobs);
-  if (options.tasks <= TOLD_TASKS) violations.push(...(await judgeChat(first, jobs)));
-  // Whoever was killed while it asked is asked for again, once for each kill at most.
-  const mostAsked = FAILURES.length + options.kills;
+  const violations = checkStory({ roots, jobs, lines: await linesOf(first), told: chat.texts });
+  const missed = STEPS.slice(0, options.kills).filter((step) => !kills.done.has(step));
+  violations.push(...missed.map((step) => `no server was killed during ${step}`));
+  // What was asked when all were killed is asked once more: eight questions at a time at most.
+  const mostAsked = WAVES * FAILURES.length + 8 * options.kills;
   if (model.asked.length > mostAsked)
     violations.push(`the model was asked ${model.asked.length} times, not ${mostAsked}`);
   return report({
@@ -64,7 +74,7 @@ export async function proveRetries(store: ProofStore, options: RetriesOptions): 
     summary:
       `${options.tasks} tasks failed ${jobs.length} times, one retry each and never above ${MAX_RETRIES}, ` +
       `${model.asked.length} questions to a model that takes ${options.modelMs} ms, ` +
-      `${options.kills} kills of ${servers.length} server(s) meanwhile`,
+      `${options.kills} kills of ${servers.length} server(s), ${[...kills.done].map(([step, n]) => `${n} during ${step}`).join(', ')}`,
     counts: { tasks: options.tasks, jobs: jobs.length, kills: options.kills, asked: model.asked.length },
     violations,
     startedMs,
@@ -78,18 +88,19 @@ function fail(): never {
 async function openServers(
   store: ProofStore,
   stack: AsyncDisposableStack,
-  model: StandIn,
+  { model, chat, modelMs }: { readonly model: StandIn; readonly chat: Bot; readonly modelMs: number },
 ): Promise<TestServer[]> {
   const env = {
     ANTHROPIC_API_KEY: KEY,
     ANTHROPIC_BASE_URL: model.url,
     SPINE_RETRY_SCAN_MS: '200',
+    SPINE_ADVICE_TIMEOUT_MS: String(Math.max(5_000, 5 * modelMs)),
     // All of them fail for one of four reasons.
     SPINE_BREAKER_FAILURES: '0',
-    TELEGRAM_BOT_TOKEN: '123456:token',
+    TELEGRAM_BOT_TOKEN: BOT_TOKEN,
     TELEGRAM_CHAT_ID: '-100',
-    // Nobody is there: what is to be told waits, and can be counted.
-    TELEGRAM_API_URL: 'http://127.0.0.1:9',
+    TELEGRAM_API_URL: chat.url,
+    TELEGRAM_BATCH_MS: '300',
   };
   const count = store.kind === 'postgres' ? 2 : 1;
   const starts = Array.from({ length: count }, () =>
@@ -105,8 +116,8 @@ async function createTasks(head: SpineClient, count: number): Promise<readonly s
     target: 'any',
     type: 'crawl',
     title: `Task ${i}`,
-    params: { failure: i % FAILURES.length },
-    announce: count <= TOLD_TASKS,
+    params: { failure: i % FAILURES.length, wave: Math.floor((WAVES * i) / count) },
+    announce: true,
   }));
   for (let i = 0; i < count; i += 500)
     ids.push(...(await head.jobs.createBatch(drafts.slice(i, i + 500))).map(({ id }) => id));
@@ -127,26 +138,40 @@ async function addBot(server: TestServer, i: number): Promise<string> {
 
 interface Task {
   readonly id: string;
-  readonly params: { readonly failure: number };
+  readonly params: { readonly failure: number; readonly wave: number };
+}
+
+interface Worker {
+  readonly i: number;
+  readonly token: string;
+  readonly line: { readonly isFull: boolean };
+  readonly kills: Kills;
 }
 
 /** Fails whatever it gets. What it took without hearing of it, it finds in its list. */
 async function work(
   servers: readonly TestServer[],
-  i: number,
-  token: string,
+  { i, token, line, kills }: Worker,
   over: AbortSignal,
 ): Promise<void> {
   for (let round = i; !over.aborted; round++) {
     const { url } = servers[round % servers.length] ?? fail();
     try {
-      const found = await call<Task | null>(url, token, 'POST', '/tasks/claim', {});
+      if (line.isFull) {
+        await sleep(LOOK_MS);
+        continue;
+      }
+      const claiming = call<Task | null>(url, token, 'POST', '/tasks/claim', {});
+      kills.at('a claim');
+      const found = await claiming;
       const held =
         found === null ? await call<Task[]>(url, token, 'GET', '/tasks?status=in_progress') : [found];
       for (const { id, params } of held) {
-        const error = `${FAILURES[params.failure]} (request ${round})`;
+        const error = `${FAILURES[params.failure]}${' again'.repeat(params.wave)} (request ${round})`;
         await call(url, token, 'POST', `/tasks/${id}/result`, { result: { error } });
-        await call(url, token, 'PUT', `/tasks/${id}/status`, { status: 'failed' });
+        const failing = call(url, token, 'PUT', `/tasks/${id}/status`, { status: 'failed' });
+        kills.at('a failure');
+        await failing;
       }
       if (held.length === 0) await sleep(LOOK_MS);
     } catch {
@@ -154,6 +179,32 @@ async function work(
       await sleep(LOOK_MS);
     }
   }
+}
+
+/** Says when too many lines wait for the chat, and when it was just told something. */
+async function watchChat(
+  { head }: TestServer,
+  chat: Bot,
+  line: { isFull: boolean },
+  kills: Kills,
+  over: AbortSignal,
+): Promise<void> {
+  for (let [looks, came] = [0, 0]; !over.aborted; looks++) {
+    if (chat.came.length > came) kills.at('a message');
+    came = chat.came.length;
+    if (looks % 50 === 0) {
+      const waiting = await waitingLines(head).catch(() => WAITING_LINES);
+      line.isFull = waiting >= WAITING_LINES;
+    }
+    await sleep(10);
+  }
+}
+
+async function waitingLines(head: TestServer['head']): Promise<number> {
+  const { status, body } = await head.get<{ deliveries: unknown[] }>(
+    `/deliveries?status=pending&limit=${PAGE}`,
+  );
+  return status === 200 ? body.deliveries.length : PAGE;
 }
 
 async function call<T>(url: string, token: string, method: string, path: string, body?: object): Promise<T> {
@@ -167,16 +218,9 @@ async function call<T>(url: string, token: string, method: string, path: string,
   return ((await answer.json()) as { data: T }).data;
 }
 
-async function killServers(servers: readonly TestServer[], kills: number, random: Random): Promise<void> {
-  for (let done = 0; done < kills; done++) {
-    await sleep(100 + random.int(1_500));
-    await (servers[random.int(servers.length)] ?? fail()).restart();
-  }
-}
-
 /** The hopeless ones end with their first try, all others with their last. */
 async function untilSettled(head: SpineClient, tasks: number): Promise<void> {
-  const hopeless = Math.floor((tasks + FAILURES.length - 1 - HOPELESS) / FAILURES.length);
+  const hopeless = hopelessOf(tasks);
   const untilMs = performance.now() + ENDED_WITHIN_MS;
   while (performance.now() < untilMs) {
     const { states } = await head.stats();
@@ -186,70 +230,37 @@ async function untilSettled(head: SpineClient, tasks: number): Promise<void> {
   }
 }
 
+/** All that is to be told was made, and nothing of it waits any more. */
+async function untilTold(server: TestServer, tasks: number): Promise<void> {
+  const hopeless = hopelessOf(tasks);
+  const due = (2 * MAX_RETRIES + 1) * (tasks - hopeless) + 2 * hopeless;
+  const untilMs = performance.now() + ENDED_WITHIN_MS;
+  while (performance.now() < untilMs) {
+    const waiting = await waitingLines(server.head).catch(() => PAGE);
+    if (waiting === 0 && (await linesOf(server)).length >= due) return;
+    await sleep(10 * LOOK_MS);
+  }
+}
+
+/** For each line that was made for the chat, the job it is about. */
+async function linesOf({ head }: TestServer): Promise<string[]> {
+  const lines: string[] = [];
+  for (let before: number | null = Number.MAX_SAFE_INTEGER; before !== null; ) {
+    const path: string = `/deliveries?limit=${PAGE}&before=${before}`;
+    const { body } = await head.get<{ deliveries: { run_id: string }[]; next_before: number | null }>(path);
+    lines.push(...body.deliveries.map(({ run_id }) => run_id));
+    before = body.next_before;
+  }
+  return lines;
+}
+
+function hopelessOf(tasks: number): number {
+  return Math.floor((tasks + FAILURES.length - 1 - HOPELESS) / FAILURES.length);
+}
+
 async function allJobs(head: SpineClient): Promise<Job[]> {
   const jobs: Job[] = [];
   for (const state of ['failed', 'dead', 'queued', 'running', 'done', 'cancelled'] as const)
     for await (const job of head.jobs.list({ state, limit: 500 })) jobs.push(job);
   return jobs;
-}
-
-/** Follows each task from its first try to its last. */
-function judge(roots: readonly string[], jobs: readonly Job[]): string[] {
-  const found: string[] = [];
-  const byId = new Map(jobs.map((job) => [job.id, job]));
-  const followers = Map.groupBy(
-    jobs.filter(({ retryOf }) => retryOf !== undefined),
-    ({ retryOf = '' }) => retryOf,
-  );
-  let seen = 0;
-  for (const root of roots) {
-    const chain: Job[] = [];
-    for (let next = byId.get(root); next !== undefined; ) {
-      chain.push(next);
-      const after: readonly Job[] = followers.get(next.id) ?? [];
-      if (after.length > 1) found.push(`${next.id} was retried ${after.length} times`);
-      next = after[0];
-    }
-    seen += chain.length;
-    found.push(...judgeChain(chain).map((what) => `${root} ${what}`));
-  }
-  if (seen !== jobs.length) found.push(`${jobs.length - seen} jobs belong to no task`);
-  return found;
-}
-
-function judgeChain(chain: readonly Job[]): string[] {
-  const [root] = chain;
-  const isHopeless = (root?.params as { failure?: number } | undefined)?.failure === HOPELESS;
-  const length = isHopeless ? 1 : MAX_RETRIES + 1;
-  const wrong: string[] = [];
-  if (chain.length !== length)
-    wrong.push(
-      `has ${chain.length} tries, not ${length}, and the last was told: ${chain.at(-1)?.description}`,
-    );
-  for (const [i, { state, title, comments }] of chain.entries()) {
-    const isLast = i === chain.length - 1;
-    const wanted = isLast && !isHopeless ? 'dead' : 'failed';
-    if (state !== wanted) wrong.push(`is ${state} at its try ${i}, not ${wanted}`);
-    if (title !== `${root?.title}${i === 0 ? '' : ` (retry ${i})`}`) wrong.push(`is called ${title}`);
-    const said = comments.map(({ text }) => text).join(' | ');
-    const due = isLast ? (isHopeless ? 'No retry: there is no such ticker' : '') : `Retry #${i + 1} created`;
-    if (said !== due) wrong.push(`says "${said}" at its try ${i}`);
-  }
-  return wrong;
-}
-
-/** One alert for each task that is given up, whoever was killed while it was written. */
-async function judgeChat({ head }: TestServer, jobs: readonly Job[]): Promise<string[]> {
-  const { body } = await head.get<{ deliveries: { text: string; run_id: string }[] }>(
-    '/deliveries?limit=1000',
-  );
-  const alerts = body.deliveries.filter(({ text }) => text.includes('Needs human attention'));
-  const told = Map.groupBy(alerts, (alert) => alert.run_id);
-  const last = jobs.filter(
-    ({ id, state }) => state === 'dead' || !jobs.some(({ retryOf }) => retryOf === id),
-  );
-  const wrong = last.filter(({ id }) => told.get(id)?.length !== 1);
-  const found = wrong.map(({ id }) => `${id} was told of ${told.get(id)?.length ?? 0} times`);
-  if (alerts.length !== last.length) found.push(`${alerts.length} alerts for ${last.length} tasks`);
-  return found;
 }

@@ -3,5 +3,5 @@ import { proveRetries } from '../../proof/retries.ts';
 
 proofTest(
   'each failed task has one retry, never above its number, while servers are killed and a slow model is asked [TQ-23 TQ-34]',
-  (store) => proveRetries(store, { tasks: 24, kills: 3, modelMs: 300, seed: 5 }),
+  (store) => proveRetries(store, { tasks: 24, kills: 5, modelMs: 300, seed: 5 }),
 );

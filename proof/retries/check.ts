@@ -1,0 +1,111 @@
+/** Judges what became of tasks that fail whenever they are tried, and what people were told of it. */
+
+export const MAX_RETRIES = 2;
+/** Each is one kind of failure; the last kind is one that no retry can mend. */
+export const HOPELESS_WORDS = 'no such ticker';
+export const FAILURES = ['alpha is broken', 'beta was refused', 'gamma has no posts', HOPELESS_WORDS];
+export const HOPELESS = FAILURES.length - 1;
+
+/** A job, as the server shows it. */
+export interface Try {
+  readonly id: string;
+  readonly state: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly params?: unknown;
+  readonly retryOf?: string;
+  readonly comments: readonly { readonly text: string }[];
+}
+
+export interface Story {
+  /** The ids of the tasks that were made. */
+  readonly roots: readonly string[];
+  readonly jobs: readonly Try[];
+  /** For each line that was made for the chat, the job it is about. */
+  readonly lines: readonly string[];
+  /** What the chat has shown, message by message. */
+  readonly told: readonly string[];
+}
+
+export function checkStory(story: Story): string[] {
+  return [...checkRetries(story), ...checkLines(story), ...checkTold(story)];
+}
+
+/** Follows each task from its first try to its last. */
+function checkRetries({ roots, jobs }: Story): string[] {
+  const found: string[] = [];
+  const byId = new Map(jobs.map((job) => [job.id, job]));
+  const followers = Map.groupBy(
+    jobs.filter(({ retryOf }) => retryOf !== undefined),
+    ({ retryOf = '' }) => retryOf,
+  );
+  let seen = 0;
+  for (const root of roots) {
+    const chain: Try[] = [];
+    for (let next = byId.get(root); next !== undefined; ) {
+      chain.push(next);
+      const after: readonly Try[] = followers.get(next.id) ?? [];
+      if (after.length > 1) found.push(`${next.id} was retried ${after.length} times`);
+      next = after[0];
+    }
+    seen += chain.length;
+    found.push(...chainProblems(chain).map((what) => `${root} ${what}`));
+  }
+  if (seen !== jobs.length) found.push(`${jobs.length - seen} jobs belong to no task`);
+  return found;
+}
+
+function chainProblems(chain: readonly Try[]): string[] {
+  const [root] = chain;
+  const hopeless = root !== undefined && isHopeless(root);
+  const length = hopeless ? 1 : MAX_RETRIES + 1;
+  const wrong: string[] = [];
+  if (chain.length !== length)
+    wrong.push(
+      `has ${chain.length} tries, not ${length}, and the last was told: ${chain.at(-1)?.description}`,
+    );
+  for (const [i, { state, title, comments }] of chain.entries()) {
+    const isLast = i === chain.length - 1;
+    const wanted = isLast && !hopeless ? 'dead' : 'failed';
+    if (state !== wanted) wrong.push(`is ${state} at its try ${i}, not ${wanted}`);
+    if (title !== `${root?.title}${i === 0 ? '' : ` (retry ${i})`}`) wrong.push(`is called ${title}`);
+    const said = comments.map(({ text }) => text).join(' | ');
+    const due = isLast ? (hopeless ? 'No retry: there is no such ticker' : '') : `Retry #${i + 1} created`;
+    if (said !== due) wrong.push(`says "${said}" at its try ${i}`);
+  }
+  return wrong;
+}
+
+/** Of each try its end, of each retry that it began, and of what is given up why: each line was made once. */
+function checkLines({ jobs, lines }: Story): string[] {
+  const made = Map.groupBy(lines, (id) => id);
+  return jobs.flatMap((job) => {
+    const due = 1 + (job.retryOf === undefined ? 0 : 1) + (isHopeless(job) ? 1 : 0);
+    const count = made.get(job.id)?.length ?? 0;
+    return count === due ? [] : [`${job.id} has ${count} lines for the chat, not ${due}`];
+  });
+}
+
+/** Telegram may be told once more what it was told when the server died; nothing else comes twice, and no alert is missing. */
+function checkTold({ jobs, told }: Story): string[] {
+  const retried = new Set(jobs.flatMap(({ retryOf }) => retryOf ?? []));
+  const given = jobs.filter(({ id }) => !retried.has(id)).map(alertOf);
+  const alerts = told.flatMap((text) => text.split('\n')).filter((line) => line.includes(NEEDED));
+  const seen = new Set(alerts);
+  const due = new Set(given);
+  return [
+    ...given.filter((alert) => !seen.has(alert)).map((alert) => `nobody was told: ${alert}`),
+    ...[...seen].filter((alert) => !due.has(alert)).map((alert) => `people were told: ${alert}`),
+  ];
+}
+
+const NEEDED = 'Needs human attention';
+
+function alertOf(job: Try): string {
+  if (isHopeless(job)) return `${job.title} will not be retried: there is ${HOPELESS_WORDS}. ${NEEDED}.`;
+  return `${job.title} failed after ${MAX_RETRIES} attempts. ${NEEDED}.`;
+}
+
+function isHopeless({ params }: Pick<Try, 'params'>): boolean {
+  return (params as { failure?: number } | undefined)?.failure === HOPELESS;
+}
