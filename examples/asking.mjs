@@ -1,5 +1,6 @@
 import { SpineClient, Worker } from 'openclaw-spine/client';
 
+/** @type {SpineClient<{ publish: { spec: { version: string } } }>} */
 const client = new SpineClient({ baseUrl: process.env.SPINE_BASE_URL, token: process.env.SPINE_TOKEN });
 
 const worker = new Worker({
@@ -7,7 +8,9 @@ const worker = new Worker({
   targets: ['left-claw', 'any'],
   handleSignals: true,
   handler: async (job, { ask, checkpoint, lastCheckpoint }) => {
-    const built = lastCheckpoint ?? { file: `${job.spec.version}.tgz` };
+    const built = /** @type {{ file: string } | undefined} */ (lastCheckpoint) ?? {
+      file: `${job.spec.version}.tgz`,
+    };
     await checkpoint(built);
     const when = await ask({
       question: `Publish ${built.file} now?`,

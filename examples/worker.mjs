@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SpineClient, Worker } from 'openclaw-spine/client';
 
+/** @type {SpineClient<{ nap: { spec: { ms: number } } }>} What jobs carry, for the compiler and the editor. */
 const client = new SpineClient({ baseUrl: process.env.SPINE_BASE_URL, token: process.env.SPINE_TOKEN });
 
 const worker = new Worker({

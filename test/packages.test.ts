@@ -11,9 +11,10 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { packed, plainEnvironment } from './support/package.ts';
+import { blockOf } from './support/reader.ts';
 import { installed, INSTALLED_WITHIN_MS } from './support/installed.ts';
 
 const REPO = join(import.meta.dirname, '..');
@@ -275,11 +276,43 @@ test('the package that npm makes', { timeout: INSTALLED_WITHIN_MS }, async (t) =
       compile('--module esnext --moduleResolution bundler --customConditions browser bundled.ts'),
       '',
     );
-    const [, guide = ''] =
-      /^```ts\n([^]*?)^```$/m.exec(readFileSync(join(REPO, 'docs/guides/workers.md'), 'utf8')) ?? [];
-    assert.match(guide, /SpineClient<Work>/);
-    writeFileSync(join(project, 'guide.mts'), guide);
-    assert.equal(compile('--module nodenext guide.mts'), '');
+    const guide = blockOf(
+      'docs/guides/workers.md',
+      "import { SpineClient, Worker } from 'openclaw-spine/client';\n\ninterface Work",
+    );
+    const printed = {
+      guide,
+      readme: blockOf('README.md', 'import { SpineClient, Worker }'),
+      ...Object.fromEntries(
+        globSync('examples/*.mjs', { cwd: REPO }).map((name) => [
+          basename(name, '.mjs'),
+          readFileSync(join(REPO, name), 'utf8'),
+        ]),
+      ),
+    };
+    assert.ok(Object.keys(printed).length > 5);
+    for (const [name, text] of Object.entries(printed)) {
+      writeFileSync(join(project, `printed-${name}.${name === 'guide' ? 'mts' : 'mjs'}`), text);
+      writeFileSync(join(project, `bundled-${name}.${name === 'guide' ? 'ts' : 'js'}`), text);
+      // CommonJS waits for nothing at its top.
+      const [, imports = '', rest = ''] = /^((?:import [^;]*;\n|\n)*)([^]*)$/.exec(text) ?? [];
+      const required = imports.replaceAll(
+        /^import (\{[^}]*\}) from ([^;]*)/gm,
+        (_, names: string, from: string) =>
+          name === 'guide'
+            ? `import ${names} from ${from}`
+            : `const ${names.replaceAll(' as ', ': ')} = require(${from})`,
+      );
+      const wrapped = `${required}async function main() {\n${rest}}\nvoid main();\n`;
+      writeFileSync(join(project, `printed-${name}.${name === 'guide' ? 'cts' : 'cjs'}`), wrapped);
+    }
+    const checked = '--allowJs --checkJs';
+    assert.equal(compile(`--module nodenext ${checked} printed-*`), '');
+    assert.equal(compile(`--module esnext --moduleResolution bundler ${checked} bundled-*`), '');
+    // A wrong field is seen in JavaScript, too.
+    const misread = printed.readme.replaceAll('params?.name', 'params?.nam');
+    writeFileSync(join(project, 'misread.mjs'), misread);
+    assert.match(compile(`--module nodenext ${checked} misread.mjs`), /Property 'nam' does not exist/);
     // The check itself can fail.
     writeFileSync(join(project, 'wrong.mts'), TYPED.replace('width: 100', "width: 'wide'"));
     assert.match(compile('--module nodenext wrong.mts'), /not assignable to type 'number'/);
@@ -342,6 +375,7 @@ export const each = new Worker({
 });
 // @ts-expect-error -- the result of resize is another one
 export const wrong = new Worker({ client, types: ['resize'], handler: () => 'done' });
+export const any = new Worker({ client, handler: (job) => ({ url: job.type === 'resize' ? job.spec.file : '' }) });
 export const untyped = new Worker({ client: new SpineClient(), types: ['any'], handler: (job) => ({ said: job.spec }) });
 `;
 

@@ -6,20 +6,26 @@ import type { BlobInfo, Held } from './types.ts';
 export type BlobContent = string | Uint8Array | Blob | AsyncIterable<Uint8Array>;
 
 export interface UploadOptions extends CallOptions {
+  /** What it is to be called. */
   readonly filename?: string;
+  /** The media type. */
   readonly contentType?: string;
   /** Makes the file an artifact of this job. */
   readonly job?: Held;
 }
 
 export interface Download {
+  /** Its media type. */
   readonly contentType: string;
+  /** What it was called when it was uploaded. */
   readonly filename: string | null;
+  /** How many bytes it has; null when the server did not say. */
   readonly size: number | null;
   /** Hexadecimal; what the bytes must add up to. */
   readonly sha256: string | null;
   /** The bytes as they come in. Read either this or bytes(), once. */
   readonly body: AsyncIterable<Uint8Array>;
+  /** All of it, in memory. */
   bytes(): Promise<Uint8Array>;
 }
 

@@ -19,6 +19,7 @@ import { UsageReports } from './usage.ts';
 export interface SpineClientOptions {
   /** The address of the server; `http://127.0.0.1:36725` unless said. */
   readonly baseUrl?: string | undefined;
+  /** Whose calls these are. */
   readonly token?: string | undefined;
   /** What carries the requests: connections of Node's own, or fetch where there is no Node. */
   readonly transport?: Transport;

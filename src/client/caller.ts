@@ -7,6 +7,7 @@ import { fetchTransport } from './transport-fetch.ts';
 import type { RequestBody, Transport, TransportResponse } from './transport.ts';
 
 export interface CallOptions {
+  /** Ends the call when it aborts. */
   readonly signal?: AbortSignal | undefined;
   /** For one try; a waiting claim gets its wait on top. */
   readonly timeoutMs?: number;

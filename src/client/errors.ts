@@ -71,6 +71,7 @@ export interface JobFailureOptions {
   readonly details?: object;
   /** Whether the retry rules apply; true unless said. */
   readonly requeue?: boolean;
+  /** What kind of failure it was, when it is known. */
   readonly cause?: FailureCause | null;
 }
 

@@ -8,6 +8,7 @@ import { SpineConnectionError } from './errors.ts';
 import type { FeedEvent } from './types.ts';
 
 export interface EventsOptions {
+  /** Ends the feed when it aborts. */
   readonly signal?: AbortSignal;
   /** Go on after this event, `0` for the very first; without it the feed begins now. */
   readonly lastEventId?: string;

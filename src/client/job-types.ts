@@ -20,13 +20,18 @@ export type State =
 export type Time = string | number | Date;
 
 export interface Dependency {
+  /** The job, by its id or short number. */
   readonly job: string;
+  /** Which end of the other job it waits for. */
   readonly on?: 'success' | 'failure' | 'complete';
 }
 
 export interface Comment {
+  /** When it happened. */
   readonly t: string;
+  /** Who did it. */
   readonly by: string;
+  /** The text. */
   readonly text: string;
 }
 
@@ -67,12 +72,15 @@ export interface NewJob {
   readonly params?: unknown;
   /** Notes of your own. */
   readonly meta?: unknown;
+  /** What it may use, in units of your own. */
   readonly budget?: unknown;
+  /** Words to find it again. */
   readonly tags?: readonly string[];
   /** Not before this. */
   readonly runAt?: Time;
   /** Skipped, with the reason expired, when nobody has taken it by then. */
   readonly startBefore?: Time;
+  /** How it is tried again. */
   readonly retry?: {
     /** Whether the same job runs again (requeue) or every retry is a new one (lineage). */
     readonly mode?: 'requeue' | 'lineage';
@@ -85,7 +93,9 @@ export interface NewJob {
   readonly after?: readonly (string | Dependency)[];
   /** Somebody has to agree before it runs; within an hour unless said, else it is rejected. */
   readonly approval?: {
+    /** How many seconds there are to decide. */
     readonly timeoutS?: number;
+    /** What happens when nobody decides in time. */
     readonly auto?: 'approve' | 'reject';
   };
   /** The running job that asks for this one; workers need it, head does not. */
@@ -93,19 +103,25 @@ export interface NewJob {
 }
 
 export interface Job {
+  /** The id. */
   readonly id: string;
   /** The short number that people say and type. */
   readonly no: number;
   /** Who may do it: a worker, a queue, or any (left-claw unless said). */
   readonly target: string;
+  /** Where the job stands, by one of ten names. */
   readonly state: State;
+  /** When it was made. */
   readonly createdAt: string;
+  /** When it was changed last. */
   readonly updatedAt: string;
+  /** Who made it. */
   readonly createdBy: string;
   /** Who holds it, or held it last. */
   readonly claimedBy: string | null;
   /** When its holder loses it without a heartbeat. */
   readonly leaseUntil: string | null;
+  /** How often the job was claimed, or each of those times. */
   readonly attempts: number;
   /** How many times it runs at most. */
   readonly maxAttempts: number;
@@ -113,6 +129,7 @@ export interface Job {
   readonly leaseMs: number;
   /** How long one attempt may take. */
   readonly timeoutMs?: number;
+  /** The schedule that made it. */
   readonly scheduleId?: string;
   /** Refused while an unfinished job of the type has this key. */
   readonly uniqueKey?: string;
@@ -120,12 +137,17 @@ export interface Job {
   readonly pool?: string;
   /** Jobs of a pool with the same key share its per-key slots. */
   readonly concurrencyKey?: string;
+  /** When it ended. */
   readonly finishedAt?: string;
+  /** Why. */
   readonly reason?: string;
+  /** How far the work is, in the words of its holder. */
   readonly progress?: unknown;
   /** Higher is sooner; 0 unless said. */
   readonly priority: number;
+  /** Not before this. */
   readonly runAt?: string;
+  /** Whether to stop: somebody has cancelled the job. */
   readonly cancelRequested?: boolean;
   /** What it waits for: the name of a slot pool, a gateway that takes no work, or answer. */
   readonly blockedOn?: string;
@@ -161,26 +183,46 @@ export interface Job {
   readonly queuedMs?: number;
   /** How long that attempt took, once it has ended. */
   readonly runMs?: number;
+  /** Where it stands. */
   readonly status: Status;
+  /** What was said about it, the newest 100. */
   readonly comments: readonly Comment[];
+  /** Words to find it again. */
   readonly tags: readonly string[];
+  /** What to do. */
   readonly spec: unknown;
+  /** Notes of its maker, for programs. */
   readonly meta: unknown;
+  /** What came of it. */
   readonly result: unknown;
+  /** What went wrong. */
   readonly error: unknown;
+  /** What kind it is. */
   readonly type?: string;
+  /** Its title, for lists. */
   readonly title?: string;
+  /** More about it. */
   readonly description?: string;
+  /** The parameters, checked against the schema of its type. */
   readonly params?: unknown;
+  /** What it may use, in units of your own. */
   readonly budget?: unknown;
+  /** How it is tried again. */
   readonly retry?: {
+    /** Whether the same job runs again, or every retry is a new one. */
     readonly mode: 'requeue' | 'lineage';
+    /** How many at most. */
     readonly max: number;
+    /** How long it waits after its first failure, in ms; then twice as long each time. */
     readonly backoffMs: number | null;
+    /** How many. */
     readonly count: number;
   };
+  /** The job that this one tries again. */
   readonly retryOf?: string;
+  /** The job that asked for this one. */
   readonly parentId?: string;
+  /** Why its last holder gave it back. */
   readonly releaseReason?: string;
   /** To whoever has made it: why nobody does it now. */
   readonly warning?: string;

@@ -61,7 +61,9 @@ export interface HeartbeatOptions {
 }
 
 export interface LogAccepted {
+  /** How many lines were taken. */
   readonly accepted: number;
+  /** Whether to stop: somebody has cancelled the job. */
   readonly cancelRequested: boolean;
 }
 

@@ -92,6 +92,9 @@ export type Handler<T = AnyJobs, K extends TypeName<T> = TypeName<T>> = (
 /** One for each type. */
 export type HandlersByType<T, K extends TypeName<T> = TypeName<T>> = { readonly [P in K]: Handler<T, P> };
 
+/** From one handler, without types beside it, the compiler infers `never`: it does the jobs of all types. */
+export type NamedTypes<T, K extends TypeName<T>> = [K] extends [never] ? TypeName<T> : K;
+
 /** The calls about jobs, as far as their types are known. */
 export type JobsOf<T> = Untyped<T> extends true ? Jobs : TypedJobs<T>;
 

@@ -14,7 +14,9 @@ export type JobChange = Pick<NewJob, 'priority' | 'runAt' | 'params' | 'tags'>;
 
 /** A job as its holder sees it. */
 export interface ClaimedJob extends Job {
+  /** The proof of the lease, as the claim answered it; the header X-Lease-Token does the same. */
   readonly leaseToken: string;
+  /** Which claim of the job this is, from 1. */
   readonly attempt: number;
   /** How jobs of this type are done. */
   readonly sop?: string | null;
@@ -60,11 +62,14 @@ export interface AskedJob extends EndedJob {
 
 /** Names a job, and proves the right to it. A claimed job is one. */
 export interface Held {
+  /** The job. */
   readonly id: string;
+  /** The proof of the lease, as the claim returned it. */
   readonly leaseToken?: string;
 }
 
 export interface ClaimOptions {
+  /** How long the lease lasts after each sign of life. */
   readonly leaseMs?: number;
   /** Repeating a claim under the same id, while its lease lasts, answers the same jobs. Made anew when not given. */
   readonly claimId?: string;
@@ -76,7 +81,9 @@ export interface ClaimOptions {
 export interface NextClaim extends ClaimOptions {
   /** Those of the token when not given. */
   readonly targets?: readonly string[];
+  /** The kinds of work. */
   readonly types?: readonly string[];
+  /** How many at most. */
   readonly max?: number;
 }
 
@@ -87,6 +94,7 @@ export interface ClaimNextOptions extends NextClaim {
 
 /** How an attempt went wrong. */
 export interface BadEnd {
+  /** What went wrong: text or data. */
   readonly error?: unknown;
   /** Whether the job may be tried again; true unless said. */
   readonly requeue?: boolean;
@@ -97,16 +105,21 @@ export interface BadEnd {
 }
 
 export interface EndedAndNext {
+  /** The job that has ended. */
   readonly job: EndedJob;
+  /** What was claimed in the same commit. */
   readonly next: readonly ClaimedJob[];
 }
 
 export interface FinishedBatch {
+  /** What became of each, in the order of the request. */
   readonly results: readonly BatchOutcome<Pick<EndedJob, 'id' | 'no' | 'status' | 'state' | 'outcome'>>[];
+  /** What was claimed in the same commit. */
   readonly next: readonly ClaimedJob[];
 }
 
 export interface BatchItem extends Held {
+  /** What came of it. */
   readonly result?: unknown;
 }
 
@@ -123,13 +136,19 @@ export type BatchOutcome<J = EndedJob> =
     };
 
 export interface JobFilter extends FieldFilter {
+  /** Only jobs with this word of v0. */
   readonly status?: Status;
+  /** Only jobs in this state. */
   readonly state?: State;
+  /** Only jobs for this worker or queue. */
   readonly target?: string;
+  /** Only jobs of this type. */
   readonly type?: string;
+  /** Only jobs with this tag. */
   readonly tag?: string;
   /** Words to look for. */
   readonly q?: string;
+  /** By when they were made; oldest first unless said. */
   readonly order?: 'oldest' | 'newest';
   /** Jobs on one page, at most 1,000. */
   readonly limit?: number;
@@ -142,46 +161,68 @@ export type BulkFilter = Omit<JobFilter, 'order' | 'limit'>;
 
 /** One thing done to all jobs that fit a filter, and how far that is. */
 export interface Bulk {
+  /** The id. */
   readonly id: string;
+  /** What is done. */
   readonly action: BulkAction;
+  /** How far it is. */
   readonly state: 'running' | 'done' | 'cancelled';
   /** How many jobs fitted when it was asked for. */
   readonly count: number;
+  /** How many were changed so far. */
   readonly changed: number;
   /** That could not be changed, e.g. because somebody waits for them. */
   readonly refused: number;
+  /** When it was made. */
   readonly createdAt: string;
+  /** Who made it. */
   readonly createdBy: string;
+  /** When it ended. */
   readonly endedAt: string | null;
 }
 
 export interface JobPage {
+  /** The jobs. */
   readonly jobs: readonly Job[];
+  /** Where the next page begins; null when this is the last. */
   readonly nextCursor: string | null;
 }
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 export interface NewLogLine {
+  /** The text. */
   readonly text: string;
+  /** How much it matters. */
   readonly level?: LogLevel;
+  /** When it was said; when it arrives unless said. */
   readonly at?: Time;
 }
 
 export interface LogLine {
+  /** Its number in the log of the job. */
   readonly no: number;
+  /** Which claim of the job said it. */
   readonly attempt: number;
+  /** When it happened. */
   readonly t: string;
+  /** How much it matters. */
   readonly level: LogLevel;
+  /** The text. */
   readonly text: string;
 }
 
 /** What became of one claim of a job. */
 export interface Attempt {
+  /** Its number, from 1. */
   readonly attempt: number;
+  /** Who had it. */
   readonly by: string;
+  /** When it was claimed. */
   readonly startedAt: string;
+  /** When it ended; null while it runs. */
   readonly endedAt: string | null;
+  /** How it ended. */
   readonly outcome:
     | 'running'
     | 'done'
@@ -196,27 +237,37 @@ export interface Attempt {
 }
 
 export interface JobEvent {
+  /** Its place among the events of the job, from 1. */
   readonly seq: number;
+  /** When it happened. */
   readonly t: string;
   /** For example `job.claimed`. */
   readonly type: string;
+  /** Who did it. */
   readonly by: string;
   readonly [fact: string]: unknown;
 }
 
 /** Points that are added to the priority of jobs: for each, for their tags, for each hour that they have been ready. */
 export interface Scoring {
+  /** For every job of the type. */
   readonly points?: number;
+  /** Points for jobs with these tags. */
   readonly tags?: Readonly<Record<string, number>>;
+  /** For each hour that a job has been ready. */
   readonly perHour?: number;
   /** In all, at most; 9 unless said. */
   readonly max?: number;
 }
 
 export interface JobType {
+  /** Its name. */
   readonly name: string;
+  /** Its name for people. */
   readonly label: string;
+  /** How work of this type is done, for whoever does it. */
   readonly sop: string | null;
+  /** The JSON Schema of the params of its jobs. */
   readonly paramsSchema: unknown;
   /** How many jobs may follow a failed one, where each retry is a job of its own. */
   readonly maxRetries: number;
@@ -226,35 +277,52 @@ export interface JobType {
   readonly scoring: Scoring | null;
   /** Whose limits its jobs run into: one that is reported parks all types of that provider. */
   readonly provider: string | null;
+  /** Whether it is in use. */
   readonly active: boolean;
+  /** When it was made. */
   readonly createdAt: string;
+  /** When it was changed last. */
   readonly updatedAt: string;
 }
 
 export interface NewJobType {
+  /** Its name for people. */
   readonly label?: string;
+  /** How work of this type is done, for whoever does it. */
   readonly sop?: string | null;
+  /** The JSON Schema of the params of its jobs. */
   readonly paramsSchema?: unknown;
+  /** How often its jobs are tried again. */
   readonly maxRetries?: number;
   /** What its jobs have unless they say it themselves. */
   readonly retry?: { readonly backoffMs?: number | null };
+  /** The points by which its jobs go before others of the same priority. */
   readonly scoring?: Scoring | null;
+  /** Whose limits its jobs share. */
   readonly provider?: string | null;
 }
 
 export interface Pool {
+  /** Its name. */
   readonly name: string;
+  /** How many jobs may run at once. */
   readonly capacity: number;
   /** How many may run at once for one concurrencyKey. */
   readonly perKey: number;
+  /** How many are held. */
   readonly running: number;
+  /** How many jobs wait for it. */
   readonly waiting: number;
 }
 
 export interface Pause {
+  /** Whether it is a target, a type, a provider or a door. */
   readonly kind: 'target' | 'type' | 'door' | 'provider';
+  /** Its name. */
   readonly name: string;
+  /** Since when. */
   readonly since: string;
+  /** Who paused it. */
   readonly by: string;
   /** When it ends by itself; null when somebody has to end it. */
   readonly until: string | null;
@@ -262,15 +330,20 @@ export interface Pause {
 
 /** What was taken in tokens and money. */
 export interface Usage {
+  /** Tokens that models read. */
   readonly inputTokens: number;
+  /** Tokens that models wrote. */
   readonly outputTokens: number;
+  /** Tokens in all. */
   readonly totalTokens: number;
+  /** In dollars. */
   readonly costUsd: number;
 }
 
 export interface DayUsage {
   /** As its date is written. */
   readonly day: string;
+  /** Each type of that day. */
   readonly types: readonly (Usage & { readonly type: string | null; readonly attempts: number })[];
   /** What the server itself has asked a model about failures. */
   readonly advice: { readonly calls: number; readonly inputTokens: number; readonly outputTokens: number };
@@ -278,8 +351,11 @@ export interface DayUsage {
 
 /** What a type may take in a day; null where that is not bounded. */
 export interface Budget {
+  /** Of which type. */
   readonly type: string;
+  /** How many tokens its jobs may use in a day. */
   readonly tokens: number | null;
+  /** How many dollars they may cost in a day. */
   readonly costUsd: number | null;
   /** Its type is paused by it. */
   readonly usedUp: boolean;
@@ -292,14 +368,18 @@ export interface Budget {
 }
 
 export interface Stats {
+  /** How many jobs are in each state. */
   readonly states: Readonly<Record<State, number>>;
+  /** How many jobs each target has in each state. */
   readonly targets: Readonly<Record<string, Partial<Record<State, number>>>>;
   /** Workers that wait for a job right now. */
   readonly waitingClaims: number;
 }
 
 export interface Me {
+  /** Whose token it is. */
   readonly name: string;
+  /** What kind of caller that is. */
   readonly role: 'head' | 'worker' | 'viewer' | 'run';
   /** Which targets it serves; null is all. */
   readonly targets: readonly string[] | null;
@@ -312,30 +392,43 @@ export interface Me {
 }
 
 export interface Health {
+  /** Whether it is well. */
   readonly ok: boolean;
+  /** Where it stands. */
   readonly status: string;
+  /** The time of the server. */
   readonly time: string;
+  /** The version of the server. */
   readonly version: string;
 }
 
 export interface Readiness {
+  /** Whether it can take work now. */
   readonly ready: boolean;
   /** One word: starting, stopping, database, disk_full or slow. */
   readonly reason: string | null;
+  /** Why not, in a sentence. */
   readonly message: string | null;
 }
 
 export interface BlobInfo {
+  /** The id. */
   readonly id: string;
+  /** What the file is called. */
   readonly filename: string;
+  /** How many bytes it has. */
   readonly size: number;
+  /** The SHA-256 of its bytes. */
   readonly sha256: string;
 }
 
 /** A file that belongs to a job. */
 export interface Artifact extends BlobInfo {
+  /** The media type. */
   readonly contentType: string;
+  /** When it was uploaded. */
   readonly createdAt: string;
+  /** Who uploaded it. */
   readonly createdBy: string;
 }
 
@@ -343,6 +436,8 @@ export interface Artifact extends BlobInfo {
 export interface FeedEvent {
   /** Where to go on after it. */
   readonly id: string;
+  /** What kind it is. */
   readonly type: string;
+  /** What was asked for, or what is left for the next holder. */
   readonly data: JobEvent & { readonly jobId: string; readonly no: number; readonly target: string };
 }

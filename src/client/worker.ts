@@ -7,7 +7,7 @@ import type { Jobs } from './jobs.ts';
 import { type Platform, sleep } from './platform.ts';
 import { delayMs } from './retry.ts';
 import type { AgentMessage } from './message-types.ts';
-import type { AnyJobs, Handler, HandlersByType, JobsOf, TypeName } from './typed-jobs.ts';
+import type { AnyJobs, Handler, HandlersByType, JobsOf, NamedTypes, TypeName } from './typed-jobs.ts';
 import type { ClaimedJob, NextClaim } from './types.ts';
 
 /** The calls that a worker makes. */
@@ -40,7 +40,7 @@ export interface WorkerOptions<T = AnyJobs, K extends TypeName<T> = TypeName<T>>
   /** Jobs at the same time; 1 unless said. */
   readonly concurrency?: number;
   /** What it returns is the job's result; what it throws is the job's failure. Or one for each type, by its name. */
-  readonly handler: Handler<T, K> | HandlersByType<T, K>;
+  readonly handler: Handler<T, NamedTypes<T, K>> | HandlersByType<T, K>;
   /** How long the first lease lasts; the job's own leaseMs unless said. */
   readonly leaseMs?: number;
   /** How long one call waits for work, at most 60,000; 20,000 unless said. */
