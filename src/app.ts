@@ -15,7 +15,7 @@ import { chatCommands, openChannels, operatorChat } from './app/channels.ts';
 import { type Duties, startDuties } from './app/duties.ts';
 import { type EmbeddedWorkers, startEmbeddedWorkers } from './app/embedded-worker.ts';
 import { type Files, openFiles } from './app/files.ts';
-import { openObjects } from './app/objects.ts';
+import { type Objects, openObjects } from './app/objects.ts';
 import { greeting } from './app/greeting.ts';
 import { noticeOf } from './app/notices.ts';
 import { jobLog } from './app/job-log.ts';
@@ -51,7 +51,6 @@ import { boundHeap } from './runtime/heap.ts';
 import { systemIds } from './runtime/ids.ts';
 import { giveBackAtRest } from './runtime/idle-memory.ts';
 import { DataDirError } from './store/datadir.ts';
-import type { ObjectStore } from './objects/objects.ts';
 import { configuredTokens, type PreparedTokens, prepareTokens } from './tokens.ts';
 
 const DAY_MS = 86_400_000;
@@ -191,7 +190,7 @@ async function openApp(config: Config): Promise<App> {
         ...backups.duties,
         ...(storage.dataDir === null ? [] : [dataDirWatch(storage.look, onFatal)]),
         ...(tracer === null ? [] : [tracer]),
-        objectSweeper(engine.core, objects, OBJECTS_MS),
+        objectSweeper(engine.core, objects.store, OBJECTS_MS),
         ...(await blobDuties(config, engine, blobs.store, log)),
       ],
       forget: (ids) => files.forget(ids),
@@ -244,7 +243,7 @@ interface Parts {
   readonly engine: OpenEngine;
   readonly storage: Storage;
   readonly blobs: Blobs;
-  readonly objects: ObjectStore;
+  readonly objects: Objects;
   readonly duties: Duties;
   readonly probes: Probes;
   readonly files: Files;
@@ -285,7 +284,7 @@ async function listen(parts: Parts): Promise<FastifyInstance> {
     answerRoomBytes: config.answerRoomBytes,
     connections: config,
     blobStore: blobs.store,
-    objects,
+    objects: objects.store,
     callLimits: callLimitsOf(config),
     // Half of the connections are left to those who look something up for a heartbeat or a claim.
     readsAtOnce: storage.store.dialect === 'sqlite' ? 1 : Math.max(1, Math.floor(config.pgPool / 2)),
@@ -352,6 +351,7 @@ async function closeAll(parts: Parts, server?: FastifyInstance): Promise<void> {
   // The files are made from the database: what cannot be written now follows at the next start.
   await files.close().catch((error: unknown) => log.warn('The files are not up to date', { error }));
   await parts.blobs.close();
+  await parts.objects.close();
   await storage.close();
 }
 

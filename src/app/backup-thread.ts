@@ -43,7 +43,7 @@ if (parentPort !== null) {
 
 async function openMethods({ installation, destinations }: BackupData): Promise<BackupMethods> {
   const clock = systemClock();
-  const { dataDir, blobFolder, postgresUrl } = installation;
+  const { dataDir, blobFolder, objectFolder, postgresUrl } = installation;
   const places = await Promise.all(
     destinations.map((one) => openPlace(one, (delayMs, task) => clock.after(delayMs, task))),
   );
@@ -51,7 +51,14 @@ async function openMethods({ installation, destinations }: BackupData): Promise<
     make: (kind, now) => outcomeOf(() => make(installation, places, kind, now)),
     restore: (request) =>
       outcomeOf(() =>
-        restoreNewest({ dataDir, blobFolder, places, onPostgres: postgresUrl !== null, ...request }),
+        restoreNewest({
+          dataDir,
+          blobFolder,
+          objectFolder,
+          places,
+          onPostgres: postgresUrl !== null,
+          ...request,
+        }),
       ),
     list: () => outcomeOf(() => list(places)),
     status: () => outcomeOf(() => status(dataDir, places)),

@@ -18,7 +18,7 @@ export async function backup(
     case 'rollup': {
       const { verb } = request;
       const outcome = await once(data, (thread) => thread.call('make', verb, now));
-      return answerOf(outcome, (made) => ({ verb, made, onPostgres }));
+      return answerOf(outcome, (made) => ({ verb, made, onPostgres, bucket: config.objectBucket }));
     }
     case 'restore': {
       const { force, name } = request;

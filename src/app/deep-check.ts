@@ -5,14 +5,13 @@ import { join } from 'node:path';
 import { createHash } from 'node:crypto';
 import type { Config } from '../config.ts';
 import type { Blob } from '../domain/blob.ts';
-import { diskObjects } from '../objects/disk.ts';
 import { type Comparison, compareWithJournal } from '../files/journal-compare.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { checkSqlite, type SqliteHealth } from '../store/sqlite-check.ts';
 import { openSqliteReader } from '../store/sqlite-reader.ts';
 import type { Reader } from '../store/store.ts';
 import { blobFolderOf, openBlobs } from './blobs.ts';
-import { objectFolderOf } from './objects.ts';
+import { objectFolderOf, openOwnObjects } from './objects.ts';
 
 export interface DeepFinding {
   readonly check: string;
@@ -125,18 +124,26 @@ async function checkBlobs(config: Config, { read }: Reader): Promise<DeepFinding
 
 /** What bots collected. A bucket is looked after by whoever keeps it. */
 async function checkObjects(config: Config, { read }: Reader): Promise<DeepFinding> {
-  const folder = objectFolderOf(config);
-  const there = `they lie in the bucket ${config.objectBucket}, which was not looked into`;
-  if (folder === null) return { check: 'task data', status: 'pass', message: there };
-  const objects = diskObjects(folder, config.objectPrefix);
+  if (config.objectBucket !== null) {
+    const message = `they lie in the bucket ${config.objectBucket}, which was not looked into`;
+    return { check: 'task data', status: 'pass', message };
+  }
+  const { store: objects, close } = await openOwnObjects(config, systemClock());
   const wrong: string[] = [];
   let count = 0;
-  for (let page = await read.taskData.batchesAfter('', FILES_A_PAGE); page.length > 0; ) {
-    for (const { key, sha256 } of page) if ((await sumOf(key)) !== sha256) wrong.push(key);
-    count += page.length;
-    page = await read.taskData.batchesAfter(page.at(-1)?.key ?? '', FILES_A_PAGE);
+  try {
+    for (let page = await read.taskData.batchesAfter('', FILES_A_PAGE); page.length > 0; ) {
+      for (const { key, sha256 } of page) if ((await sumOf(key)) !== sha256) wrong.push(key);
+      count += page.length;
+      page = await read.taskData.batchesAfter(page.at(-1)?.key ?? '', FILES_A_PAGE);
+    }
+  } finally {
+    await close();
   }
-  const hint = 'Put these files in objects/ back from a backup.';
+  const hint =
+    objectFolderOf(config) === null
+      ? 'Bring the rows of `piece` with these names back from a backup of the database.'
+      : 'Put these files in objects/ back from a backup.';
   return finding('task data', wrong, `${count.toLocaleString('en')} have the bytes that were stored`, hint);
 
   async function sumOf(key: string): Promise<string | null> {

@@ -1,28 +1,34 @@
-/** Where large data of tasks lies: in the bucket that the settings name, else in the data dir. */
+/** Where large data of tasks lies: in the bucket that the settings name, else where all servers of the installation find it. */
 
 import { join } from 'node:path';
 import { type Config, ConfigError } from '../config.ts';
 import type { Clock } from '../domain/ports.ts';
+import { databaseObjects } from '../objects/database.ts';
 import { diskObjects } from '../objects/disk.ts';
 import type { ObjectStore } from '../objects/objects.ts';
 import type { Log } from './log.ts';
 
-const folderIn = (dataDir: string): string => join(dataDir, 'objects');
-
-/** Null when a bucket keeps them. */
-export function objectFolderOf({ objectBucket, dataDir }: Config): string | null {
-  return objectBucket === null ? folderIn(dataDir) : null;
+/** Null when a bucket keeps them, or the database. */
+export function objectFolderOf({ objectBucket, databaseUrl, blobDir, dataDir }: Config): string | null {
+  if (objectBucket !== null) return null;
+  if (databaseUrl === null) return join(dataDir, 'objects');
+  return blobDir === null ? null : join(blobDir, 'objects');
 }
 
-export async function openObjects(config: Config, clock: Clock, log: Log): Promise<ObjectStore> {
+export interface Objects {
+  readonly store: ObjectStore;
+  readonly close: () => Promise<void>;
+}
+
+export async function openObjects(config: Config, clock: Clock, log: Log): Promise<Objects> {
   const { objectBucket: bucket, objectPrefix: dataPrefix, awsRegion: region } = config;
-  if (bucket === null) return diskObjects(folderIn(config.dataDir), dataPrefix);
+  if (bucket === null) return openOwnObjects(config, clock);
   const { awsAccessKeyId: accessKey, awsSecretAccessKey: secretKey, awsSessionToken: sessionToken } = config;
   if (accessKey === null || secretKey === null)
     throw new ConfigError(['S3_BUCKET needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.']);
   const endpoint = config.objectEndpoint ?? `https://s3.${region}.amazonaws.com`;
   const { s3Objects } = await import('../objects/s3.ts');
-  return s3Objects(
+  const store = s3Objects(
     { endpoint, region, bucket, accessKey, secretKey, sessionToken },
     {
       dataPrefix,
@@ -31,4 +37,17 @@ export async function openObjects(config: Config, clock: Clock, log: Log): Promi
       onProblem: (what, error) => log.warn(`The storage of task data failed while ${what}`, { error }),
     },
   );
+  return { store, close: async () => undefined };
+}
+
+/** Where no bucket keeps them. */
+export async function openOwnObjects(config: Config, clock: Clock): Promise<Objects> {
+  const { databaseUrl, objectPrefix: dataPrefix } = config;
+  const folder = objectFolderOf(config);
+  if (folder !== null) return { store: diskObjects(folder, dataPrefix), close: async () => undefined };
+  if (databaseUrl === null) throw new Error('an embedded installation has a folder for its objects');
+  // An embedded server has no use for it.
+  const { openPieces } = await import('../store/postgres-pieces.ts');
+  const table = openPieces(databaseUrl, clock);
+  return { store: databaseObjects(table, dataPrefix, () => clock.now()), close: () => table.close() };
 }

@@ -20,6 +20,8 @@ export interface RestoreOptions {
   readonly blobFolder: string | null;
   /** The artifacts alone: the database is not ours to restore. */
   readonly onPostgres: boolean;
+  /** Where what bots collected belongs; null when that is a bucket or the database. */
+  readonly objectFolder: string | null;
   /** Puts aside what is there. */
   readonly force: boolean;
   /** This one instead of the newest. */
@@ -123,7 +125,7 @@ interface Bringing {
 async function bring(candidate: Candidate, manifest: Manifest, bringing: Bringing): Promise<Restored> {
   const { target, skipped, options } = bringing;
   const lost: string[] = [];
-  const folders = { artifacts: options.blobFolder, objects: join(options.dataDir, 'objects') };
+  const folders = { artifacts: options.blobFolder, objects: options.objectFolder };
   const filesOf = (pool: ListedPool): Promise<number> =>
     bringFiles(candidate, manifest, { pool, folder: folders[pool], lost });
   const artifacts = await filesOf('artifacts');

@@ -3,21 +3,9 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { SpineError } from '../domain/error.ts';
+import { type PieceTable, readPieces } from '../domain/piece-table.ts';
 import type { BlobStore, StoredBytes, StoredFile } from './blobs.ts';
 import { piecesOf } from './pieces.ts';
-
-/** A table of bytes. Each call is a short statement of its own: neither a slow sender nor a slow reader holds anything. */
-export interface PieceTable {
-  add(name: string, no: number, bytes: Uint8Array, at: number): Promise<void>;
-  /** Null when there is none, or none at this place. */
-  piece(name: string, no: number): Promise<Uint8Array | null>;
-  /** What all pieces of the name add up to; null when there are none, or when one in between is gone. */
-  size(name: string): Promise<number | null>;
-  /** In order, between these two. */
-  names(after: string, before: string, limit: number): Promise<readonly string[]>;
-  /** Removes what was last written to before `before`; answers whether it did. */
-  drop(name: string, before: number): Promise<boolean>;
-}
 
 export interface DatabaseOptions {
   readonly table: PieceTable;
@@ -32,7 +20,7 @@ const END = 'blobs0';
 const PAGE = 500;
 
 export function databaseBlobs({ table, newId, now }: DatabaseOptions): BlobStore {
-  const content = (id: string): AsyncGenerator<Uint8Array> => read(table, `${PREFIX}${id}`);
+  const content = (id: string): AsyncGenerator<Uint8Array> => readPieces(table, `${PREFIX}${id}`);
   return {
     put: (bytes, limitBytes) => put(table, newId(), { bytes, limitBytes, now }),
     async open(id) {
@@ -84,14 +72,6 @@ async function put(table: PieceTable, id: string, { bytes, limitBytes, now }: Up
 function tooLarge(limitBytes: number): SpineError {
   const message = `The file is larger than ${limitBytes} bytes.`;
   return new SpineError('too_large', { limitBytes }, { message });
-}
-
-async function* read(table: PieceTable, name: string): AsyncGenerator<Uint8Array> {
-  for (let no = 0; ; no++) {
-    const piece = await table.piece(name, no);
-    if (piece === null) return;
-    yield piece;
-  }
 }
 
 /** An upload under way looks like one that nobody recorded: what was written to lately is left alone. */

@@ -1,7 +1,5 @@
 /** Cuts a stream into pieces of one size, so that a table holds few rows and a server little memory. */
-
-/** An upload and a download each hold about two of these. */
-export const PIECE_BYTES = 256 * 1024;
+import { PIECE_BYTES } from '../domain/piece-table.ts';
 
 /** All but the last have that size. Nothing at all is one empty piece: that, too, was stored. */
 export async function* piecesOf(

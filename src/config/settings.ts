@@ -183,7 +183,7 @@ export const SETTINGS = {
     group: 'Storage',
     type: path,
     default: null,
-    help: 'On PostgreSQL: a folder that all servers share, for the bytes of artifacts. Without it they lie in the database.',
+    help: 'On PostgreSQL: a folder that all servers share, for the bytes of artifacts and, without S3_BUCKET, of what bots collect. Without it they lie in the database.',
   },
   pgLanes: {
     ...plain,
@@ -891,7 +891,7 @@ export const SETTINGS = {
     group: 'Task data',
     type: bucketName,
     default: null,
-    help: 'A bucket of S3-compatible storage for what workers that log in collect; without it that lies in the data dir of each server.',
+    help: 'A bucket of S3-compatible storage for what workers that log in collect; without it that lies beside the artifacts.',
   },
   objectPrefix: {
     ...plain,

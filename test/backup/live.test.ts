@@ -195,16 +195,19 @@ test('on PostgreSQL a folder of artifacts and what bots collected are backed up,
     const elsewhere = join(folder, 'elsewhere');
     const restored = await backup(['restore', '--data-dir', dataDir], { ...env, SPINE_BLOB_DIR: elsewhere });
     assert.equal(restored.code, 0, restored.stderr);
-    assert.equal(readdirSync(elsewhere).length, 1);
+    assert.equal(readdirSync(elsewhere).length, 2);
     const within = await backup(['snapshot', '--data-dir', server.dataDir, '--to', join(folder, 'other')], {
       DATABASE_URL: database.url,
     });
     assert.equal(within.code, 0, within.stderr);
-    assert.match(within.stdout, /: 1 object of task data \(\d+ bytes\); read back/);
-    assert.match(within.stderr, /^Artifacts lie in the database, too: they are backed up with it\.$/m);
+    assert.match(within.stdout, /: there is nothing that is not in the database; read back/);
+    assert.match(
+      within.stderr,
+      /^Artifacts and what bots collected lie in the database, too: they are backed/m,
+    );
     assert.deepEqual(
-      readFileSync(join(dataDir, 'objects', key)),
-      readFileSync(join(server.dataDir, 'objects', key)),
+      readFileSync(join(elsewhere, 'objects', key)),
+      readFileSync(join(shared.SPINE_BLOB_DIR, 'objects', key)),
     );
     const wrong = await backup(['restore', '--data-dir', join(folder, 'sqlite')], {
       SCHEDULER_BACKUP_DIR: env.SCHEDULER_BACKUP_DIR,

@@ -154,7 +154,8 @@ export async function restored(
   folder: string,
 ): Promise<{ readonly faults: readonly string[]; readonly jobs: number }> {
   const dataDir = join(folder, name.replace('/', '-'));
-  const where = { ...(await placesOf(place)), dataDir, blobFolder: join(dataDir, 'blobs') };
+  const folders = { blobFolder: join(dataDir, 'blobs'), objectFolder: join(dataDir, 'objects') };
+  const where = { ...(await placesOf(place)), dataDir, ...folders };
   const { lost } = await restoreNewest({ ...where, name });
   const numbers = jobNumbers(dataDir);
   const isGapless = numbers.every((no, index) => no === index + 1);
@@ -162,7 +163,9 @@ export async function restored(
   return { faults: isGapless ? faults : [...faults, 'a job is missing in between'], jobs: numbers.length };
 }
 
-async function placesOf(env: Env): Promise<Omit<RestoreOptions, 'dataDir' | 'blobFolder' | 'name'>> {
+async function placesOf(
+  env: Env,
+): Promise<Omit<RestoreOptions, 'dataDir' | 'blobFolder' | 'objectFolder' | 'name'>> {
   const clock = systemClock();
   const destinations = destinationsOf(loadConfig(env), null, '/nowhere');
   const places = await Promise.all(

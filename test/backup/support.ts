@@ -104,6 +104,7 @@ export async function openShop(): Promise<Shop> {
       const options = {
         places: [place],
         blobFolder: join(dir, 'blobs'),
+        objectFolder: join(dir, 'objects'),
         onPostgres: false,
         force: false,
         name: null,

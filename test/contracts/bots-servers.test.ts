@@ -1,6 +1,8 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { Client } from 'pg';
 import { httpClient } from '../support/http.ts';
 import { freshDatabase, skipWithoutPostgres } from '../support/postgres.ts';
@@ -20,6 +22,7 @@ import {
   type Task,
   WORKER,
 } from './bot-cases.ts';
+import { post } from './bots-data.ts';
 
 test('three servers on one database hand out each task once, to workers of all [TQ-02 TQ-42 C12]', {
   skip: skipWithoutPostgres,
@@ -62,6 +65,43 @@ test('three servers on one database hand out each task once, to workers of all [
   expectData(await fired.http.get<Enveloped<Task[]>>(`${WORKER}/tasks?limit=1`));
   await spine.admin.http.request('DELETE', `${ADMIN}/${fired.id}`);
   expectError(await fired.http.post(`${WORKER}/tasks/claim`), 403, 'Not authorized as a worker');
+});
+
+test('what a bot collects at one server is read at another, or refused when its bytes have changed [TQ-11]', {
+  skip: skipWithoutPostgres,
+}, async (t) => {
+  const url = await databaseIn(t, 'UTC');
+  const one = await startServer({ databaseUrl: url });
+  const spine = await peopled(one, 1);
+  t.after(() => spine.stop());
+  await using other = await startServer({ databaseUrl: url });
+  const [bot] = spine.bots;
+  ok(bot !== undefined);
+  await addTask(spine);
+  const { id } = await claimed(bot);
+  const items = Array.from({ length: 500 }, (_, n) => ({ data: `${n} `.repeat(300) }));
+  const { key } = expectData(await post(bot, id, 'posts', items), 201);
+  ok(key !== null);
+  const there = httpClient(other.url, { token: bot.token });
+  t.after(() => there.close());
+  const path = `${WORKER}/tasks/${id}/data/file?key=${encodeURIComponent(key)}`;
+  const read = expectData(await there.get<Enveloped<{ items: { data: string }[] }>>(path));
+  deepStrictEqual(
+    read.items.map(({ data }) => data),
+    items.map(({ data }) => data),
+  );
+  ok(!existsSync(join(one.dataDir, 'objects')) && !existsSync(join(other.dataDir, 'objects')));
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  const pieces = async (): Promise<number> =>
+    Number((await client.query<{ n: string }>('select count(*) as n from piece')).rows[0]?.n);
+  try {
+    ok((await pieces()) > 1);
+    await client.query("update piece set bytes = 'changed' where no = 0");
+    expectError(await there.get(path), 503, /./);
+  } finally {
+    await client.end();
+  }
 });
 
 for (const [store, skip] of [

@@ -9,7 +9,7 @@ import { suite, test } from 'node:test';
 import { Client } from 'pg';
 import { deepCheck } from '../../src/app/deep-check.ts';
 import { databaseBlobs } from '../../src/blobs/database.ts';
-import { PIECE_BYTES } from '../../src/blobs/pieces.ts';
+import { PIECE_BYTES } from '../../src/domain/piece-table.ts';
 import { loadConfig } from '../../src/config.ts';
 import { BlobSweeper } from '../../src/loops/blob-sweeper.ts';
 import { systemClock } from '../../src/runtime/clock.ts';

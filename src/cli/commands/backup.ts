@@ -46,15 +46,17 @@ async function ask(session: Session, request: BackupRequest): Promise<Answered> 
 async function make(session: Session, verb: 'snapshot' | 'rollup', { to = null }: { to?: string | null }) {
   const answer = await ask(session, { verb, to });
   if (!('made' in answer)) return;
-  const { made, onPostgres } = answer;
+  const { made, onPostgres, bucket } = answer;
   for (const { manifest } of made) if (manifest.lost.count > 0) session.out.warn(lostLine(manifest));
   if (onPostgres)
     session.out.warn(
       'The database is on PostgreSQL and not in it: back that up with pg_dump, or with WAL archiving (pg_basebackup).',
     );
-  if (made.some(({ manifest }) => manifest.artifacts === null))
-    session.out.warn('Artifacts lie in the database, too: they are backed up with it.');
-  if (made.some(({ manifest }) => manifest.objects === null))
+  if (made.some(({ manifest }) => manifest.artifacts === null)) {
+    const what = bucket === null ? 'Artifacts and what bots collected lie' : 'Artifacts lie';
+    session.out.warn(`${what} in the database, too: they are backed up with it.`);
+  }
+  if (bucket !== null)
     session.out.warn(
       'What bots collected lies in the bucket S3_BUCKET and is not in it: have its storage keep versions or a copy.',
     );

@@ -243,9 +243,9 @@ create table blob (
 )${byKey};
 create index blob_by_job on blob (job_no) where job_no is not null;
 
--- The bytes of artifacts, in pieces of a bounded size, where servers share a PostgreSQL: each serves what any of them took.
+-- The bytes of artifacts and of what bots collect, in pieces of a bounded size, where servers share a PostgreSQL: each serves what any of them took.
 create table piece (
-  name text${dialect.name === 'postgres' ? ' collate "C"' : ''} not null, -- \`blobs/<id>\`
+  name text${dialect.name === 'postgres' ? ' collate "C"' : ''} not null, -- \`blobs/<id>\` or \`objects/<key>\`
   no ${int} not null,          -- counts the pieces of one name from 0
   at ${int} not null,          -- when it was written
   bytes ${bytes} not null,
