@@ -5,7 +5,7 @@ import { type Bot, telegram } from '../test/support/telegram.ts';
 import { startServer, type TestServer } from '../test/support/server.ts';
 import { seeded } from './random.ts';
 import { type ProofReport, report } from './report.ts';
-import { checkStory, FAILURES, HOPELESS, HOPELESS_WORDS, MAX_RETRIES } from './retries/check.ts';
+import { checkStory, FAILURES, HOPELESS_WORDS, isOver, MAX_RETRIES } from './retries/check.ts';
 import { Kills, STEPS } from './retries/kills.ts';
 import type { ProofStore } from './stores.ts';
 
@@ -56,12 +56,12 @@ export async function proveRetries(store: ProofStore, options: RetriesOptions): 
   const watching = watchChat(first, chat, line, kills, over.signal);
   const working = bots.map((token, i) => work(servers, { i, token, line, kills }, over.signal));
   await kills.run(servers, options.kills, random);
-  await untilSettled(head, options.tasks);
-  await untilTold(first, options.tasks);
+  await untilOver(first, head);
   over.abort();
   await Promise.all([...working, watching]);
   const jobs = await allJobs(head);
-  const violations = checkStory({ roots, jobs, lines: await linesOf(first), told: chat.texts });
+  const doubted = doubtedIn(model.asked);
+  const violations = checkStory({ roots, jobs, doubted, lines: await linesOf(first), told: chat.texts });
   const missed = STEPS.slice(0, options.kills).filter((step) => !kills.done.has(step));
   violations.push(...missed.map((step) => `no server was killed during ${step}`));
   // What was asked when all were killed is asked once more: eight questions at a time at most.
@@ -218,28 +218,24 @@ async function call<T>(url: string, token: string, method: string, path: string,
   return ((await answer.json()) as { data: T }).data;
 }
 
-/** The hopeless ones end with their first try, all others with their last. */
-async function untilSettled(head: SpineClient, tasks: number): Promise<void> {
-  const hopeless = hopelessOf(tasks);
+/** No retry of anything will come any more, and nothing waits to be told. */
+async function untilOver(server: TestServer, head: SpineClient): Promise<void> {
   const untilMs = performance.now() + ENDED_WITHIN_MS;
   while (performance.now() < untilMs) {
-    const { states } = await head.stats();
-    const open = states.queued + states.running + states.scheduled + states.blocked;
-    if (open === 0 && states.dead >= tasks - hopeless) return;
-    await sleep(LOOK_MS);
+    const jobs = await allJobs(head);
+    const retried = new Set(jobs.flatMap(({ retryOf }) => retryOf ?? []));
+    const waiting = await waitingLines(server.head).catch(() => PAGE);
+    if (waiting === 0 && jobs.every((job) => isOver(job, retried))) return;
+    await sleep(10 * LOOK_MS);
   }
 }
 
-/** All that is to be told was made, and nothing of it waits any more. */
-async function untilTold(server: TestServer, tasks: number): Promise<void> {
-  const hopeless = hopelessOf(tasks);
-  const due = (2 * MAX_RETRIES + 1) * (tasks - hopeless) + 2 * hopeless;
-  const untilMs = performance.now() + ENDED_WITHIN_MS;
-  while (performance.now() < untilMs) {
-    const waiting = await waitingLines(server.head).catch(() => PAGE);
-    if (waiting === 0 && (await linesOf(server)).length >= due) return;
-    await sleep(10 * LOOK_MS);
-  }
+/** Waves whose hopeless tasks were asked about twice, though it is done once where nobody dies. */
+function doubtedIn(asked: readonly string[]): number[] {
+  return Array.from({ length: WAVES }, (_, wave) => wave).filter((wave) => {
+    const words = `${HOPELESS_WORDS}${' again'.repeat(wave)} (`;
+    return asked.filter((question) => question.includes(words)).length > 1;
+  });
 }
 
 /** For each line that was made for the chat, the job it is about. */
@@ -252,10 +248,6 @@ async function linesOf({ head }: TestServer): Promise<string[]> {
     before = body.next_before;
   }
   return lines;
-}
-
-function hopelessOf(tasks: number): number {
-  return Math.floor((tasks + FAILURES.length - 1 - HOPELESS) / FAILURES.length);
 }
 
 async function allJobs(head: SpineClient): Promise<Job[]> {

@@ -23,6 +23,8 @@ export interface Story {
   readonly jobs: readonly Try[];
   /** For each line that was made for the chat, the job it is about. */
   readonly lines: readonly string[];
+  /** Waves of hopeless tasks whose question was heard twice and answered to nobody: they may be tried again without advice. */
+  readonly doubted: readonly number[];
   /** What the chat has shown, message by message. */
   readonly told: readonly string[];
 }
@@ -32,7 +34,7 @@ export function checkStory(story: Story): string[] {
 }
 
 /** Follows each task from its first try to its last. */
-function checkRetries({ roots, jobs }: Story): string[] {
+function checkRetries({ roots, jobs, doubted }: Story): string[] {
   const found: string[] = [];
   const byId = new Map(jobs.map((job) => [job.id, job]));
   const followers = Map.groupBy(
@@ -49,16 +51,17 @@ function checkRetries({ roots, jobs }: Story): string[] {
       next = after[0];
     }
     seen += chain.length;
-    found.push(...chainProblems(chain).map((what) => `${root} ${what}`));
+    found.push(...chainProblems(chain, doubted).map((what) => `${root} ${what}`));
   }
   if (seen !== jobs.length) found.push(`${jobs.length - seen} jobs belong to no task`);
   return found;
 }
 
-function chainProblems(chain: readonly Try[]): string[] {
+function chainProblems(chain: readonly Try[], doubted: readonly number[]): string[] {
   const [root] = chain;
-  const hopeless = root !== undefined && isHopeless(root);
-  const length = hopeless ? 1 : MAX_RETRIES + 1;
+  const isDoubted = doubted.includes(paramsOf(root).wave ?? 0);
+  const hopeless = paramsOf(root).failure === HOPELESS && (!isDoubted || isSkipped(chain.at(-1)));
+  const length = !hopeless ? MAX_RETRIES + 1 : isDoubted ? Math.min(chain.length, MAX_RETRIES + 1) : 1;
   const wrong: string[] = [];
   if (chain.length !== length)
     wrong.push(
@@ -80,7 +83,7 @@ function chainProblems(chain: readonly Try[]): string[] {
 function checkLines({ jobs, lines }: Story): string[] {
   const made = Map.groupBy(lines, (id) => id);
   return jobs.flatMap((job) => {
-    const due = 1 + (job.retryOf === undefined ? 0 : 1) + (isHopeless(job) ? 1 : 0);
+    const due = 1 + (job.retryOf === undefined ? 0 : 1) + (isSkipped(job) ? 1 : 0);
     const count = made.get(job.id)?.length ?? 0;
     return count === due ? [] : [`${job.id} has ${count} lines for the chat, not ${due}`];
   });
@@ -102,10 +105,20 @@ function checkTold({ jobs, told }: Story): string[] {
 const NEEDED = 'Needs human attention';
 
 function alertOf(job: Try): string {
-  if (isHopeless(job)) return `${job.title} will not be retried: there is ${HOPELESS_WORDS}. ${NEEDED}.`;
+  const base = job.title?.replace(/ \(retry \d+\)$/, '');
+  if (isSkipped(job)) return `${base} will not be retried: there is ${HOPELESS_WORDS}. ${NEEDED}.`;
   return `${job.title} failed after ${MAX_RETRIES} attempts. ${NEEDED}.`;
 }
 
-function isHopeless({ params }: Pick<Try, 'params'>): boolean {
-  return (params as { failure?: number } | undefined)?.failure === HOPELESS;
+/** Whether it has ended for good: no retry of it will come any more. */
+export function isOver(job: Try, retried: ReadonlySet<string>): boolean {
+  return job.state === 'dead' || (job.state === 'failed' && (retried.has(job.id) || isSkipped(job)));
+}
+
+function isSkipped(job: Try | undefined): boolean {
+  return job?.comments.some(({ text }) => text.startsWith('No retry: ')) ?? false;
+}
+
+function paramsOf(job: Try | undefined): { readonly failure?: number; readonly wave?: number } {
+  return job?.params ?? {};
 }

@@ -10,6 +10,7 @@ const said = (text: string): Pick<Try, 'comments'> => ({ comments: [{ text }] })
 /** One task that was tried three times, and one that no retry can mend. */
 const RECORDED: Story = {
   roots: ['a', 'h'],
+  doubted: [],
   jobs: [
     tried('a', 'A', 'failed', 0, said('Retry #1 created')),
     tried('a1', 'A (retry 1)', 'failed', 0, { retryOf: 'a', ...said('Retry #2 created') }),
@@ -87,6 +88,20 @@ const FAULTS: readonly (readonly [fault: string, story: Story, says: RegExp])[] 
 
 test('the checker of retries is content with a history in which all is well [TQ-23]', () => {
   assert.deepEqual(checkStory(RECORDED), []);
+});
+
+test('a question that was answered to nobody leaves it open whether its tasks are tried again', () => {
+  const again = [
+    tried('h', 'H', 'failed', HOPELESS, said('Retry #1 created')),
+    tried('h1', 'H (retry 1)', 'failed', HOPELESS, {
+      retryOf: 'h',
+      ...said('No retry: there is no such ticker'),
+    }),
+  ];
+  const jobs = [...RECORDED.jobs.slice(0, 3), ...again];
+  const story = { ...RECORDED, jobs, lines: [...RECORDED.lines, 'h1', 'h1'].toSpliced(5, 1, 'h1') };
+  assert.deepEqual(checkStory({ ...story, doubted: [0] }), []);
+  assert.match(checkStory(story).join('\n'), /h has 2 tries, not 1/);
 });
 
 for (const [fault, story, says] of FAULTS)
