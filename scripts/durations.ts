@@ -12,6 +12,7 @@ export const BUDGET_S = 10;
 export const LONG_FILES: Readonly<Record<string, number>> = {
   'test/contention/abuse.test.ts': 50,
   'test/contention/bulk.test.ts': 15,
+  'test/contention/literal-clients.test.ts': 15,
   'test/contracts/spine-sqlite.test.ts': 45,
   'test/scheduler/delivery.test.ts': 35,
   'test/contracts/scheduler-sqlite.test.ts': 30,

@@ -108,6 +108,15 @@ export const WORKERS: readonly Mutant[] = [
     seenBy: TASKS,
   },
   {
+    name: 'task-for-all-of-one-name',
+    means: 'copies of a client without tokens all take the same task, because all of them have one name',
+    file: 'src/domain/decide.ts',
+    find: `const mine = offer.claimId !== null && job.claimId`,
+    replace: `const mine = job.claimId`,
+    seenBy: ['test/contention/literal-clients.test.ts'],
+    only: 'on sqlite',
+  },
+  {
     name: 'task-made-before-its-status',
     means: 'a task whose status was refused is there all the same, and somebody begins it',
     file: 'src/engine/tasks.ts',
