@@ -1,6 +1,6 @@
 /** `spine jobs …` */
 
-import { type Command, Option } from 'commander';
+import { Argument, type Command, Option } from 'commander';
 import { type Act, collect, declare, JOB, JOBS, LEASE_TOKEN, milliseconds, TIME, whole } from './command.ts';
 import { JOB_FILTERS, JOB_OPTIONS, type JobOption } from './job-options.ts';
 import { STATES } from './text/states.ts';
@@ -216,7 +216,7 @@ function declareAsking(jobs: Command, act: Act): void {
 function declareSteering(jobs: Command, act: Act): void {
   declare(jobs, 'cancel', 'Cancel jobs; a running one is asked to stop.', [
     ['spine jobs cancel 12 --reason "not needed any more"', 'one job'],
-    ['spine jobs list --tag old --quiet | xargs spine jobs cancel', 'many'],
+    ['spine jobs bulk cancel --tag old', 'many'],
   ])
     .argument(...JOBS)
     .option('--reason <text>', 'why')
@@ -243,10 +243,25 @@ function declareSteering(jobs: Command, act: Act): void {
     .argument(...JOBS)
     .action(act(async () => (await import('./commands/jobs-steer.ts')).retryJobs));
   declare(jobs, 'redrive', 'Give dead jobs all their attempts again.', [
-    ['spine jobs list --state dead --quiet | xargs spine jobs redrive', 'all dead jobs'],
+    ['spine jobs bulk redrive --state dead', 'all dead jobs'],
   ])
     .argument(...JOBS)
     .action(act(async () => (await import('./commands/jobs-steer.ts')).redriveJobs));
+  const bulk = declare(jobs, 'bulk', 'Retry, cancel, redrive or delete all jobs that fit.', [
+    ['spine jobs bulk retry --state dead --type digest --dry-run', 'how many there are'],
+    ['spine jobs bulk cancel --tag old', 'a few at a time; Ctrl-C goes no further'],
+  ])
+    .addArgument(new Argument('<action>', 'what to do').choices(['retry', 'cancel', 'redrive', 'delete']))
+    .addOption(new Option('-s, --state <state>', 'only jobs in this state').choices(STATES))
+    .option('-t, --target <name>', 'only jobs for this worker or queue')
+    .option('--type <name>', 'only jobs of this type')
+    .option('--tag <tag>', 'only jobs with this tag')
+    .option('--search <words>', 'only jobs with these words');
+  for (const option of JOB_FILTERS) declareField(bulk, option);
+  bulk
+    .option('--dry-run', 'only count them')
+    .option('-y, --yes', 'do not ask')
+    .action(act(async () => (await import('./commands/jobs-bulk.ts')).bulkJobs));
   declare(jobs, 'comment', 'Say something about a job.', [
     ['spine jobs comment 12 "Ask Ada about the branch"', 'for everybody who reads the job'],
   ])

@@ -99,6 +99,23 @@ const scenarios: Readonly<Record<string, (tag: string) => readonly (string | Ste
     'jobs list --limit 0',
     'jobs cancel $5 $6 $4 $3 $2 $1 --quiet',
   ],
+  'jobs-bulk': (tag) => [
+    {
+      line: `jobs add - --tag ${tag}`,
+      stdin: '{"target":"nobody","spec":"one"}\n{"target":"nobody","spec":"two"}\n',
+    },
+    `jobs change $1 --priority 5 --run-at 2h --tag ${tag} --tag later`,
+    'jobs change $1',
+    `jobs bulk cancel --tag ${tag} --dry-run`,
+    `jobs bulk cancel --tag ${tag}`,
+    `jobs bulk retry --tag ${tag} --state cancelled`,
+    'jobs bulk cancel',
+    `jobs bulk explode --tag ${tag}`,
+    'jobs remove $1',
+    `jobs bulk cancel --tag ${tag} --quiet`,
+    'jobs remove $1',
+    'jobs get $1 --quiet',
+  ],
   'jobs-logs': () => [
     'jobs add "Talk" --target any',
     'jobs logs $1',
