@@ -61,7 +61,7 @@ export async function proveBulk(store: ProofStore, { jobs, limits }: BulkOptions
   await run('retry', { tag: TAG }, jobs);
   const stopped = await head.post<Bulk>('/jobs/bulk', { action: 'cancel', filter: { tag: TAG } });
   await sleep(50);
-  const cancelled = await head.post<Bulk>(`/jobs/bulk/${stopped.body.id}/cancel`, {});
+  const cancelled = await head.post<Bulk>(`/bulks/${stopped.body.id}/cancel`, {});
   const { changed } = cancelled.body;
   must(cancelled.body.state === 'cancelled' || changed === jobs, 'it was not to be stopped');
   await run('cancel', { tag: TAG, state: 'queued' }, jobs - changed);
@@ -85,7 +85,7 @@ export async function proveBulk(store: ProofStore, { jobs, limits }: BulkOptions
 async function followed(head: HttpClient, id: string): Promise<{ looks: number[]; last: Bulk }> {
   const looks: number[] = [];
   for (const from = performance.now(); ; ) {
-    const { body } = await head.get<Bulk>(`/jobs/bulk/${id}`);
+    const { body } = await head.get<Bulk>(`/bulks/${id}`);
     looks.push(body.changed + body.refused);
     if (body.state !== 'running') return { looks, last: body };
     if (performance.now() - from > ENDS_WITHIN_MS) throw new Error(`${id} does not end`);

@@ -463,7 +463,7 @@ function ends(items: readonly BatchItem[]): BatchItem[] {
 }
 
 function bulkPath(id: string): string {
-  return `/jobs/bulk/${encodeURIComponent(id)}`;
+  return `/bulks/${encodeURIComponent(id)}`;
 }
 
 function pathOf(id: string): string {

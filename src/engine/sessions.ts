@@ -57,8 +57,8 @@ export function sessionsOf(core: Core, jobs: Pick<Jobs, 'create' | 'list' | 'can
     ],
     facts: async (sessions) => {
       const nos = sessions.map(({ no }) => no);
-      const { headings, outcomeSizes } = core.store.read.details;
-      const [over, sizes] = [await headings(nos), await outcomeSizes(nos)];
+      const { details } = core.store.read;
+      const [over, sizes] = [await details.headings(nos), await details.outcomeSizes(nos)];
       return new Map(
         sessions.map(({ no, id }) => {
           const { title, meta } = over.get(no) ?? { title: null, meta: null };

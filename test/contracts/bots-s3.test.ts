@@ -1,6 +1,7 @@
 import { deepStrictEqual, match, ok, strictEqual } from 'node:assert';
 import { test } from 'node:test';
 import { S3Client } from '@bradenmacdonald/s3-lite-client';
+import { until } from '../support/clock.ts';
 import { givenS3 } from '../support/s3/given.ts';
 import { startServer } from '../support/server.ts';
 import {
@@ -127,7 +128,7 @@ test('a wrong secret is refused by the storage: nothing is kept, and the log say
   const names: string[] = [];
   for await (const { key } of client.listObjects()) names.push(key);
   deepStrictEqual(names, []);
-  match(spine.server.output(), /storage of task data failed/);
+  await until('the log says why', () => /storage of task data failed/.test(spine.server.output()));
   ok(!spine.server.output().includes(wrong));
   expectData(await move(bot, id, 'completed'));
 });

@@ -100,11 +100,11 @@ export function steeringCases(start: Start): void {
         body.jobs.map(({ state }) => state),
         ['cancelled', 'cancelled', 'cancelled'],
       );
-      const stopped = expectStatus(await head.post(`/jobs/bulk/${String(id)}/cancel`, {}), 200);
+      const stopped = expectStatus(await head.post(`/bulks/${String(id)}/cancel`, {}), 200);
       deepStrictEqual([stopped['state'], stopped['changed'], stopped['refused']], ['done', 3, 0]);
-      const { bulks } = expectStatus(await head.get<{ bulks: { id: string }[] }>('/jobs/bulk'), 200);
+      const { bulks } = expectStatus(await head.get<{ bulks: { id: string }[] }>('/bulks'), 200);
       strictEqual(bulks[0]?.id, id);
-      expectRefusal(await head.get('/jobs/bulk/nothing'), 404, 'not_found');
+      expectRefusal(await head.get('/bulks/nothing'), 404, 'not_found');
       expectRefusal(await server().left.post('/jobs/bulk', { action: 'cancel', filter }), 403, 'wrong_role');
     });
 
@@ -125,7 +125,7 @@ export function steeringCases(start: Start): void {
 
     async function ends(id: string): Promise<void> {
       await eventually(`${id} has ended`, 20_000, async () => {
-        const { body } = await server().head.get(`/jobs/bulk/${id}`);
+        const { body } = await server().head.get(`/bulks/${id}`);
         return body['state'] === 'running' ? null : true;
       });
     }

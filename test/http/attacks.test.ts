@@ -132,7 +132,7 @@ suite('the server under attack', () => {
     const spine = await openServer(t);
     for (const [method, path, allow] of [
       ['DELETE', '/jobs', 'POST, GET'],
-      ['PUT', '/jobs/x', 'GET'],
+      ['PUT', '/jobs/x', 'GET, PATCH, DELETE'],
       ['GET', '/jobs/x/claim', 'POST'],
       ['POST', '/health', 'GET'],
     ] as const) {

@@ -44,7 +44,7 @@ export const bulkRoutes: readonly Route[] = [
   }),
   route({
     method: 'GET',
-    path: '/jobs/bulk',
+    path: '/bulks',
     name: 'listBulks',
     about: 'The newest calls for all jobs that fit a filter, and how far each is.',
     who: SEEING,
@@ -53,7 +53,7 @@ export const bulkRoutes: readonly Route[] = [
   }),
   route({
     method: 'GET',
-    path: '/jobs/bulk/:bulk',
+    path: '/bulks/:bulk',
     name: 'getBulk',
     about: 'How far such a call is.',
     who: SEEING,
@@ -64,7 +64,7 @@ export const bulkRoutes: readonly Route[] = [
   }),
   route({
     method: 'POST',
-    path: '/jobs/bulk/:bulk/cancel',
+    path: '/bulks/:bulk/cancel',
     name: 'cancelBulk',
     about: 'Go no further. What was done stays done.',
     who: HEAD,
