@@ -73,7 +73,9 @@ export function declareCare(program: Command, act: Act): void {
     ['source <(spine completion bash)', 'in ~/.bashrc'],
     ['source <(spine completion zsh)', 'in ~/.zshrc'],
     ['spine completion fish > ~/.config/fish/completions/spine.fish', 'once'],
+    ['spine completion powershell | Out-String | Invoke-Expression', 'in $PROFILE'],
   ])
-    .argument('<shell>', 'bash, zsh or fish')
+    .argument('<shell>', 'bash, zsh, fish or powershell')
+    .argument('[words...]', 'for the scripts: after the word words, what has been typed')
     .action(act(async () => (await import('./commands/completion.ts')).completion));
 }

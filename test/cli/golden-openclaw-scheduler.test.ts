@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { buildSchedulerProgram } from '../../src/cli/scheduler/program.ts';
@@ -113,8 +114,10 @@ test('a job is named by the beginning of its id everywhere [SC-83]', async () =>
   }
 });
 
+const BIN = fileURLToPath(new URL('../../bin/openclaw-scheduler.cjs', import.meta.url));
+
 test('its completion knows its words, and bash can read it', async () => {
   const { stdout } = await run(['completion', 'bash']);
-  const script = `${stdout}\nCOMP_WORDS=(openclaw-scheduler jobs a); COMP_CWORD=2; _openclaw_scheduler; echo "\${COMPREPLY[@]}"`;
+  const script = `${stdout}\nCOMP_WORDS=('${BIN}' jobs a); COMP_CWORD=2; _openclaw_scheduler; echo "\${COMPREPLY[@]}"`;
   assert.equal(spawnSync('bash', ['-c', script], { encoding: 'utf8' }).stdout.trim(), 'add approve');
 });

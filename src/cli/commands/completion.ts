@@ -1,153 +1,73 @@
-/** Completion scripts, made from the commands themselves. */
+/** Completion: a few lines for each shell, which ask this command what may come next. */
 
-import type { Command } from 'commander';
+import type { SpineClient } from '../../client/index.ts';
+import { type Candidate, type Kind, nextWords } from '../candidates.ts';
 import type { Handler } from '../command.ts';
 import { usage } from '../failure.ts';
 import { buildProgram } from '../program.ts';
-
-interface Place {
-  /** The words so far, for example `jobs list`; empty at the top. */
-  readonly path: string;
-  readonly commands: readonly { readonly name: string; readonly about: string }[];
-  readonly options: readonly { readonly flag: string; readonly about: string }[];
-}
-
-const SCRIPTS: Readonly<Record<string, (places: readonly Place[], name: string) => string>> = {
-  bash,
-  zsh,
-  fish,
-};
+import type { Session } from '../session.ts';
+import { clean } from '../text/clean.ts';
+import { summary } from './job-lines.ts';
+import { SCRIPTS } from './completion-scripts.ts';
 
 export const completion: Handler = completionOf(buildProgram);
 
 export function completionOf(build: typeof buildProgram): Handler {
-  return async (session, { args: [shell = ''] }) => {
+  return async (session, { args: [shell = '', ...words] }) => {
+    const program = build(() => () => Promise.resolve(), '');
+    if (shell === 'words') return printNext(session, program, words);
     const script = SCRIPTS[shell];
-    if (script === undefined) throw usage(`There is no completion for ${shell}.`, 'Write bash, zsh or fish.');
-    const idle = () => () => Promise.resolve();
-    const program = build(idle, '');
-    const text = script(placesOf(program), program.name());
-    session.out.lines(text.trimEnd().split('\n'));
+    if (script === undefined)
+      throw usage(
+        `There is no completion for ${shell}.`,
+        `Write ${Object.keys(SCRIPTS)
+          .join(', ')
+          .replace(/, (\w+)$/, ' or $1')}.`,
+      );
+    session.out.lines(script(program.name()).trimEnd().split('\n'));
   };
 }
 
-/** As the name of a shell function. */
-function functionOf(name: string): string {
-  return `_${name.replaceAll('-', '_')}`;
+/** The word being typed has a sign before it: some shells drop one that is empty. */
+async function printNext(
+  session: Session,
+  program: ReturnType<typeof buildProgram>,
+  words: readonly string[],
+): Promise<void> {
+  const current = (words.at(-1) ?? '').replace(/^=/, '');
+  const { candidates, kind } = nextWords(program, words.slice(0, -1), current);
+  const known = kind === null ? [] : await valuesOf(session, kind);
+  for (const { word, about } of [...candidates, ...known])
+    if (word.startsWith(current)) session.host.stdout.write(`${clean(word)}\t${clean(about)}\n`);
 }
 
-function placesOf(command: Command, path: readonly string[] = [], global: Place['options'] = []): Place[] {
-  const own = command.options
-    .filter(({ hidden, long }) => !hidden && long !== '--version')
-    .map(({ long, short, description }) => ({ flag: long ?? short ?? '', about: description }));
-  const commands = command.commands.map((child) => ({ name: child.name(), about: child.description() }));
-  const options = [...own, ...global];
-  const here = { path: path.join(' '), commands, options };
-  return [
-    here,
-    ...command.commands.flatMap((child) =>
-      placesOf(child, [...path, child.name()], path.length === 0 ? own : global),
-    ),
-  ];
-}
+const SHOWN = 50;
+const WITHIN = { timeoutMs: 2_000, retries: 0 };
+/** Others have chosen these names: what a shell would read as more than a word is not offered. */
+const PLAIN = /^[\p{L}\p{N}._:@-]+$/u;
 
-function words({ commands, options }: Place): string {
-  return [...commands.map(({ name }) => name), ...options.map(({ flag }) => flag), '--help'].join(' ');
-}
-
-function cases(places: readonly Place[]): string {
-  return places.map((place) => `    '${place.path}') words='${words(place)}' ;;`).join('\n');
-}
-
-/** Follows the words that are commands, and offers what may come next. */
-function bash(places: readonly Place[], name: string): string {
-  const own = functionOf(name);
-  return `# ${name} completion for bash. In ~/.bashrc: source <(${name} completion bash)
-${own}_words() {
-  local words=''
-  case "$1" in
-${cases(places)}
-  esac
-  printf '%s' "$words"
-}
-${own}() {
-  local current="\${COMP_WORDS[COMP_CWORD]}" path='' word next words
-  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    next="\${path:+$path }$word"
-    [[ -n "$(${own}_words "$next")" ]] && path="$next"
-  done
-  words="$(${own}_words "$path")"
-  COMPREPLY=($(compgen -W "$words" -- "$current"))
-}
-complete -o default -F ${own} ${name}
-`;
-}
-
-function zsh(places: readonly Place[], name: string): string {
-  const own = functionOf(name);
-  const rows = places.map(({ path, commands, options }) => {
-    const all = [
-      ...commands.map(({ name, about }) => `${name}:${about}`),
-      ...options.map(({ flag, about }) => `${flag}:${about}`),
-    ];
-    return `    '${path}') items=(${all.map(zshQuoted).join(' ')}) ;;`;
-  });
-  return `#compdef ${name}
-# ${name} completion for zsh. In ~/.zshrc: source <(${name} completion zsh)
-${own}() {
-  local -a items
-  local place='' word
-  ${own}_items() {
-    items=()
-    case "$1" in
-${rows.join('\n')}
-    esac
+/** Who presses Tab wants no error between the lines, whatever is wrong with the server. */
+async function valuesOf(session: Session, kind: Kind): Promise<readonly Candidate[]> {
+  try {
+    const values = await READ[kind](await session.client());
+    return values.filter(({ word }) => PLAIN.test(word)).slice(0, SHOWN);
+  } catch {
+    return [];
   }
-  for word in "\${(@)words[2,CURRENT-1]}"; do
-    ${own}_items "\${place:+$place }$word"
-    (( \${#items} )) && place="\${place:+$place }$word"
-  done
-  ${own}_items "$place"
-  _describe '${name}' items || _files
-}
-compdef ${own} ${name}
-`;
 }
 
-function zshQuoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
-}
-
-/** A place's commands are offered right behind it, its options also behind further words. */
-function fish(places: readonly Place[], name: string): string {
-  const own = functionOf(name);
-  const lines = places.flatMap(({ path, commands, options }) => {
-    const here = (how: string): string => `-n "_${own}_at ${how} '${path}'"`;
-    const isGroup = path !== '' && commands.length > 0;
-    return [
-      ...commands.map(
-        ({ name: word, about }) =>
-          `complete -c ${name} -f ${here('exactly')} -a ${word} -d ${fishQuoted(about)}`,
-      ),
-      ...(isGroup ? [] : options).map(
-        ({ flag, about }) =>
-          `complete -c ${name} ${here(path === '' ? 'exactly' : 'within')} -l ${flag.slice(2)} -d ${fishQuoted(about)}`,
-      ),
-    ];
-  });
-  return `# ${name} completion for fish
-function _${own}_at
-  set -l words (commandline -opc | string match -v -- '-*')[2..-1]
-  test $argv[1] = exactly; and begin
-    test "$words" = "$argv[2]"
-    return
-  end
-  string match -q -- "$argv[2] *" "$words "
-end
-${lines.join('\n')}
-`;
-}
-
-function fishQuoted(text: string): string {
-  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
-}
+const READ: Readonly<Record<Kind, (client: SpineClient) => Promise<readonly Candidate[]>>> = {
+  jobs: async (client) => {
+    const { jobs } = await client.jobs.listPage({ order: 'newest', limit: SHOWN }, undefined, WITHIN);
+    return jobs.map((job) => ({ word: String(job.no), about: `${job.state} ${summary(job)}` }));
+  },
+  schedules: async (client) => {
+    const { schedules } = await client.schedules.listPage({ limit: SHOWN }, undefined, WITHIN);
+    return schedules.map(({ id, name }) => ({ word: PLAIN.test(name) ? name : id, about: name }));
+  },
+  types: async (client) =>
+    (await client.types.list(WITHIN)).map(({ name, label }) => ({ word: name, about: label ?? '' })),
+  targets: async (client) =>
+    ['any', ...Object.keys((await client.stats(WITHIN)).targets)].map((word) => ({ word, about: '' })),
+  pools: async (client) => (await client.pools.list(WITHIN)).map(({ name }) => ({ word: name, about: '' })),
+};

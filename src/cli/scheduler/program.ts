@@ -30,7 +30,8 @@ export function buildSchedulerProgram(act: Act, version: string): Command {
   declare(program, 'completion', 'Print the completion script of a shell.', [
     ['source <(openclaw-scheduler completion bash)', 'in ~/.bashrc'],
   ])
-    .argument('<shell>', 'bash, zsh or fish')
+    .argument('<shell>', 'bash, zsh, fish or powershell')
+    .argument('[words...]', 'for the scripts: after the word words, what has been typed')
     .action(act(async () => (await import('../commands/completion.ts')).completionOf(buildSchedulerProgram)));
   return withExamples(program, [
     ['openclaw-scheduler jobs list', 'all jobs with their next run'],
