@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
 import { SETTINGS } from '../../src/config.ts';
 import { startServer, type TestServer } from '../support/server.ts';
@@ -18,6 +19,17 @@ function start(entry: string, args: readonly string[], env: Record<string, strin
   });
   return { status, stdout, stderr };
 }
+/** For those that wait, so that they wait together. */
+async function started(args: readonly string[], env: Record<string, string>) {
+  const child = spawn(process.execPath, [join(root, 'bin/spine.cjs'), ...args], {
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  if (child.exitCode === null) await once(child, 'exit');
+  return { status: child.exitCode, stdout, stderr };
+}
+
 const spine = (args: readonly string[], env?: Record<string, string>) => start('bin/spine.cjs', args, env);
 
 test('spine --version prints the version of the package', () => {
@@ -203,19 +215,22 @@ suite('with a server', () => {
 
   test('a stopped server is told in one line and exits with 6', async () => {
     await server.kill('SIGTERM');
-    for (const args of [['status'], ['events', 'tail'], ['jobs', 'wait', '1']]) {
-      const { status, stdout, stderr } = spine([...args, '--url', server.url], envOf(server));
+    const [asJson, doctor, ...plain] = await Promise.all(
+      [['status', '--json'], ['doctor'], ['status'], ['events', 'tail'], ['jobs', 'wait', '1']].map((args) =>
+        started([...args, '--url', server.url], envOf(server)),
+      ),
+    );
+    for (const { status, stdout, stderr } of plain) {
       assert.deepEqual({ status, stdout }, { status: 6, stdout: '' });
       assert.match(
         stderr,
         /^spine: No Spine server answers at \S+ \(ECONNREFUSED\)\. Start one with: spine serve\n$/,
       );
     }
-    const asJson = spine(['status', '--json', '--url', server.url], envOf(server));
+    assert.ok(asJson !== undefined && doctor !== undefined && plain.length === 3);
     assert.equal(asJson.stderr, '');
     const { ok, error, exitCode } = JSON.parse(asJson.stdout) as Record<string, unknown>;
     assert.deepEqual({ ok, error, exitCode }, { ok: false, error: 'unavailable', exitCode: 6 });
-    const doctor = spine(['doctor', '--url', server.url], envOf(server));
     assert.equal(doctor.status, 1);
     assert.match(
       doctor.stdout,

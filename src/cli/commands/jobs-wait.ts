@@ -9,7 +9,11 @@ import { jobRefs } from './job-ref.ts';
 
 export const waitForJobs: Handler<{ readonly timeout?: number }> = async (session, { args, options }) => {
   const client = await session.client();
-  await waitForAll(session, client, await jobRefs(client, args), options.timeout ?? null);
+  const ids = await jobRefs(client, args);
+  // A server that is away later is waited for; one that is away now is told at once, as by every command.
+  const [first] = ids;
+  if (first !== undefined) await client.jobs.get(first, { signal: session.signal });
+  await waitForAll(session, client, ids, options.timeout ?? null);
 };
 
 /** Prints every job as it has ended. */

@@ -76,7 +76,7 @@ suite('workers whose server is in trouble', () => {
   test('workers that are started together do not ask together [WK-29]', async (t) => {
     const proxy = await httpProxy(t, server.url);
     const names = Array.from({ length: 10 }, (_, i) => `spread-${i}`);
-    const env = { SPINE_WORKER_POLL_MS: '12000' };
+    const env = { SPINE_WORKER_POLL_MS: '5000' };
     for (const name of names) startWorker(t, server, name, { url: proxy.url, env });
     for (const name of names) await untilBeat(server, name, 'idle');
     const ready = performance.now();
