@@ -6,11 +6,9 @@ import {
   heartbeatOf,
   linesOf,
   makeTask,
-  processesOf,
   shellSession,
   SHORT_SERVER,
   startWorker,
-  taskOf,
   until,
   untilBeat,
   untilGone,
@@ -20,6 +18,7 @@ import {
 import { seeded } from './random.ts';
 import { type ProofReport, report } from './report.ts';
 import type { ProofStore } from './stores.ts';
+import { checkWorkers, type Fault, type TaskStory } from './workers/check.ts';
 
 const FAULTS = ['SIGKILL', 'SIGTERM', 'SIGSTOP'] as const;
 const TASKS_EACH = 2;
@@ -51,25 +50,26 @@ export async function proveWorkers(store: ProofStore, options: WorkersOptions): 
     const slot = `slot-${i + 1}`;
     return { slot, worker: begin(slot), restarts: 0 };
   });
-  const tasks: string[] = [];
+  const tasks: { readonly id: string; readonly slot: string }[] = [];
+  const faults: Fault[] = [];
   const violations: string[] = [];
   try {
     for (const { slot } of crews) await untilBeat(server, slot, 'idle');
     for (let cycle = 0; cycle < options.cycles; cycle++) {
       for (const { slot } of crews)
         for (let i = 0; i < TASKS_EACH; i++)
-          tasks.push((await makeTask(server, { title: `Task ${tasks.length}`, owner: slot })).id);
+          tasks.push({ ...(await makeTask(server, { title: `Task ${tasks.length}`, owner: slot })), slot });
       const crew = crews[random.int(crews.length)] as Crew;
       const fault = FAULTS[random.int(FAULTS.length)] as (typeof FAULTS)[number];
-      await faulty(server, crew, fault, begin);
+      const hit = await faulty(server, crew, fault, begin);
       const beat = await heartbeatOf(server, crew.slot);
-      if (beat?.metadata['restartCount'] !== crew.restarts)
-        violations.push(
-          `${crew.slot}: restartCount ${String(beat?.metadata['restartCount'])}, not ${crew.restarts}`,
-        );
+      const told = beat?.metadata['restartCount'];
+      faults.push({ ...hit, slot: crew.slot, signal: fault, restarts: crew.restarts, told });
     }
-    for (const id of tasks) await untilTask(server, id, 'done');
-    violations.push(...(await doneOnce(server, tasks)), ...overlaps(ledger));
+    for (const { id } of tasks) await untilTask(server, id, 'done');
+    const stories = await storiesOf(server, tasks);
+    const leaseMs = Number(SHORT_SERVER['SPINE_WORKER_STALE_MS']);
+    violations.push(...checkWorkers({ tasks: stories, faults, ledger: linesOf(ledger), leaseMs }));
   } catch (error) {
     violations.push(String(error));
   } finally {
@@ -92,27 +92,29 @@ function sessionOf(ledger: string): readonly string[] {
   return shellSession(`cat >/dev/null; ${line('begin')}; sleep 0.15; ${line('end')}; echo done`);
 }
 
-/** The slot is at work again when this resolves. */
+/** The slot is at work again when this resolves: when it was hit, and how long what it left was there. */
 async function faulty(
   server: TestServer,
   crew: Crew,
   fault: (typeof FAULTS)[number],
   begin: (slot: string) => WorkerProcess,
-): Promise<void> {
+): Promise<Pick<Fault, 'atMs' | 'session' | 'goneMs'>> {
   const session = (await heartbeatOf(server, crew.slot))?.sessionId ?? null;
+  const atMs = Date.now();
   crew.worker.kill(fault);
   if (fault === 'SIGSTOP') {
     await untilBeat(server, crew.slot, 'offline');
-    if (session !== null) await untilGone(session);
+    const goneMs = await goneAfter(session, atMs);
     crew.worker.kill('SIGCONT');
     await until(
       `${crew.slot} is back`,
       async () => (await heartbeatOf(server, crew.slot))?.status !== 'offline',
     );
-    return;
+    return { atMs, session, goneMs };
   }
+  // One that was asked to leave finishes its task first.
   await crew.worker.ended;
-  if (session !== null) await untilGone(session);
+  const goneMs = await goneAfter(session, fault === 'SIGTERM' ? Date.now() : atMs);
   crew.worker = begin(crew.slot);
   crew.restarts += 1;
   const { pid } = crew.worker;
@@ -120,27 +122,25 @@ async function faulty(
     `${crew.slot} is taken`,
     async () => (await heartbeatOf(server, crew.slot))?.metadata['workerPid'] === pid,
   );
+  return { atMs, session, goneMs };
 }
 
-async function doneOnce(server: TestServer, tasks: readonly string[]): Promise<string[]> {
-  const violations: string[] = [];
-  for (const id of tasks) {
-    const { body } = await server.head.get<{ events: { type: string }[] }>(`/jobs/${id}/events`);
-    const done = body.events.filter(({ type }) => type === 'job.completed').length;
-    if (done !== 1) violations.push(`task ${id} was completed ${done} times`);
-    const { result } = await taskOf(server, id);
-    const left = processesOf(String(result?.['sessionId']));
-    if (left.length > 0) violations.push(`processes ${left.join(' ')} of task ${id} are left`);
+async function goneAfter(session: string | null, atMs: number): Promise<number | null> {
+  if (session === null) return null;
+  return untilGone(session).then(
+    () => Date.now() - atMs,
+    () => null,
+  );
+}
+
+async function storiesOf(
+  server: TestServer,
+  tasks: readonly { readonly id: string; readonly slot: string }[],
+): Promise<TaskStory[]> {
+  const stories: TaskStory[] = [];
+  for (const { id, slot } of tasks) {
+    const { body } = await server.head.get<{ events: { type: string; t: string }[] }>(`/jobs/${id}/events`);
+    stories.push({ id, slot, events: body.events.map(({ type, t }) => ({ type, atMs: Date.parse(t) })) });
   }
-  return violations;
-}
-
-/** A session that ends after another one of the same task has begun was not over in time. */
-function overlaps(ledger: string): string[] {
-  const newest = new Map<string, string>();
-  return linesOf(ledger).flatMap((line) => {
-    const [job = '', session = '', what] = line.split(' ');
-    if (what === 'begin') newest.set(job, session);
-    return what === 'end' && newest.get(job) !== session ? [`two sessions of task ${job} at a time`] : [];
-  });
+  return stories;
 }
