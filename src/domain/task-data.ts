@@ -10,8 +10,6 @@ export interface DataBatch {
   readonly size: number;
   /** Of its bytes, in hexadecimal digits. */
   readonly sha256: string;
-  /** What the items are about. */
-  readonly tickers: readonly string[];
   readonly uploadedAt: number;
   readonly uploadedBy: string;
 }

@@ -799,7 +799,12 @@ export interface TaskData {
   /** Before its bytes are stored: what is announced and never recorded is removed after a while. */
   announce(actor: Actor, job: Job, batch: BatchDraft): Promise<void>;
   /** After its bytes are stored. False, and nothing kept, when some of the items have come meanwhile. */
-  record(actor: Actor, job: Job, batch: BatchDraft, externalIds: readonly string[]): Promise<boolean>;
+  record(
+    actor: Actor,
+    job: Job,
+    batch: BatchDraft,
+    named: { readonly externalIds: readonly string[]; readonly tickers: readonly string[] },
+  ): Promise<boolean>;
   /** Of a batch whose bytes are removed, and which was not recorded. */
   takeBack(actor: Actor, key: string): Promise<void>;
   /** How many items there are. */

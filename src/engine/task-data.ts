@@ -27,13 +27,14 @@ export function taskDataOf(core: Core): TaskData {
         await roomyJob(tx, actor, id);
         await tx.taskData.announceBatch({ ...batch, jobNo: null, uploadedAt: now, uploadedBy: actor.name });
       }),
-    record: async (actor, { id }, { key, dataType }, externalIds) =>
+    record: async (actor, { id }, { key, dataType }, { externalIds, tickers }) =>
       core.flusher.transact(actor, async (tx, { now }) => {
         const { no } = await roomyJob(tx, actor, id);
         if (externalIds.length > 0) {
           if ((await tx.taskData.known(no, dataType, externalIds)).length > 0) return false;
           await tx.taskData.addItems(no, dataType, externalIds);
         }
+        if (tickers.length > 0) await tx.taskData.addTickers(no, key, tickers);
         // It took so long that its bytes may be gone.
         if (!(await tx.taskData.recordBatch(key, no, now))) throw new SpineError('storage_unavailable');
         return true;

@@ -155,10 +155,10 @@ test('what bots collected is compared with what was stored, and a bucket is left
   const bytes = Buffer.from('{"items":[]}');
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   const key = engine.taskData.newKey('worker-data', job, 'posts');
-  const batch = { key, dataType: 'posts', items: 1, size: bytes.length, sha256, tickers: [] };
+  const batch = { key, dataType: 'posts', items: 1, size: bytes.length, sha256 };
   await engine.taskData.announce(LEFT, job, batch);
   await objects.put(key, bytes);
-  await engine.taskData.record(LEFT, job, batch, []);
+  await engine.taskData.record(LEFT, job, batch, { externalIds: [], tickers: [] });
   const said = async (env: Record<string, string> = {}): Promise<string> => {
     const found = await deepCheck(loadConfig(env, { dataDir: dir }));
     const [one] = found.filter(({ check }) => check === 'task data');

@@ -88,10 +88,10 @@ export async function openShop(): Promise<Shop> {
       const key = engine.taskData.newKey(objects.dataPrefix, job, 'posts');
       const bytes = Buffer.from(JSON.stringify({ items: [{ data: text }] }));
       const sha256 = createHash('sha256').update(bytes).digest('hex');
-      const batch = { key, dataType: 'posts', items: 1, size: bytes.length, sha256, tickers: [] };
+      const batch = { key, dataType: 'posts', items: 1, size: bytes.length, sha256 };
       await engine.taskData.announce(LEFT, job, batch);
       await objects.put(key, bytes);
-      await engine.taskData.record(LEFT, job, batch, []);
+      await engine.taskData.record(LEFT, job, batch, { externalIds: [], tickers: [] });
       return key;
     },
     make: async (at = NOW, kind = 'snapshot') => {

@@ -77,23 +77,36 @@ suite('a list for bots', () => {
     }
   });
 
-  test('of batches reads no more than an answer may hold', async (t) => {
+  test('of batches finds those about a ticker among many, and has pages', async (t) => {
     const { engine, bot } = await openBots(t);
     const job = await begun(engine, {});
-    const tickers = Array.from({ length: LIMITS.itemsPerBatch }, (_, i) =>
-      `${i}`.padEnd(LIMITS.nameChars, 'x'),
-    );
     await engine.core.store.transaction(0, async (tx) => {
-      for (let i = 0; i < 400; i++) {
+      for (let i = 0; i < 1_500; i++) {
         const key = `worker-data/${job.id}/t/${String(i).padStart(4, '0')}.json`;
-        const about = { dataType: 't', items: 500, size: 1, sha256: '', tickers };
+        const about = { dataType: 't', items: 2, size: 1, sha256: '' };
         await tx.taskData.announceBatch({ key, jobNo: null, ...about, uploadedAt: i, uploadedBy: 'w1' });
+        await tx.taskData.addTickers(job.no, key, ['ALL', `T${i}`]);
         await tx.taskData.recordBatch(key, job.no, i);
       }
     });
-    const pages = await walk(bot, `${WORKER}/tasks/${job.id}/data?limit=1000`);
-    ok(pages.length > 1, `${pages.length} pages`);
-    strictEqual(pages.flat().length, 400);
+    const path = `${WORKER}/tasks/${job.id}/data?limit=1000`;
+    const found = async (ticker: string): Promise<unknown[]> => {
+      const { body } = await bot.get<Listed>(`${path}&ticker=${encodeURIComponent(ticker)}`);
+      ok('files' in body.data);
+      return [body.data.files.length, body.data.total, body.has_more];
+    };
+    deepStrictEqual(
+      (await walk(bot, path)).map(({ length }) => length),
+      [1_000, 500],
+    );
+    deepStrictEqual(await found('T7'), [1, 2, false]);
+    deepStrictEqual(await found('ALL'), [1_000, 3_000, true]);
+    deepStrictEqual(await found('%'), [0, 0, false]);
+    await engine.bots.remove(HEAD, job.id);
+    const left = await engine.core.store.transaction(0, async (tx) =>
+      tx.taskData.list(job.no, { dataType: null, ticker: 'ALL', limit: 9, offset: 0 }),
+    );
+    deepStrictEqual(left, []);
   });
 });
 

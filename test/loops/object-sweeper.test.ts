@@ -26,7 +26,7 @@ async function announced(spine: Opened, objects: ObjectStore, count = 1) {
   const batches = [];
   for (let i = 0; i < count; i++) {
     const key = spine.engine.taskData.newKey('worker-data', held, 'posts');
-    const batch = { key, dataType: 'posts', items: 1, size: 1, sha256: 's', tickers: [] };
+    const batch = { key, dataType: 'posts', items: 1, size: 1, sha256: 's' };
     await spine.engine.taskData.announce(W, held, batch);
     await objects.put(key, Buffer.from('x'));
     batches.push(batch);
@@ -44,7 +44,7 @@ onEvery(DIALECTS, (each) => {
       if (kept === undefined || lost === undefined) throw new Error('nothing was announced');
       const sweeper = objectSweeper(spine.engine.core, objects, MINUTE_MS);
       strictEqual((await sweeper.runOnce()).done, 0, 'it may be on its way');
-      strictEqual(await spine.engine.taskData.record(W, held, kept, []), true);
+      strictEqual(await spine.engine.taskData.record(W, held, kept, { externalIds: [], tickers: [] }), true);
       deepStrictEqual(
         (await spine.engine.taskData.list(held, { dataType: null, ticker: null, limit: 9, offset: 0 })).map(
           ({ key }) => key,
@@ -54,7 +54,9 @@ onEvery(DIALECTS, (each) => {
       await spine.clock.advance(16 * MINUTE_MS);
       strictEqual((await sweeper.runOnce()).done, 1);
       deepStrictEqual([...objects.names], [kept.key]);
-      await rejects(spine.engine.taskData.record(W, held, lost, ['a']), { code: 'storage_unavailable' });
+      await rejects(spine.engine.taskData.record(W, held, lost, { externalIds: ['a'], tickers: [] }), {
+        code: 'storage_unavailable',
+      });
       // Nothing of the refused record is kept: the same items may come again.
       deepStrictEqual([...(await spine.engine.taskData.known(held, 'posts', ['a']))], []);
       strictEqual(await spine.engine.taskData.total(held), 1);

@@ -24,14 +24,10 @@ function where(dataType: string | null, ticker: string | null): { text: string; 
   const params: Value[] = [];
   let text = 'job_no = $1';
   if (dataType !== null) text += ` and data_type = $${params.push(dataType) + 1}`;
-  // A list of texts is kept as JSON: one of them stands there between quotation marks.
+  // Served by the primary key of task_ticker.
   if (ticker !== null)
-    text += ` and tickers like $${params.push(`%${liked(JSON.stringify(ticker))}%`) + 1} escape '!'`;
+    text += ` and key in (select key from task_ticker where job_no = $1 and ticker = $${params.push(ticker) + 1})`;
   return { text, params };
-}
-
-function liked(text: string): string {
-  return text.replaceAll(/[!%_]/g, (sign) => `!${sign}`);
 }
 
 /** How many items. */

@@ -282,7 +282,6 @@ export const DATA_BATCH = tableOf<DataBatch>('task_batch', {
   items: 'bigint',
   size: 'bigint',
   sha256: 'text',
-  tickers: 'json',
   uploadedAt: 'bigint',
   uploadedBy: 'text',
 });

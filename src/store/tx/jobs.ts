@@ -341,6 +341,7 @@ const belongings = [
   'question',
   'checkpoint',
   'task_item',
+  'task_ticker',
   'task_file',
 ];
 

@@ -15,11 +15,28 @@ const ITEM: Shape = {
   onConflict: 'on conflict do nothing',
 };
 
+const TICKER: Shape = {
+  table: 'task_ticker',
+  columns: [
+    ['job_no', 'bigint'],
+    ['ticker', 'text'],
+    ['key', 'text'],
+  ],
+};
+
 /** Whoever calls has locked the job. */
 export function addItems(sql: Sql, jobNo: number, dataType: string, externalIds: readonly string[]) {
   return sql.insert(
     ITEM,
     externalIds.map((id) => [jobNo, dataType, id]),
+  );
+}
+
+/** What the items of a batch are about. Whoever calls has locked the job. */
+export function addTickers(sql: Sql, jobNo: number, key: string, tickers: readonly string[]) {
+  return sql.insert(
+    TICKER,
+    tickers.map((ticker) => [jobNo, ticker, key]),
   );
 }
 

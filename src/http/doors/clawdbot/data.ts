@@ -26,8 +26,8 @@ import { missing, problem } from './words.ts';
 const Page = enveloped(Type.Object({}, { additionalProperties: true }));
 const DEFAULT_PAGE = 100;
 const MOST = 1_000;
-/** What a batch takes in a list, beside what its items are about: that is read with it. */
-const AROUND_BYTES = 1_000;
+/** What a batch takes in a list at most. */
+const BATCH_BYTES = 1_000;
 /** Somebody else may post the same at the same time; then it is looked at again. */
 const LOOKS = 5;
 
@@ -143,13 +143,15 @@ async function keep(call: Call, job: Job, dataType: string, items: readonly Data
     );
     const externalIds = fresh.flatMap(({ external_id: id }) => id ?? []);
     const tickers = [...new Set(fresh.flatMap(({ ticker }) => ticker ?? []))];
-    const batch = { key, dataType, items: fresh.length, size: bytes.length, sha256: sumOf(bytes), tickers };
+    const batch = { key, dataType, items: fresh.length, size: bytes.length, sha256: sumOf(bytes) };
     await taskData.announce(actor, job, batch);
     await parts.objects.put(key, bytes);
-    const isKept = await taskData.record(actor, job, batch, externalIds).catch(async (error: unknown) => {
-      await takeBack(call, key);
-      throw error;
-    });
+    const isKept = await taskData
+      .record(actor, job, batch, { externalIds, tickers })
+      .catch(async (error: unknown) => {
+        await takeBack(call, key);
+        throw error;
+      });
     if (isKept) return { key, items: items.length, ...counts, total: await taskData.total(job) };
     await takeBack(call, key);
     if (looks === LOOKS) throw problem('items', 'The same items come from several sides; send them again.');
@@ -178,9 +180,9 @@ async function listData(call: Call, job: Job) {
     { limit, offset },
     {
       most: MOST,
-      itemBytes: AROUND_BYTES + LIMITS.itemsPerBatch * LIMITS.nameChars,
+      itemBytes: BATCH_BYTES,
       read: (from, count) => taskData.list(job, { dataType, ticker, limit: count, offset: from }),
-      bytesOf: ({ tickers }) => AROUND_BYTES + tickers.reduce((sum, each) => sum + each.length, 0),
+      bytesOf: () => BATCH_BYTES,
     },
   );
   const total = await taskData.total(job, dataType, ticker);

@@ -12,7 +12,6 @@ create table task_batch (
   items ${int} not null,       -- how many
   size ${int} not null,        -- bytes
   sha256 text not null,
-  tickers text not null,       -- JSON: what the items are about
   uploaded_at ${int} not null,
   uploaded_by text not null
 )${byKey};
@@ -25,6 +24,14 @@ create table task_item (
   data_type text not null,
   external_id text not null,
   primary key (job_no, data_type, external_id)
+)${byKey};
+
+-- What the items of a batch are about.
+create table task_ticker (
+  job_no ${job},
+  ticker text not null,
+  key text not null,
+  primary key (job_no, ticker, key)
 )${byKey};
 
 -- A file that a bot has put into the storage by itself.
