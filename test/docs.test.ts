@@ -84,6 +84,7 @@ const SHOWN: Readonly<Record<string, readonly (readonly [beginning: RegExp, how:
     [/^curl -s "\$SPINE_URL\/messages"/, 'test/scheduler/shell.test.ts'],
   ],
   'docs/guides/deploy.md': [
+    [/^for name in POSTGRES_PASSWORD/, 'test/containers.test.ts'],
     [/^(server \{|spine\.example \{)/, 'test/deploy.test.ts'],
     [/^SPINE_ALLOWED_HOSTS=/, 'test/deploy.test.ts sets it'],
     [/^sudo npx spine service install/, 'it would change the reader’s machine; test/cli/golden/service.txt'],
