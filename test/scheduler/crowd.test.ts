@@ -1,8 +1,8 @@
-import { proofTest } from '../../proof/as-test.ts';
+import { waitingProofTest } from '../../proof/as-test.ts';
 import { proveSchedules } from '../../proof/schedules.ts';
 
 // The figures are those of `npm run proof schedules`; here only that everything starts, once, and soon.
-proofTest(
+waitingProofTest(
   'runs start by hand, along a chain, and together at one moment beside a slow agent [SC-02 SC-49]',
   (store) =>
     proveSchedules(store, {
