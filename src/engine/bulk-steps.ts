@@ -14,7 +14,7 @@ import { whyKept } from './steering.ts';
 const STEPPER = loopActor('bulk');
 
 /** So many jobs are changed within a few milliseconds, for which all others wait. */
-const STEP = 50;
+const STEP = 25;
 
 /** Answers how many jobs it looked at, and whether there is more to do. */
 export async function bulkStep(core: Core): Promise<{ readonly done: number; readonly more: boolean }> {

@@ -6,16 +6,18 @@ import type { Duty } from './loop.ts';
 
 /** Another server may have taken the call, and ended since. */
 const POLL_MS = 5_000;
-/** After each step, so that it takes half of the time at most. */
-const REST_MS = 5;
+/** It rests twice as long as a step took, within these: on a busy server others come first. */
+const REST_MS = { least: 5, most: 25 };
 
 export function bulk(core: Core): Duty {
   return {
     name: 'bulk',
     everyMs: POLL_MS,
     runOnce: async () => {
+      const startedAt = core.now();
       const { done, more } = await bulkStep(core);
-      return { done, more: false, nextInMs: more ? REST_MS : null };
+      const restMs = Math.min(REST_MS.most, Math.max(REST_MS.least, 2 * (core.now() - startedAt)));
+      return { done, more: false, nextInMs: more ? restMs : null };
     },
   };
 }

@@ -15,7 +15,7 @@ export const STEERING: readonly Mutant[] = [
     name: 'bulk-in-one-step',
     means: 'everybody waits while a hundred thousand jobs are cancelled',
     file: 'src/engine/bulk-steps.ts',
-    find: `const STEP = 50;`,
+    find: `const STEP = 25;`,
     replace: `const STEP = 100_000;`,
     seenBy: ['test/conformance/sqlite-memory.test.ts'],
   },
