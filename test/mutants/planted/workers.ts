@@ -108,6 +108,15 @@ export const WORKERS: readonly Mutant[] = [
     seenBy: TASKS,
   },
   {
+    name: 'session-before-its-heartbeat',
+    means: 'a worker that dies as its session begins leaves a session that nobody knows of',
+    file: 'src/worker/service/worker-service.ts',
+    find: `    await slot.work(job, sessionId);`,
+    replace: `    setTimeout(() => void slot.work(job, sessionId), 500);`,
+    seenBy: SESSIONS,
+    only: 'is spawned as the text says',
+  },
+  {
     name: 'task-for-all-of-one-name',
     means: 'copies of a client without tokens all take the same task, because all of them have one name',
     file: 'src/domain/decide.ts',

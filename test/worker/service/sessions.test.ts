@@ -292,13 +292,27 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"Painted it
     const sessions = await sessionServer(t);
     const args = ['--runner', 'http', '--sessions-url', sessions.url];
     const task = await makeTask(server, { title: 'Elsewhere', owner: 'http-1', model: 'my/model' });
+    const seen: unknown[] = [];
+    sessions.onSpawn = async () => {
+      const { status } = await taskOf(server, task.id);
+      const beat = await heartbeatOf(server, 'http-1');
+      seen.push([
+        status,
+        beat?.status,
+        beat?.task,
+        beat?.sessionId === sessions.spawned[0]?.['sessionLabel'],
+      ]);
+    };
     startWorker(t, server, 'http-1', { args });
     const [spawned] = await until('the spawn', () => (sessions.spawned.length > 0 ? sessions.spawned : null));
     const { sessionLabel, prompt, ...rest } = spawned as Record<string, unknown>;
     match(String(sessionLabel), /^agent:main:worker-http-1:/);
     match(String(prompt), /\*\*Task Title\*\*: Elsewhere/);
     deepStrictEqual(rest, { channel: 'internal', model: 'my/model', thinking: 'low', autoStart: true });
-    strictEqual((await taskOf(server, task.id)).status, 'in-progress');
+    // Both were so before anything was begun: whoever comes after a crash finds the session.
+    await until('somebody looked', () => seen.length > 0);
+    deepStrictEqual(seen, [['in-progress', 'working', task.id, true]]);
+    sessions.onSpawn = async () => undefined;
     sessions.end(String(sessionLabel), { completed: true });
     await untilTask(server, task.id, 'done');
     const second = await makeTask(server, { title: 'Bad', owner: 'http-1' });
@@ -340,6 +354,8 @@ interface SessionServer {
   readonly spawned: Record<string, unknown>[];
   readonly deleted: string[];
   refuse: number | 'hang' | null;
+  /** Looks around before a spawn is answered. */
+  onSpawn: () => Promise<void>;
   /** Null makes it vanish. */
   end(label: string, how: object | null): void;
 }
@@ -352,6 +368,7 @@ async function sessionServer(t: TestContext): Promise<SessionServer> {
     spawned: [],
     deleted: [],
     refuse: null,
+    onSpawn: async () => undefined,
     end: (label, how) =>
       void (how === null ? sessions.delete(label) : sessions.set(label, { id: label, ...how })),
   };
@@ -368,7 +385,8 @@ async function sessionServer(t: TestContext): Promise<SessionServer> {
         const body = JSON.parse(text) as Record<string, unknown>;
         state.spawned.push(body);
         sessions.set(String(body['sessionLabel']), { id: body['sessionLabel'] });
-        return answer(200, { ok: true });
+        void state.onSpawn().then(() => answer(200, { ok: true }));
+        return;
       }
       if (request.method === 'GET' && request.url === '/api/sessions')
         return answer(200, [...sessions.values()]);
