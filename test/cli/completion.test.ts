@@ -13,6 +13,11 @@ before(async () => {
   await server.head.request('PUT', '/types/digest', { body: { label: 'A digest' } });
   await server.head.request('PUT', '/pools/gpu', { body: { capacity: 1 } });
   await server.head.post('/jobs', { target: 'printer', title: 'Say \x1b[2J $(touch planted)' });
+  await server.head.post('/schedules', {
+    name: 'Ned;touch planted',
+    schedule: '0 3 * * *',
+    payload_message: 'x',
+  });
   await server.head.post('/schedules', { name: 'Night', schedule: '0 2 * * *', payload_message: 'x' });
 });
 after(() => server.stop());
@@ -46,6 +51,12 @@ test('completion offers values: states and roles, and the types, targets, pools,
   assert.deepEqual(await offered('jobs', 'get', ''), ['1\tqueued Say \\x1b[2J $(touch planted)']);
   assert.deepEqual(names(await offered('jobs', 'cancel', '1', '')), ['1'], 'one of many');
   assert.deepEqual(names(await offered('schedules', 'get', 'N')), ['Night']);
+  const all = names(await offered('schedules', 'get', ''));
+  assert.equal(all.length, 2);
+  assert.ok(
+    all.every((word) => word === 'Night' || /^[0-9a-f-]{36}$/.test(word)),
+    'a name that is more than a word',
+  );
 });
 
 test('completion says nothing of a server that is not there', async () => {

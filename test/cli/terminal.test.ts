@@ -160,3 +160,25 @@ test('jobs add takes whole jobs from a file, a parent, and somebody who has to a
     assert.match(told, says);
   }
 });
+
+test('a time without a zone is one of this machine, and of the zone of a schedule', async (t) => {
+  const zone = process.env['TZ'];
+  t.after(() => {
+    if (zone === undefined) delete process.env['TZ'];
+    else process.env['TZ'] = zone;
+  });
+  process.env['TZ'] = 'America/New_York';
+  const env = envOf(server);
+  for (const [written, iso] of [
+    ['2027-01-01T09:00', '2027-01-01T14:00:00.000Z'],
+    ['2027-01-01', '2027-01-01T05:00:00.000Z'],
+    ['2027-01-01T09:00Z', '2027-01-01T09:00:00.000Z'],
+    ['2027-01-01T09:00+0200', '2027-01-01T07:00:00.000Z'],
+  ]) {
+    const { stdout } = await spine(words(`jobs add x --run-at ${written} --json`), { env });
+    assert.equal((JSON.parse(stdout) as { runAt: string }).runAt, iso, written);
+  }
+  const line = 'schedules add --name Once --message x --at 2027-01-01T09:00 --tz Europe/Stockholm --json';
+  const { stdout } = await spine(words(line), { env });
+  assert.equal((JSON.parse(stdout) as { schedule_at: string }).schedule_at, '2027-01-01T08:00:00.000Z');
+});

@@ -4,6 +4,22 @@ import type { Mutant } from '../mutant.ts';
 
 export const CLIENTS: readonly Mutant[] = [
   {
+    name: 'time-read-by-another-zone',
+    means: 'a job that somebody put off until nine runs hours before or after',
+    file: 'src/cli/commands/values.ts',
+    find: `return new Date(momentOfZone(session, given, name)).toISOString();`,
+    replace: `return momentOfZone(session, given, name).replace(/Z?$/, 'Z');`,
+    seenBy: ['test/cli/terminal.test.ts'],
+  },
+  {
+    name: 'shell-word-offered',
+    means: 'Tab puts a name that somebody chose into the command line, where the shell runs what is in it',
+    file: 'src/cli/commands/completion.ts',
+    find: `const PLAIN = /^[\\p{L}\\p{N}._:@-]+$/u;`,
+    replace: `const PLAIN = /^.+$/u;`,
+    seenBy: ['test/cli/completion.test.ts'],
+  },
+  {
     name: 'unsafe-call-repeated',
     means: 'a create without a key that may have arrived is sent again, and the job runs twice',
     file: 'src/client/retry.ts',
