@@ -1,8 +1,35 @@
-/** Bugs that once lived through the whole suite, and what each of them lacked. */
+/** Bugs that once lived through the tests that should have seen them, and those of what came after. */
 
 import type { Mutant } from '../mutant.ts';
 
 export const SURVIVORS: readonly Mutant[] = [
+  {
+    name: 'import-takes-next-of-rule',
+    means: 'a job that an operator had put off runs at once after its import',
+    file: 'src/cli/import/scheduler-job.ts',
+    find: `next_run_at: isDue ? undefined : next,`,
+    replace: `next_run_at: undefined,`,
+    seenBy: ['test/cli/import.test.ts'],
+    only: 'fifty jobs',
+  },
+  {
+    name: 'alias-of-import-left-behind',
+    means: 'what an imported job delivers goes to a channel that has no such address',
+    file: 'src/cli/import/scheduler-job.ts',
+    find: `return aliases.has(alias) ?`,
+    replace: `return aliases.has(\`@\${alias}\`) ?`,
+    seenBy: ['test/cli/import.test.ts'],
+    only: 'fifty jobs',
+  },
+  {
+    name: 'spawned-name-unquoted',
+    means: 'a run writes into the prompts of others by the name that it gives a job',
+    file: 'src/engine/after-run.ts',
+    find: `parent.spawnedBy !== null && { isSpawned: true }`,
+    replace: `parent.spawnedBy === '' && { isSpawned: true }`,
+    seenBy: ['test/engine/spawning.test.ts'],
+    only: 'whose word its name is',
+  },
   {
     name: 'view-of-agents-missing',
     means: 'a table that the text promises to SQL is not there',
