@@ -47,7 +47,7 @@ suite('a stranger who types what README.md prints', { skip }, () => {
     // The Node that the first one has fetched is found by the second.
     const home = newHome(t);
     for (const [line, binary] of LINES) {
-      await t.test(`Node ${line}`, async (one) => {
+      await t.test(`Node ${line}`, { timeout: INSTALLED_WITHIN_MS }, async (one) => {
         const folder = mkdtempSync(join(tmpdir(), 'spine-project-'));
         one.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
         copyFileSync(file, join(folder, basename(file)));
