@@ -108,6 +108,14 @@ export const WORKERS: readonly Mutant[] = [
     seenBy: TASKS,
   },
   {
+    name: 'gateway-turn-left-behind',
+    means: 'after a crash of its worker an agent at a gateway goes on beside the next attempt',
+    file: 'src/worker/sessions/gateway-session.ts',
+    find: `await this.#gateway.abort({ agentId: AGENT, sessionKey: id });`,
+    replace: `void id;`,
+    seenBy: ['test/worker/service/gateway.test.ts'],
+  },
+  {
     name: 'session-before-its-heartbeat',
     means: 'a worker that dies as its session begins leaves a session that nobody knows of',
     file: 'src/worker/service/worker-service.ts',

@@ -1,0 +1,68 @@
+/** `spine worker --runner gateway` as a process, at a gateway that is as strict as the original. */
+
+import { match, ok, strictEqual } from 'node:assert';
+import { after, before, suite, test } from 'node:test';
+import { startStandIn, type StandIn } from '../../support/gateway/stand-in.ts';
+import { startServer, type TestServer } from '../../support/server.ts';
+import {
+  heartbeatOf,
+  makeTask,
+  SHORT_SERVER,
+  startWorker,
+  until,
+  untilBeat,
+  untilTask,
+} from '../../support/worker-process.ts';
+
+const TOKEN = 'gateway-token-of-the-worker';
+const ARGS = ['--runner', 'gateway'];
+
+suite('a worker whose sessions are turns of an agent at a gateway', () => {
+  let server: TestServer;
+  let gateway: StandIn;
+  let env: Record<string, string>;
+  before(async () => {
+    server = await startServer({ env: { ...SHORT_SERVER, SPINE_WORKER_STALE_MS: '10000' } });
+    gateway = await startStandIn({ token: TOKEN });
+    env = { OPENCLAW_GATEWAY_URL: gateway.url, OPENCLAW_GATEWAY_TOKEN: TOKEN };
+    gateway.state.plan = (message) =>
+      message.includes('hang')
+        ? { hang: true }
+        : { text: message.includes('fail') ? 'TASK_FAILED: no paint' : 'Painted.' };
+  });
+  after(async () => {
+    await server.stop();
+    await gateway.stop();
+  });
+  const runOf = (word: string) => gateway.state.runs.runs.find(({ message }) => message.includes(word));
+
+  test('a turn that is answered is done, one that says it failed or takes too long is not [WK-15 WK-19 WK-22]', async (t) => {
+    startWorker(t, server, 'gw-1', { args: ARGS, env });
+    const good = await makeTask(server, { title: 'good one', owner: 'gw-1' });
+    const done = await untilTask(server, good.id, 'done');
+    strictEqual(done.result?.['text'], 'Painted.');
+    match(runOf('good one')?.message ?? '', /\*\*Task Title\*\*: good one/);
+    const bad = await makeTask(server, { title: 'fail it', owner: 'gw-1' });
+    match(String((await untilTask(server, bad.id, 'blocked')).metadata['errorReason']), /no paint/);
+    const late = await makeTask(server, { title: 'hang on', owner: 'gw-1', timeoutMs: 700 });
+    const { metadata } = await untilTask(server, late.id, 'blocked');
+    strictEqual(metadata['errorReason'], 'Session timeout exceeded');
+    await until('the turn is ended there', () => runOf('hang on')?.end?.status === 'killed');
+  });
+
+  test('after kill -9 the next process ends the turn that was left, and does the task anew [WK-23 WK-32]', async (t) => {
+    const task = await makeTask(server, { title: 'hang about', owner: 'gw-2' });
+    const first = startWorker(t, server, 'gw-2', { args: ARGS, env });
+    await untilBeat(server, 'gw-2', 'working');
+    const left = await until('the turn', () => runOf('hang about'));
+    first.kill('SIGKILL');
+    await first.ended;
+    gateway.state.plan = () => ({ text: 'Painted after all.' });
+    startWorker(t, server, 'gw-2', { args: ARGS, env });
+    const done = await untilTask(server, task.id, 'done');
+    strictEqual(left.end?.status, 'killed');
+    strictEqual(done.metadata['crashRecovery'], true);
+    ok(String(done.result?.['text']).includes('Painted after all.'));
+    strictEqual((await heartbeatOf(server, 'gw-2'))?.metadata['restartCount'], 1);
+  });
+});
