@@ -253,7 +253,7 @@ suite('who may call the bridge', () => {
 
 suite('heartbeats and the picture of what goes on', () => {
   test('a worker takes its slot, is heard from, is drained and forgotten [WK-02 WK-03 WK-37 WK-39]', async (t) => {
-    const { head, left, anyone } = await openBridge(t);
+    const { head, left, right, anyone } = await openBridge(t);
     const start = { slot: 'left-claw', instance: 'a', metadata: { workerPid: 7, workerVersion: '1.0.0' } };
     const started = await left.post('/api/heartbeats/start', start);
     deepStrictEqual([started.status, started.body['staleMs']], [200, 90_000]);
@@ -283,6 +283,12 @@ suite('heartbeats and the picture of what goes on', () => {
       sessionId: 's',
       metadata: { workerPid: 7, workerVersion: '1.0.0', restartCount: 0 },
     });
+    const seenBy = async (client: HttpClient) => [
+      Object.keys((await client.get<{ workers: object }>('/api/heartbeats')).body.workers),
+      (await client.get<{ workers: { slot: string }[] }>('/api/live')).body.workers.map(({ slot }) => slot),
+    ];
+    deepStrictEqual(await seenBy(left), [['left-claw'], ['left-claw']]);
+    deepStrictEqual(await seenBy(right), [[], []]);
     const metrics = (await head.get('/metrics')).text;
     for (const line of ['up', 'working'])
       match(metrics, new RegExp(`^spine_worker_${line}\\{slot="left-claw"\\} 1$`, 'm'));

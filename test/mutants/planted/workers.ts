@@ -108,6 +108,15 @@ export const WORKERS: readonly Mutant[] = [
     seenBy: TASKS,
   },
   {
+    name: 'slots-shown-to-everybody',
+    means: 'a scoped token reads what the workers of all others do',
+    file: 'src/engine/workers.ts',
+    find: `.filter(({ slot }) => servesSlot(actor, slot))`,
+    replace: `.filter(({ slot }) => servesSlot(actor, slot) || slot !== '')`,
+    seenBy: BRIDGE,
+    only: 'a worker takes its slot',
+  },
+  {
     name: 'gateway-turn-left-behind',
     means: 'after a crash of its worker an agent at a gateway goes on beside the next attempt',
     file: 'src/worker/sessions/gateway-session.ts',
