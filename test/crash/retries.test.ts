@@ -1,7 +1,7 @@
-import { proofTest } from '../../proof/as-test.ts';
+import { waitingProofTest } from '../../proof/as-test.ts';
 import { proveRetries } from '../../proof/retries.ts';
 
-proofTest(
+waitingProofTest(
   'each failed task has one retry, never above its number, while servers are killed and a slow model is asked [TQ-23 TQ-34]',
-  (store) => proveRetries(store, { tasks: 24, kills: 5, modelMs: 300, seed: 5 }),
+  (store) => proveRetries(store, { tasks: 12, kills: 5, modelMs: 300, seed: 5 }),
 );
