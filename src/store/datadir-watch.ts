@@ -3,7 +3,7 @@
 import { statSync } from 'node:fs';
 import { DataDirError } from './datadir-files.ts';
 
-/** Looks again at what stood there at the call; about 1.6 µs for each path. */
+/** Looks again at what stood there at the call. */
 export type Look = () => DataDirError | null;
 
 export function rememberFiles(paths: readonly string[]): Look {
@@ -14,11 +14,34 @@ export function rememberFiles(paths: readonly string[]): Look {
   };
 }
 
-/** Which file a path leads to. One that cannot be reached, for whatever reason, is as good as gone. */
-function markOf(path: string): string | null {
+/** A folder on a coarse clock may hide a change that follows another one at once: so often the files are looked at anyway. */
+const FILES_EVERY = 16;
+
+/**
+ * For files of one folder that are looked at with every commit. Whoever deletes, moves or replaces one of them changes the
+ * folder, so mostly only that is looked at. To ask for the times of a file that is being written has its next write note
+ * the time anew, and each commit sync that too: with it a commit takes 250 µs and without 215, and a drain one by one is
+ * 10 % slower (`embedded-drain`), side by side on a shared 2-core machine.
+ */
+export function rememberByFolder(folder: string, paths: readonly string[]): Look {
+  const lookAtFiles = rememberFiles(paths);
+  let known: string | null = null;
+  let looks = 0;
+  return () => {
+    const now = markOf(folder, true);
+    if (now !== null && now === known && ++looks % FILES_EVERY !== 0) return null;
+    const lost = lookAtFiles();
+    if (lost === null) known = now;
+    return lost;
+  };
+}
+
+/** Which file a path leads to, and when it changed. One that cannot be reached, for whatever reason, is as good as gone. */
+function markOf(path: string, changed = false): string | null {
   try {
     const found = statSync(path, { throwIfNoEntry: false });
-    return found === undefined ? null : `${found.dev}:${found.ino}`;
+    if (found === undefined) return null;
+    return changed ? `${found.dev}:${found.ino}:${found.mtimeMs}` : `${found.dev}:${found.ino}`;
   } catch {
     return null;
   }

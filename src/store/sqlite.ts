@@ -1,8 +1,9 @@
 /** The embedded store: one file, one writer, durable at every commit. */
 
+import { dirname } from 'node:path';
 import { SpineError } from '../domain/error.ts';
 import { readsOver, transactionOver } from './bind.ts';
-import { type Look, rememberFiles } from './datadir-watch.ts';
+import { type Look, rememberByFolder } from './datadir-watch.ts';
 import { migrateSqlite } from './migrate.ts';
 import { Mutex, waitingSql } from './mutex.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
@@ -65,7 +66,9 @@ class SqliteStore implements Store {
     const inMemory = options.file === ':memory:';
     this.#reader = inMemory ? null : new SqliteConnection(options.file, { readOnly: true });
     this.#reader?.database.exec('pragma cache_size = -16384; pragma trusted_schema = off;');
-    this.#look = rememberFiles(inMemory ? [] : [options.file, `${options.file}-wal`]);
+    this.#look = inMemory
+      ? () => null
+      : rememberByFolder(dirname(options.file), [options.file, `${options.file}-wal`]);
     this.read = readsOver(this.#reader ?? waitingSql(writer, this.#mutex));
     const tx = transactionOver(writer, {
       // Waiters live in this very process: there is nobody else to tell.
