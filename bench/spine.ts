@@ -33,7 +33,7 @@ export async function openSpine(place: Place): Promise<Spine> {
   const identity = ids.jobId(clock.now());
   const store =
     place.url === null
-      ? openSqlite({ file: join(place.folder, 'spine.db'), identity })
+      ? openSqlite({ file: join(place.folder, 'spine.db'), identity, wallMs: Date.now })
       : await openPostgres({ url: place.url, identity, lanes: LANES, pool: POOL, clock });
   const settings = { leaseMs: HOUR_MS, maxAttempts: 5, maxUnfinishedJobs: 10_000_000 };
   const engine = openEngine({ store, clock, ids, settings });

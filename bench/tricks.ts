@@ -77,6 +77,17 @@ export const TRICKS: readonly Trick[] = [
     ],
   },
   {
+    name: 'look-at-the-folder',
+    serves: ['embedded-drain'],
+    edits: [
+      {
+        file: 'src/store/datadir-watch.ts',
+        find: 'if (now !== null && now === known && ++looks % FILES_EVERY !== 0) return null;',
+        replace: 'if (now !== null && now === known && ++looks < 0) return null;',
+      },
+    ],
+  },
+  {
     name: 'locks-of-one-writer',
     serves: ['postgres-drain-batches'],
     edits: [

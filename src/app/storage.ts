@@ -2,7 +2,7 @@
 
 import type { Config } from '../config.ts';
 import type { Clock, Ids } from '../domain/ports.ts';
-import { systemClock } from '../runtime/clock.ts';
+import { systemClock, systemTime } from '../runtime/clock.ts';
 import { type DataDir, openDataDir } from '../store/datadir.ts';
 import type { Look } from '../store/datadir-watch.ts';
 import { openSqlite } from '../store/sqlite.ts';
@@ -45,7 +45,8 @@ export async function openStorage(
   }
   const dataDir = openDataDir(config.dataDir, { random: () => ids.jobId(clock.now()) });
   try {
-    const store = openSqlite({ file: dataDir.dbFile, identity: dataDir.identity, onFatal });
+    const { dbFile: file, identity } = dataDir;
+    const store = openSqlite({ file, identity, wallMs: () => systemTime.wallMs(), onFatal });
     const look = dataDir.opened();
     const close = once(async () => {
       dataDir.closing();

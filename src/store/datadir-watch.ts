@@ -1,50 +1,64 @@
 /** Whether the files that a server has open are still the ones that stand in its data dir. */
 
-import { statSync } from 'node:fs';
+import { lstatSync, type Stats, statSync } from 'node:fs';
 import { DataDirError } from './datadir-files.ts';
 
 /** Looks again at what stood there at the call. */
 export type Look = () => DataDirError | null;
 
 export function rememberFiles(paths: readonly string[]): Look {
-  const known = paths.map((path) => ({ path, mark: markOf(path) }));
-  return () => {
-    for (const { path, mark } of known) if (markOf(path) !== mark) return moved(path);
-    return null;
-  };
+  return remember(paths, statSync);
 }
 
-/** A folder on a coarse clock may hide a change that follows another one at once: so often the files are looked at anyway. */
+/** Clocks of folders tick every few milliseconds: of two changes within a tick the second leaves no trace. */
+const RACY_MS = 100;
+/** Over a network the clock of a folder may not be ours, and on some disks it ticks every other second. */
 const FILES_EVERY = 16;
 
 /**
- * For files of one folder that are looked at with every commit. Whoever deletes, moves or replaces one of them changes the
- * folder, so mostly only that is looked at. To ask for the times of a file that is being written has its next write note
- * the time anew, and each commit sync that too: with it a commit takes 250 µs and without 215, and a drain one by one is
- * 10 % slower (`embedded-drain`), side by side on a shared 2-core machine.
+ * For plain files of one folder that are looked at with every commit. Whoever deletes, moves or replaces one of them changes
+ * the folder, so mostly only that is looked at, once its last change is a while ago. To ask for the times of a file that is
+ * being written has its next write note the time anew, and each commit sync that too: with it a commit takes 250 µs and
+ * without 215, and a drain one by one is 10 % slower (`embedded-drain`), side by side on a shared 2-core machine.
  */
-export function rememberByFolder(folder: string, paths: readonly string[]): Look {
-  const lookAtFiles = rememberFiles(paths);
+export function rememberByFolder(folder: string, paths: readonly string[], wallMs: () => number): Look {
+  // Not what a link leads to: a file that was moved and left a link behind could go without a change of this folder.
+  const lookAtFiles = remember(paths, lstatSync);
   let known: string | null = null;
   let looks = 0;
   return () => {
-    const now = markOf(folder, true);
+    const found = statOf(folder, statSync);
+    const now = found && `${markOf(found)}:${found.mtimeMs}`;
     if (now !== null && now === known && ++looks % FILES_EVERY !== 0) return null;
     const lost = lookAtFiles();
-    if (lost === null) known = now;
+    const isAtRest = found !== null && wallMs() - found.mtimeMs > RACY_MS;
+    known = lost === null && isAtRest ? now : null;
     return lost;
   };
 }
 
-/** Which file a path leads to, and when it changed. One that cannot be reached, for whatever reason, is as good as gone. */
-function markOf(path: string, changed = false): string | null {
+type Stat = (path: string, options: { throwIfNoEntry: false }) => Stats | undefined;
+
+function remember(paths: readonly string[], stat: Stat): Look {
+  const known = paths.map((path) => ({ path, mark: markOf(statOf(path, stat)) }));
+  return () => {
+    for (const { path, mark } of known) if (markOf(statOf(path, stat)) !== mark) return moved(path);
+    return null;
+  };
+}
+
+/** One that cannot be reached, for whatever reason, is as good as gone. */
+function statOf(path: string, stat: Stat): Stats | null {
   try {
-    const found = statSync(path, { throwIfNoEntry: false });
-    if (found === undefined) return null;
-    return changed ? `${found.dev}:${found.ino}:${found.mtimeMs}` : `${found.dev}:${found.ino}`;
+    return stat(path, { throwIfNoEntry: false }) ?? null;
   } catch {
     return null;
   }
+}
+
+/** Which file it is. */
+function markOf(found: Stats | null): string | null {
+  return found && `${found.dev}:${found.ino}`;
 }
 
 function moved(path: string): DataDirError {

@@ -3,7 +3,7 @@
 import { dirname } from 'node:path';
 import { SpineError } from '../domain/error.ts';
 import { readsOver, transactionOver } from './bind.ts';
-import { type Look, rememberByFolder } from './datadir-watch.ts';
+import { type Look, rememberByFolder, rememberFiles } from './datadir-watch.ts';
 import { migrateSqlite } from './migrate.ts';
 import { Mutex, waitingSql } from './mutex.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
@@ -14,6 +14,8 @@ export interface SqliteOptions {
   /** A path, or ':memory:' for tests. */
   readonly file: string;
   readonly identity: string;
+  /** By it a folder at rest is told from one that has just changed; without it the files are looked at with each commit. */
+  readonly wallMs?: () => number;
   /** The disk no longer tells the truth (a failed sync, a deleted file): nothing may be acknowledged any more. */
   readonly onFatal?: (error: Error) => void;
 }
@@ -66,9 +68,7 @@ class SqliteStore implements Store {
     const inMemory = options.file === ':memory:';
     this.#reader = inMemory ? null : new SqliteConnection(options.file, { readOnly: true });
     this.#reader?.database.exec('pragma cache_size = -16384; pragma trusted_schema = off;');
-    this.#look = inMemory
-      ? () => null
-      : rememberByFolder(dirname(options.file), [options.file, `${options.file}-wal`]);
+    this.#look = inMemory ? () => null : lookAt(options);
     this.read = readsOver(this.#reader ?? waitingSql(writer, this.#mutex));
     const tx = transactionOver(writer, {
       // Waiters live in this very process: there is nobody else to tell.
@@ -161,6 +161,11 @@ class SqliteStore implements Store {
     }
     return error;
   }
+}
+
+function lookAt({ file, wallMs }: SqliteOptions): Look {
+  const files = [file, `${file}-wal`];
+  return wallMs === undefined ? rememberFiles(files) : rememberByFolder(dirname(file), files, wallMs);
 }
 
 const BUSY = 5;

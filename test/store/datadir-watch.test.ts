@@ -1,11 +1,21 @@
 import { match, ok, rejects, strictEqual } from 'node:assert';
-import { copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { SpineError } from '../../src/domain/error.ts';
 import { openDataDir } from '../../src/store/datadir.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
+import type { Store } from '../../src/store/store.ts';
 import { until } from '../support/clock.ts';
 import { startServer } from '../support/server.ts';
 
@@ -15,19 +25,33 @@ function makeDir(t: TestContext): string {
   return dir;
 }
 
-/** A server's storage, opened as a start opens it. */
-function openBoth(t: TestContext, dir: string) {
+/** When the folder of the database changed last, in these tests. */
+const CHANGED_S = 1_700_000_000;
+const CHANGED_MS = CHANGED_S * 1000;
+
+/** A server's storage, opened as a start opens it, so long after its folder changed. */
+async function openBoth(t: TestContext, dir: string, restMs = 3_600_000) {
   const data = openDataDir(dir, { random: () => 'identity' });
   const fatal: Error[] = [];
   const store = openSqlite({
     file: data.dbFile,
     identity: data.identity,
+    wallMs: () => CHANGED_MS + restMs,
     onFatal: (error) => void fatal.push(error),
   });
   t.after(() => store.close());
   t.after(() => data.release());
-  return { store, fatal, look: data.opened() };
+  const look = data.opened();
+  utimesSync(dir, CHANGED_S, CHANGED_S);
+  for (let n = 0; n < 2; n++) await commit(store);
+  return { store, fatal, look };
 }
+
+const commit = (store: Store): Promise<void> =>
+  store.transaction(0, async (tx) => tx.meta.set('kept', 'yes'));
+
+const isUnavailable = (error: unknown): boolean =>
+  error instanceof SpineError && error.code === 'store_unavailable';
 
 const inDir =
   (name: string, work: (file: string) => void) =>
@@ -59,26 +83,51 @@ const LOST: Readonly<Record<string, (dir: string) => void>> = {
 for (const [what, lose] of Object.entries(LOST)) {
   test(`with ${what}, no further commit is acknowledged, and the server is told why`, async (t) => {
     const dir = makeDir(t);
-    const { store, fatal, look } = openBoth(t, dir);
-    await store.transaction(0, async (tx) => tx.meta.set('kept', 'yes'));
+    const { store, fatal, look } = await openBoth(t, dir);
     strictEqual(look(), null);
     lose(dir);
-    for (let n = 0; n < 3; n++) {
-      await rejects(
-        store.transaction(0, async (tx) => tx.meta.set('lost', String(n))),
-        (error) => error instanceof SpineError && error.code === 'store_unavailable',
-      );
-    }
+    for (let n = 0; n < 3; n++) await rejects(commit(store), isUnavailable);
     match(fatal[0]?.message ?? '', /was deleted, moved or replaced under the running server/);
     ok(!fatal[0]?.message.includes('\n'), 'one line');
     match(look()?.message ?? '', /was deleted/);
   });
 }
 
+test('a database that was moved behind a link is not written to any more: it could go unseen', async (t) => {
+  const dir = makeDir(t);
+  const { store } = await openBoth(t, dir);
+  const file = path.join(dir, 'spine.db');
+  renameSync(file, `${file}.moved`);
+  symlinkSync(`${file}.moved`, file);
+  await rejects(commit(store), isUnavailable);
+});
+
+/** Loses the log within the tick of the change before, as the folder's clock tells it. */
+function loseInTheSameTick(dir: string): void {
+  rmSync(path.join(dir, 'spine.db-wal'));
+  utimesSync(dir, CHANGED_S, CHANGED_S);
+}
+
+test("a loss within the tick of the folder's clock in which it had changed before is seen at once", async (t) => {
+  const dir = makeDir(t);
+  const { store } = await openBoth(t, dir, 50);
+  loseInTheSameTick(dir);
+  await rejects(commit(store), isUnavailable);
+});
+
+test('a loss that a folder on a slow clock does not show is seen within 16 commits', async (t) => {
+  const dir = makeDir(t);
+  const { store } = await openBoth(t, dir);
+  loseInTheSameTick(dir);
+  const ends = [];
+  for (let n = 0; n < 16; n++) ends.push(...(await Promise.allSettled([commit(store)])));
+  strictEqual(ends.at(-1)?.status, 'rejected');
+});
+
 for (const name of ['spine.db-shm', 'spine.lock', 'spine.id', 'blobs']) {
   test(`the look notices that ${name} is gone`, async (t) => {
     const dir = makeDir(t);
-    const { look } = openBoth(t, dir);
+    const { look } = await openBoth(t, dir);
     strictEqual(look(), null);
     rmSync(path.join(dir, name), { recursive: true });
     match(look()?.message ?? '', new RegExp(`${name} was deleted`));
