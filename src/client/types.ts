@@ -222,6 +222,10 @@ export interface Attempt {
   readonly startedAt: string;
   /** When it ended; null while it runs. */
   readonly endedAt: string | null;
+  /** How long the job stood ready before it, in ms; null when its history does not reach back that far. */
+  readonly queuedMs: number | null;
+  /** How long it took, in ms; null while it runs. */
+  readonly runMs: number | null;
   /** How it ended. */
   readonly outcome:
     | 'running'

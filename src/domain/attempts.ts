@@ -22,6 +22,10 @@ export interface Attempt {
   readonly by: string;
   readonly startedAt: number;
   readonly endedAt: number | null;
+  /** How long the job stood ready before it; null when that is not in the part of the history that was read. */
+  readonly queuedMs: number | null;
+  /** Null while it runs. */
+  readonly runMs: number | null;
   readonly outcome: Outcome;
 }
 
@@ -37,11 +41,28 @@ const ENDINGS: Partial<Record<EventKind, Outcome>> = {
   'job.cancelled': 'cancelled',
 };
 
+/** After these a job stands ready, unless they say that it is in another state. Whatever it waits for then ends with one of them. */
+const READY: ReadonlySet<EventKind> = new Set([
+  'job.created',
+  'job.queued',
+  'job.released',
+  'job.failed',
+  'job.expired',
+  'job.timeout',
+  'job.reopened',
+  'job.approved',
+  'job.answered',
+]);
+/** These move a job to a time, which may be now; one that is ready already stays so. */
+const MOVED: ReadonlySet<EventKind> = new Set(['job.snoozed', 'job.edited']);
+
 /** Takes a job's events in their order, page after page. */
 export class AttemptReader {
   readonly attempts: Attempt[] = [];
+  #readyAt: number | null = null;
 
-  add({ kind, at, by, facts }: JobEvent): void {
+  add(event: JobEvent): void {
+    const { kind, at, by, facts } = event;
     if (kind === 'job.claimed') {
       this.#end(at, 'lost');
       this.attempts.push({
@@ -49,16 +70,30 @@ export class AttemptReader {
         by,
         startedAt: at,
         endedAt: null,
+        queuedMs: this.#readyAt === null ? null : Math.max(0, at - this.#readyAt),
+        runMs: null,
         outcome: 'running',
       });
+      this.#readyAt = null;
       return;
     }
     const outcome = ENDINGS[kind];
     if (outcome !== undefined) this.#end(at, outcome);
+    this.#follow(event);
+  }
+
+  #follow({ kind, at, facts }: JobEvent): void {
+    const { state = 'queued', runAt } = facts ?? {};
+    if (READY.has(kind)) this.#readyAt = state === 'queued' ? at : null;
+    else if (kind === 'job.scheduled') this.#readyAt = null;
+    else if (MOVED.has(kind) && typeof runAt === 'number')
+      this.#readyAt = runAt > at ? null : (this.#readyAt ?? at);
   }
 
   #end(at: number, outcome: Outcome): void {
     const last = this.attempts.at(-1);
-    if (last?.outcome === 'running') this.attempts.splice(-1, 1, { ...last, endedAt: at, outcome });
+    if (last?.outcome !== 'running') return;
+    const runMs = Math.max(0, at - last.startedAt);
+    this.attempts.splice(-1, 1, { ...last, endedAt: at, runMs, outcome });
   }
 }

@@ -39,7 +39,7 @@ const scenarios: Readonly<Record<string, (tag: string) => readonly (string | Ste
     `jobs complete $1 '{"commit":"4f2c1a"}' --lease-token $lease`,
     'jobs wait $1',
     'jobs get $1 --events',
-    { line: 'jobs attempts $1', mask: (text) => text.replaceAll(/\d+(ms|s)$/gm, '<took>') },
+    { line: 'jobs attempts $1', mask: (text) => text.replaceAll(/ +\d+(ms|s)\b/g, '  <took>') },
     `jobs list --tag ${tag} --state done --quiet`,
   ],
   'jobs-trouble': (tag) => [

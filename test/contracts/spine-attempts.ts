@@ -18,6 +18,8 @@ interface Attempts {
     readonly by: string;
     readonly startedAt: string;
     readonly endedAt: string | null;
+    readonly queuedMs: number | null;
+    readonly runMs: number | null;
     readonly outcome: string;
   }[];
 }
@@ -59,6 +61,11 @@ export function attemptCases(start: Start): void {
       const done = await readJob(head, job.id);
       deepStrictEqual([done['startedAt'], done['finishedAt']], [last.startedAt, last.endedAt]);
       strictEqual(done['runMs'], Date.parse(last.endedAt ?? '') - Date.parse(last.startedAt));
+      deepStrictEqual([open[1]?.queuedMs, open[1]?.runMs], [again['queuedMs'], null]);
+      deepStrictEqual([last.queuedMs, last.runMs], [done['queuedMs'], done['runMs']]);
+      strictEqual(first.queuedMs, Date.parse(first.startedAt) - Date.parse(String(job['createdAt'])));
+      strictEqual(first.runMs, Date.parse(first.endedAt ?? '') - Date.parse(first.startedAt));
+      strictEqual(last.queuedMs, Date.parse(last.startedAt) - Date.parse(first.endedAt ?? ''));
       expectRefusal(await head.get('/jobs/none-such/attempts'), 404, 'not_found');
     });
 

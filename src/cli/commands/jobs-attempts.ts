@@ -9,6 +9,7 @@ const COLUMNS = [
   { head: 'attempt', right: true },
   { head: 'by', gives: true },
   { head: 'outcome' },
+  { head: 'waited', right: true },
   { head: 'started' },
   { head: 'took', right: true },
 ] as const;
@@ -26,9 +27,19 @@ export const showAttempts: Handler = async (session, { args: [name = ''] }) => {
   });
 };
 
-function cells({ attempt, by, outcome, startedAt, endedAt }: Attempt): Piece[] {
-  const took = endedAt === null ? '-' : duration(Date.parse(endedAt) - Date.parse(startedAt));
-  return [String(attempt), by, styled(STYLES[outcome], outcome), startedAt, took];
+function cells({ attempt, by, outcome, queuedMs, startedAt, runMs }: Attempt): Piece[] {
+  return [
+    String(attempt),
+    by,
+    styled(STYLES[outcome], outcome),
+    lengthOf(queuedMs),
+    startedAt,
+    lengthOf(runMs),
+  ];
+}
+
+function lengthOf(ms: number | null): string {
+  return ms === null ? '-' : duration(ms);
 }
 
 const STYLES = {

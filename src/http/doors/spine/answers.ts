@@ -157,6 +157,8 @@ export const Attempts = Type.Object({
       by: text,
       startedAt: time,
       endedAt: orNull('string', { format: 'date-time' }),
+      queuedMs: orNull('integer', { description: 'how long the job stood ready before it' }),
+      runMs: orNull('integer', { description: 'how long it took; null while it runs' }),
       outcome: Type.Enum([...OUTCOMES]),
     }),
   ),

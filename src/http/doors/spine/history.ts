@@ -44,7 +44,8 @@ export const historyRoutes: readonly Route[] = [
     method: 'GET',
     path: '/jobs/:id/attempts',
     name: 'getAttempts',
-    about: 'Read who had a job, from when to when, and how that ended, oldest first.',
+    about:
+      'Read who had a job, from when to when, how long it waited and ran, and how that ended, oldest first.',
     who: READERS,
     answer: Attempts,
     errors: ABOUT_ONE,
@@ -117,12 +118,10 @@ async function attempts(call: Call): Promise<object> {
   }
   const shown = reader.attempts.slice(-LIMITS.attemptsShown);
   return {
-    attempts: shown.map(({ attempt, by, startedAt, endedAt, outcome }) => ({
-      attempt,
-      by,
-      startedAt: iso(startedAt),
-      endedAt: endedAt === null ? null : iso(endedAt),
-      outcome,
+    attempts: shown.map((attempt) => ({
+      ...attempt,
+      startedAt: iso(attempt.startedAt),
+      endedAt: attempt.endedAt === null ? null : iso(attempt.endedAt),
     })),
     ...((start > 0 || shown.length < reader.attempts.length) && { truncated: true }),
   };
