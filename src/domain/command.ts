@@ -60,6 +60,8 @@ interface Held extends OnJob {
 export interface Claim extends OnJob {
   readonly kind: 'claim';
   readonly offer: LeaseOffer;
+  /** Somebody else takes it for the holder and gets the answer: what the holder is to be told does not go with it. */
+  readonly byAnother?: true;
 }
 export interface Heartbeat extends Held {
   readonly kind: 'heartbeat';

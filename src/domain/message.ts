@@ -76,6 +76,12 @@ export interface Receipt {
 /** The fence of what stands in a prompt: a turn outlives the lease under which it was sent. */
 export const IN_PROMPT = 0;
 
+/** With which job, and under which lease of it, messages are handed out; the fence of a prompt is `IN_PROMPT`. */
+export interface Carrier {
+  readonly jobNo: number;
+  readonly fence: number;
+}
+
 export interface MessageRecord extends Message {
   readonly receipts: readonly Receipt[];
 }

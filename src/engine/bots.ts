@@ -2,7 +2,7 @@
 
 import type { Actor, JobCommand } from '../domain/command.ts';
 import { BOT_DOOR, type BotStep, botSteps, failureOf, UNASSIGNED, withRetryCounted } from '../domain/bot.ts';
-import { type Refusal, SpineError } from '../domain/error.ts';
+import { SpineError } from '../domain/error.ts';
 import type { Job } from '../domain/job.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { BOT_STATUS_OF } from '../domain/statuses.ts';
@@ -67,11 +67,7 @@ export function botsOf(core: Core, leases: Leases): Bots {
 
 async function performed(core: Core, job: Job, commands: readonly JobCommand[]): Promise<Job> {
   if (commands.length === 0) return job;
-  const answers = await core.flusher.submitTogether(commands);
-  // Of commands on a job each answer is the job, or a refusal.
-  const refusal = (answers as readonly ({ ok: true; job: Job } | Refusal)[]).find(({ ok }) => !ok);
-  if (refusal !== undefined && !refusal.ok) throw new SpineError(refusal.code, refusal.details);
-  return (answers.at(-1) as { job: Job }).job;
+  return core.performTogether(commands);
 }
 
 async function commandsOf(core: Core, actor: Actor, job: Job, move: BotMove): Promise<JobCommand[]> {
@@ -104,7 +100,14 @@ async function commandOf(
       if (bot === null) throw nobody();
       const { runningMs: leaseMs, limitMs } = core.stuck;
       const terms = { ...LEASE, leaseMs, limitMs, claimId: null, capabilities: [] };
-      return { kind: 'claim', id: job.id, actor: bot, offer: { ...terms, token: core.ids.leaseToken() } };
+      const offer = { ...terms, token: core.ids.leaseToken() };
+      return {
+        kind: 'claim',
+        id: job.id,
+        actor: bot,
+        offer,
+        ...(actor.role === 'head' && { byAnother: true }),
+      };
     }
     case 'complete':
       return { kind: 'complete', ...on, result: null, keepsResult: true };

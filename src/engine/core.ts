@@ -4,6 +4,7 @@ import type { Accepted, JobCommand } from '../domain/command.ts';
 import type { OperatorChat } from '../domain/delivery.ts';
 import { type Refusal, SpineError } from '../domain/error.ts';
 import type { JobType } from '../domain/job-type.ts';
+import type { Job } from '../domain/job.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { Clock, Ids, TimeSource } from '../domain/ports.ts';
 import type { Routing } from '../domain/routing.ts';
@@ -295,6 +296,15 @@ export class Core {
   /** Decides one command on one job; a refusal becomes an exception here, after its commit. */
   async perform(command: JobCommand): Promise<Accepted> {
     return accepted(await this.flusher.submit(command));
+  }
+
+  /** The same with several on one job, one after another. Its row says whether messages go with the answer. */
+  async performTogether(commands: readonly JobCommand[]): Promise<Job> {
+    // Of commands on a job each answer is the job, or a refusal.
+    const answers = (await this.flusher.submitTogether(commands)) as readonly (Accepted | Refusal)[];
+    const done = answers.map((answer) => accepted(answer));
+    const { job } = done.at(-1) as Accepted;
+    return done.some(({ messages }) => messages !== undefined) ? { ...job, mailed: true } : job;
   }
 
   routing(): Promise<Routing> {

@@ -669,6 +669,10 @@ export interface Messages {
   read(actor: Actor, id: string, agent?: string): Promise<MessageRecord>;
   /** Answers how many. */
   readAll(actor: Actor, agent: string): Promise<number>;
+  /** What went with the lease that the actor holds, and may not have arrived. */
+  carried(actor: Actor, job: Job): Promise<readonly Message[]>;
+  /** The answer that carried them was not sent. */
+  takenBack(job: Job): Promise<void>;
   /** What waits for the agent of a run, for its prompt. They have arrived once `promptAccepted` says so. */
   handToRun(actor: Actor, jobId: string, leaseToken: string, agent: string): Promise<readonly Message[]>;
   promptAccepted(jobNo: number): Promise<void>;

@@ -44,7 +44,8 @@ export async function carryMail(
     const agent = command.actor.name;
     // A worker whose call is accepted is the holder.
     if (job.mailed && isArrival(command)) heard.push({ job, received: command.received ?? null });
-    if (mayCarry(command) && (job.mailed || hint.has(agent))) carrying.push({ at: i, agent, job });
+    if (mayCarry(command) && (job.mailed || hint.has(agent)) && isHeld(changeSet, job))
+      carrying.push({ at: i, agent, job });
   }
   if (heard.length === 0 && carrying.length === 0) return;
   for (const each of heard) await arrive(tx, changeSet, each);
@@ -83,8 +84,16 @@ function isArrival(command: Command): command is Extract<JobCommand, { received?
   return command.kind === 'heartbeat' || ENDS.includes(command.kind);
 }
 
-function mayCarry({ kind }: Command): boolean {
-  return kind === 'heartbeat' || kind === 'claim' || kind === 'claimNext';
+/** Only what comes to the eyes of the holder: a door that shows no messages must not take any along. */
+function mayCarry(command: Command): boolean {
+  if (command.kind === 'claim') return command.byAnother !== true;
+  return command.kind === 'heartbeat' || command.kind === 'claimNext';
+}
+
+/** A task may be taken and ended in one call: nothing is on its way under a lease that is over. */
+function isHeld(changeSet: ChangeSet, { no, fence }: Job): boolean {
+  const job = changeSet.known(no);
+  return job === null || (job.fence === fence && job.state === 'running');
 }
 
 /** What was handed out under this lease has come. */

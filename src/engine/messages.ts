@@ -2,6 +2,7 @@
 
 import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
+import type { Job } from '../domain/job.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { BROADCAST, IN_PROMPT, type Message, type MessageRecord } from '../domain/message.ts';
 import { keepAgents } from './agents.ts';
@@ -65,17 +66,28 @@ export function messagesOf(core: Core): Messages {
         if (done < READ_BATCH || read >= LIMITS.waitingMessages) return read;
       }
     },
+    carried: async (actor, job) =>
+      job.mailed && isHolder(actor, job)
+        ? store.read.receipts.carriedBy({ jobNo: job.no, fence: job.fence })
+        : [],
+    takenBack: ({ no, fence }) =>
+      core.flusher.transact(ON_THE_WAY, async (tx) => tx.receipts.takeBack({ jobNo: no, fence })),
     handToRun: (actor, jobId, leaseToken, agent) => handToRun(core, actor, jobId, leaseToken, agent),
     promptAccepted: (jobNo) =>
-      core.flusher.transact(PROMPTS, async (tx, changeSet) =>
+      core.flusher.transact(ON_THE_WAY, async (tx, changeSet) =>
         tx.receipts.arrived({ jobNo, fence: IN_PROMPT }, null, changeSet.now),
       ),
     promptTakenBack: (jobNo) =>
-      core.flusher.transact(PROMPTS, async (tx) => tx.receipts.takeBack({ jobNo, fence: IN_PROMPT })),
+      core.flusher.transact(ON_THE_WAY, async (tx) => tx.receipts.takeBack({ jobNo, fence: IN_PROMPT })),
   };
 }
 
-const PROMPTS: Actor = { name: 'prompts', role: 'system', targets: null };
+const ON_THE_WAY: Actor = { name: 'mail', role: 'system', targets: null };
+
+/** Of others nobody is shown what was sent to them. */
+function isHolder({ role, name }: Actor, { state, claimedBy }: Job): boolean {
+  return role === 'worker' && state === 'running' && claimedBy === name;
+}
 
 async function recordsOf(core: Core, messages: readonly Message[]): Promise<MessageRecord[]> {
   const receipts = await core.store.read.receipts.of(messages.map(({ no }) => no));

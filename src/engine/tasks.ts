@@ -1,7 +1,7 @@
 /** Jobs as cards on a board: one call makes a card, or moves it and adds to what is known of it, all of it or nothing. */
 
 import type { Actor, CreateAnswer, Edit, JobCommand } from '../domain/command.ts';
-import { type Refusal, SpineError } from '../domain/error.ts';
+import { SpineError } from '../domain/error.ts';
 import type { Job } from '../domain/job.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { HEADS_STEPS, stepsTo, type TaskSpec, taskSpecOf, type TaskStep } from '../domain/task.ts';
@@ -42,11 +42,7 @@ export function tasksOf(core: Core, { create }: Pick<Jobs, 'create'>): Tasks {
       const leaseMs = leaseOf(core, taskSpecOf(input.spec).timeoutMs);
       const commands = commandsOf(actor, job, change, leaseMs, core.ids.leaseToken());
       if (commands.length === 0) return job;
-      const answers = await core.flusher.submitTogether(commands);
-      // Of commands on a job each answer is the job, or a refusal.
-      const refusal = (answers as readonly ({ ok: true; job: Job } | Refusal)[]).find(({ ok }) => !ok);
-      if (refusal !== undefined && !refusal.ok) throw new SpineError(refusal.code, refusal.details);
-      return (answers.at(-1) as { job: Job }).job;
+      return core.performTogether(commands);
     },
   };
 }

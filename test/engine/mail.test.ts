@@ -172,6 +172,35 @@ onEvery(DIALECTS, (each) => {
     assert.deepEqual((await claimMail(spine)).messages, ['hello']);
   });
 
+  each(
+    'whoever takes a task by its status sees what goes with it; what somebody else takes for it brings nothing [SC-68]',
+    async (spine) => {
+      const { engine } = spine;
+      const { id } = await send(spine);
+      const { id: given } = await create(spine, { target: 'alice' });
+      const seen = () => engine.jobs.get(HEAD, given);
+      const begin = { status: 'in_progress', countsRetry: false, bot: ALICE } as const;
+      const bySomebody = await engine.bots.change(HEAD, await seen(), {}, begin);
+      assert.deepEqual([bySomebody.state, bySomebody.mailed], ['running', false]);
+      await engine.bots.move(ALICE, bySomebody, { ...begin, status: 'completed' });
+      assert.deepEqual(await receiptsOf(spine, id), [['alice', false, false]]);
+
+      const task = await create(spine, { target: 'alice' });
+      const taken = await engine.tasks.change(ALICE, task, {
+        status: 'in-progress',
+        metadata: null,
+        note: null,
+      });
+      assert.deepEqual(bodies(await engine.messages.carried(ALICE, taken)), ['hello']);
+      assert.deepEqual(bodies(await engine.messages.carried(BOB, taken)), []);
+      // The answer is lost: nothing is on its way any more, and the end says nothing of it.
+      await engine.messages.takenBack(taken);
+      assert.deepEqual(bodies(await engine.messages.carried(ALICE, taken)), []);
+      await engine.leases.complete(ALICE, taken.id, null, null);
+      assert.deepEqual(await receiptsOf(spine, id), [['alice', false, false]]);
+    },
+  );
+
   each('many at once come in several answers', async (spine) => {
     for (let i = 0; i < LIMITS.messagesPerCall + 3; i++) await send(spine, { body: `${i}` });
     const { job, messages } = await claimMail(spine);

@@ -1,6 +1,6 @@
 /** What became of messages, for each of their recipients. */
 
-import type { MessageRecord, Receipt, UnreadPlace } from '../../domain/message.ts';
+import type { Carrier, Message, MessageRecord, Receipt, UnreadPlace } from '../../domain/message.ts';
 import { byNumber, type Sql } from '../sql/driver.ts';
 import { column, first, only } from '../sql/rows.ts';
 import { MESSAGE, RECEIPT } from '../sql/tables.ts';
@@ -14,6 +14,13 @@ export async function of(sql: Sql, messageNos: readonly number[]): Promise<Map<n
     rows.map((row) => RECEIPT.from(row)),
     ({ messageNo }) => messageNo,
   );
+}
+
+/** What was handed out with a carrier and has not arrived, in the order in which it matters. Served by receipt_by_job. */
+export async function carriedBy(sql: Sql, { jobNo, fence }: Carrier): Promise<Message[]> {
+  const text = `select ${MESSAGE.selected} from receipt join message on message.no = receipt.message_no
+    where receipt.job_no = $1 and receipt.fence = $2 and receipt.open = 1 order by receipt.rank, receipt.message_no`;
+  return (await sql.all(text, [jobNo, fence])).map((row) => MESSAGE.from(row));
 }
 
 const UNREAD = 'agent = $1 and read_at is null and (receipt.expires_at is null or receipt.expires_at > $2)';

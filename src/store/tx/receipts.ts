@@ -1,6 +1,6 @@
 /** Messages on their way to each of their recipients: handed out, arrived, read. */
 
-import { IN_PROMPT, type Message, type Receipt } from '../../domain/message.ts';
+import { type Carrier, IN_PROMPT, type Message, type Receipt } from '../../domain/message.ts';
 import { locking, perDialect, type Sql } from '../sql/driver.ts';
 import { insertInto } from '../sql/table.ts';
 import { MESSAGE, RECEIPT } from '../sql/tables.ts';
@@ -20,12 +20,6 @@ export async function addBroadcasts(sql: Sql, agent: string, now: number, limit:
      on conflict (message_no, agent) do nothing`,
     [agent, now, limit],
   );
-}
-
-/** With which job, and under which lease of it, messages are handed out; the fence of a prompt is `IN_PROMPT`. */
-export interface Carrier {
-  readonly jobNo: number;
-  readonly fence: number;
 }
 
 /**

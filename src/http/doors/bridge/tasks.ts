@@ -4,6 +4,7 @@ import { SpineError } from '../../../domain/error.ts';
 import { TASK_SPEC_FIELDS } from '../../../domain/task.ts';
 import type { JobDraft } from '../../../engine/engine.ts';
 import { fullId, jobId } from '../../job-id.ts';
+import { mailField, mailTaken } from '../../mail.ts';
 import { type Call, route, type Route } from '../../routes.ts';
 import { listTasks, shown, shownWhole } from './list.ts';
 import {
@@ -62,7 +63,10 @@ export const taskRoutes: readonly Route[] = [
     who: READERS,
     answer: Task,
     errors: ['not_found', 'forbidden'],
-    handle: async (call) => shownWhole(call, await call.engine.jobs.get(call.actor, await jobId(call))),
+    handle: async (call) => {
+      const job = await call.engine.jobs.get(call.actor, await jobId(call));
+      return { ...(await shownWhole(call, job)), ...(await mailField(call, job)) };
+    },
   }),
   route({
     method: 'POST',
@@ -106,7 +110,8 @@ async function changeTask(call: Call): Promise<object> {
     metadata: Object.keys(own).length === 0 ? null : own,
     note: body.note ?? null,
   };
-  return shownWhole(call, await engine.tasks.change(actor, job, change));
+  const moved = await engine.tasks.change(actor, job, change);
+  return { ...(await shownWhole(call, moved)), ...(await mailTaken(call, moved)) };
 }
 
 /** What a client that sends the whole task back may have in it. */

@@ -50,10 +50,14 @@ export async function orNotYours<T>(calling: Promise<T>): Promise<T> {
   }
 }
 
-export async function shown({ engine }: Call, job: Job, withSop: boolean): Promise<object> {
+export async function shown(call: Call, job: Job, withSop: boolean): Promise<object> {
+  return data(await viewOf(call, job, withSop));
+}
+
+export async function viewOf({ engine }: Call, job: Job, withSop: boolean): Promise<object> {
   const [details, about] = await Promise.all([engine.jobs.details([job]), around(engine, [job], withSop)]);
   const known = details.get(job.no);
   // Retention may remove a finished job between two reads.
   if (known === undefined) throw missing(NO_TASK);
-  return data(taskView(job, known, { ...about, parents: await parentsOf(engine, [known]) }));
+  return taskView(job, known, { ...about, parents: await parentsOf(engine, [known]) });
 }

@@ -4,6 +4,7 @@ import type { ClaimedJob } from '../../../domain/command.ts';
 import type { Job } from '../../../domain/job.ts';
 import { SpineError } from '../../../domain/error.ts';
 import { delivered } from '../../delivery.ts';
+import { mailField, mailTaken, mailView } from '../../mail.ts';
 import { type Call, route, type Route } from '../../routes.ts';
 import { Type } from '../../typebox.ts';
 import { data, Done, done, enveloped } from './routes.ts';
@@ -20,7 +21,7 @@ import {
   UpdateBody,
 } from './schemas.ts';
 import { listOwnTasks } from './task-list.ts';
-import { MOVING, orNotYours, ownTask, shown } from './tasks.ts';
+import { MOVING, orNotYours, ownTask, shown, viewOf } from './tasks.ts';
 import { addUpdate, listUpdates } from './updates.ts';
 import { around, parentsOf, taskView } from './view.ts';
 import { problem, statusNamed } from './words.ts';
@@ -84,7 +85,10 @@ export const workerTaskRoutes: readonly Route[] = [
     params: TaskParams,
     answer: enveloped(BotTask),
     errors: ['not_found'],
-    handle: async (call) => shown(call, await ownTask(call), true),
+    handle: async (call) => {
+      const job = await ownTask(call);
+      return data({ ...(await viewOf(call, job, true)), ...(await mailField(call, job)) });
+    },
   }),
   route({
     method: 'PUT',
@@ -169,7 +173,7 @@ async function claimedView({ engine }: Call, { job, input, messages }: ClaimedJo
   const parents = await parentsOf(engine, [known]);
   return {
     ...taskView(job, known, { ...about, parents }),
-    ...(messages && messages.length > 0 && { messages }),
+    ...(messages && messages.length > 0 && { messages: messages.map(mailView) }),
   };
 }
 
@@ -180,7 +184,7 @@ async function moveTask(call: Call<{ status?: unknown; increment_retry?: boolean
   const countsRetry = body.increment_retry === true && status !== 'in_progress';
   try {
     const moved = await orNotYours(engine.bots.move(actor, job, { status, countsRetry, bot: actor }));
-    return await shown(call, moved, true);
+    return data({ ...(await viewOf(call, moved, true)), ...(await mailTaken(call, moved)) });
   } catch (error) {
     if (status === 'completed' && error instanceof SpineError && error.code === 'conflict')
       await keepWhatCameLate(call, job, 'status completed');

@@ -14,7 +14,7 @@ import { type Call, route, type Route } from '../../routes.ts';
 import { ClaimBody, ClaimNextBody, type NextClaim } from './schemas.ts';
 import { delivered } from '../../delivery.ts';
 import { answer } from './jobs.ts';
-import { mailJson, mailList } from './mail.ts';
+import { mailJson, mailList } from '../../mail.ts';
 import { forHolder, jobJson, leftForHolder, onlyInput } from './view.ts';
 
 const WORKERS = ['worker'] as const;

@@ -26,7 +26,7 @@ import { completeBatch } from './batch.ts';
 import { claimedJson, wanted } from './claims.ts';
 import { delivered } from '../../delivery.ts';
 import { answer, endAnswer } from './jobs.ts';
-import { mailJson } from './mail.ts';
+import { mailJson } from '../../mail.ts';
 
 export const HOLDERS = ['head', 'worker', 'run'] as const;
 
