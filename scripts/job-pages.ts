@@ -142,7 +142,7 @@ export function fieldRows(): string[][] {
 const SHOWN = { always: 'always', set: 'when set', file: "in the job's file" } as const;
 
 function limitsOf({ asked, is }: JobField): string {
-  if (asked === undefined || 'within' in asked || is === 'flag') return '';
+  if (asked === undefined || 'within' in asked || is === 'flag' || is === 'time') return '';
   if (asked.max !== undefined) return `${asked.min ?? 0} to ${asked.max}`;
   if (asked.shape === 'traceparent') return '`00-<32 hex digits>-<16 hex digits>-<2 hex digits>`';
   return asked.shape === 'name' ? 'a name' : `1 to ${asked.maxChars} printable characters`;

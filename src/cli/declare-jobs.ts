@@ -39,8 +39,6 @@ function declareAdd(jobs: Command, act: Act): void {
     .option('--params <json>', 'parameters, checked against the schema of the type; - for standard input')
     .option('--meta <json>', 'notes of your own')
     .option('--tag <tag>', 'a tag; may be repeated', collect)
-    .option('--run-at <time>', `not before this; ${TIME}`)
-    .option('--start-before <time>', `skipped when nobody has taken it by then; ${TIME}`)
     .option('--retries <number>', 'how often it is tried again after a failure', whole)
     .option(
       '--backoff <duration>',
@@ -60,6 +58,7 @@ function declareAdd(jobs: Command, act: Act): void {
 function declareField(command: Command, { flags, about, is }: JobOption): void {
   if (is === 'whole') command.option(flags, about, whole);
   else if (is === 'duration') command.option(flags, about, milliseconds);
+  else if (is === 'time') command.option(flags, `${about}; ${TIME}`);
   else if (is === 'texts') command.option(flags, `${about}; may be repeated`, collect);
   else command.option(flags, about);
 }

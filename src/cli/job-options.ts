@@ -51,6 +51,12 @@ export const JOB_OPTIONS: readonly JobOption[] = [
     is: 'whole',
   },
   {
+    field: 'runAt',
+    flags: '--run-at <time>',
+    about: 'not before this',
+    is: 'time',
+  },
+  {
     field: 'maxAttempts',
     flags: '--max-attempts <number>',
     about: 'how many times it runs at most',
@@ -73,6 +79,12 @@ export const JOB_OPTIONS: readonly JobOption[] = [
     flags: '--traceparent <value>',
     about: 'the trace that it belongs to, as W3C Trace Context writes it',
     is: 'text',
+  },
+  {
+    field: 'startBefore',
+    flags: '--start-before <time>',
+    about: 'skipped, with the reason expired, when nobody has taken it by then',
+    is: 'time',
   },
 ];
 

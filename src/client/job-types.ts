@@ -50,6 +50,8 @@ export interface NewJob {
   readonly concurrencyKey?: string;
   /** Higher is sooner; 0 unless said. */
   readonly priority?: number;
+  /** Not before this. */
+  readonly runAt?: Time;
   /** How many times it runs at most. */
   readonly maxAttempts?: number;
   /** Capabilities that its worker must have. */
@@ -58,6 +60,8 @@ export interface NewJob {
   readonly announce?: boolean;
   /** The trace that it belongs to, as W3C Trace Context writes it. */
   readonly traceparent?: string;
+  /** Skipped, with the reason expired, when nobody has taken it by then. */
+  readonly startBefore?: Time;
   /** The type of job. */
   readonly type?: string;
   /** The type may be a new one, though others are declared: it is no typo. */
@@ -76,10 +80,6 @@ export interface NewJob {
   readonly budget?: unknown;
   /** Words to find it again. */
   readonly tags?: readonly string[];
-  /** Not before this. */
-  readonly runAt?: Time;
-  /** Skipped, with the reason expired, when nobody has taken it by then. */
-  readonly startBefore?: Time;
   /** How it is tried again. */
   readonly retry?: {
     /** Whether the same job runs again (requeue) or every retry is a new one (lineage). */

@@ -1,7 +1,7 @@
 /** What the holder of a job may ask for when it creates children. Rights only shrink: nothing goes beyond the parent's. */
 
 import type { ApprovalTerms } from './command.ts';
-import type { JobRowDraft } from './job-fields.ts';
+import { DRAFT_FIELDS, type JobRowDraft } from './job-fields.ts';
 import { LINEAGE_RETRIES } from './job-type.ts';
 import type { Job } from './job.ts';
 import { askedPriority } from './scoring.ts';
@@ -34,10 +34,9 @@ export interface ParentFacts {
   readonly defaults: { readonly leaseMs: number; readonly maxAttempts: number };
 }
 
-/** What the work is and when it is to be done: the child's own to say. */
+/** What the work is: the child's own to say, like the fields that the table of job fields marks so. */
 const OWN = [
   'parentId',
-  'target',
   'type',
   'title',
   'description',
@@ -45,11 +44,8 @@ const OWN = [
   'meta',
   'params',
   'tags',
-  'requires',
-  'runAt',
-  'startBefore',
   'after',
-  'traceparent',
+  ...DRAFT_FIELDS.flatMap(({ name, asked }) => (asked.child === 'own' ? [name] : [])),
 ] as const;
 /** Judged one by one below. */
 const JUDGED = [

@@ -229,9 +229,6 @@ export interface NewJob {
   readonly asked: AskedJob;
   /** What the scoring of its type has added to its priority. */
   readonly points: Pick<Job, 'score' | 'scoreAt'>;
-  /** Null is at once: by the clock of the decision, which may stand behind that of the draft. */
-  readonly runAt: number | null;
-  readonly startBefore: number | null;
   /** The running job that asks for this one. */
   readonly parentId: string | null;
   readonly after: readonly Dependency[];

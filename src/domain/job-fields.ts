@@ -15,6 +15,8 @@ export interface Asked {
   readonly maxChars?: number;
   /** The option of `spine jobs add`. */
   readonly option: string;
+  /** The holder of a job may say it of a child as it likes; what is not marked is judged in child-job.ts, or refused. */
+  readonly child?: 'own';
 }
 
 export interface FieldRule {
@@ -53,6 +55,7 @@ const RULES = {
       about: 'who may do it: a worker, a queue, or any (left-claw unless said)',
       shape: 'name',
       option: '-t, --target <name>',
+      child: 'own',
     },
   },
   createdAt: { is: 'time', group: 'fixed', shown: 'always' },
@@ -189,7 +192,12 @@ const RULES = {
       option: '-p, --priority <number>',
     },
   },
-  runAt: { is: 'time', group: 'rare', shown: 'set' },
+  runAt: {
+    is: 'time',
+    group: 'rare',
+    shown: 'set',
+    asked: { about: 'not before this', option: '--run-at <time>', child: 'own' },
+  },
   maxAttempts: {
     is: 'whole',
     group: 'rare',
@@ -256,6 +264,7 @@ const RULES = {
       shape: 'name',
       max: LIMITS.capabilities,
       option: '--requires <capability>',
+      child: 'own',
     },
     filtered: 'only jobs that require this capability',
   },
@@ -318,6 +327,7 @@ const RULES = {
       about: 'the trace that it belongs to, as W3C Trace Context writes it',
       shape: 'traceparent',
       option: '--traceparent <value>',
+      child: 'own',
     },
   },
   /** So much of its priority comes from the scoring of its type, and when there is more. */
@@ -336,7 +346,11 @@ const RULES = {
     group: 'rare',
     default: null,
     shown: 'set',
-    about: 'skipped, with the reason expired, when nobody has taken it by then',
+    asked: {
+      about: 'skipped, with the reason expired, when nobody has taken it by then',
+      option: '--start-before <time>',
+      child: 'own',
+    },
   },
 } as const satisfies Readonly<Record<string, FieldRule>>;
 
@@ -374,12 +388,17 @@ export type RequiredName = Exclude<keyof JobRow, Named<{ readonly default: unkno
 export type HandedOnName = FixedName | Named<{ readonly handedOn: true }>;
 
 /** What whoever creates a job decides about its row. */
-export type AskedJob = Pick<JobRow, Named<{ readonly asked: object }>>;
+export type AskedJob = Pick<JobRow, Exclude<Named<{ readonly asked: object }>, 'runAt'>> & {
+  /** Null is at once: by the clock of the decision, which may stand behind that of the draft. */
+  readonly runAt: number | null;
+};
 /** As it is said, under the same names. */
 export type JobRowDraft = { readonly [K in Named<{ readonly asked: Asked }>]?: Drafted<Rules[K]> };
 type Drafted<Rule extends FieldRule> = Rule['is'] extends 'texts'
   ? readonly string[]
   : NonNullable<ValueOf<Rule>>;
+/** The moments among it, which each door reads in its own way. */
+export type TimeName = Named<{ readonly asked: Asked; readonly is: 'time' }>;
 /** What of it has a default for everybody. */
 export type DraftedRow = Pick<JobRow, Named<{ readonly asked: Asked; readonly default: unknown }>>;
 export const DRAFT_FIELDS = JOB_FIELDS.filter(isDraftField);

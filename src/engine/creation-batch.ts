@@ -242,8 +242,8 @@ function newRow(
 ): NewJobRow {
   const waitingFor = edges.filter((edge) => !edge.met).length;
   const approval = job.approvalTerms === null ? 'none' : 'needed';
-  const runAt = job.runAt ?? now;
-  const { startBefore } = job;
+  const { startBefore } = job.asked;
+  const runAt = job.asked.runAt ?? now;
   const lapsed = startBefore !== null && startBefore <= now;
   const ended = skipped || lapsed;
   return newJob({
@@ -261,7 +261,6 @@ function newRow(
     finishedAt: ended ? now : null,
     reason: skipped ? 'a dependency ended otherwise' : lapsed ? LAPSED : null,
     runAt,
-    startBefore,
     waitingFor,
     dependencies: edges.length,
     approval,

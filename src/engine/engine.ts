@@ -113,9 +113,6 @@ export interface JobDraft extends JobRowDraft, JobInputDraft {
   readonly type?: string;
   /** The type may be one that nobody has declared, though others are. */
   readonly newType?: boolean;
-  readonly runAt?: number;
-  /** It ends when nobody has taken it by then. */
-  readonly startBefore?: number;
   readonly retry?: { readonly mode?: RetryMode; readonly max?: number; readonly backoffMs?: number };
   readonly after?: readonly { readonly job: string; readonly on?: DependencyOn }[];
   /** Somebody has to agree before it runs. */

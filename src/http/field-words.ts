@@ -247,8 +247,6 @@ const WORDS: Readonly<Record<string, string>> = {
   rule: 'when it fires, in words',
   run_count: 'how often it has run',
   run_id: 'the id of the run',
-  runAt: 'not before this',
-  startBefore: 'when it ends unless somebody has taken it',
   running: 'how many are held',
   runs: 'the runs',
   s3_key: 'where it lies, under a key of its own',

@@ -2,13 +2,19 @@
 
 import { Option } from 'commander';
 import type { JobOption } from '../job-options.ts';
-import { given } from './values.ts';
+import type { Session } from '../session.ts';
+import { given, moment } from './values.ts';
 
-export function fieldOptions(declared: readonly JobOption[], options: object): object {
+export function fieldOptions(session: Session, declared: readonly JobOption[], options: object): object {
   const said = new Map<string, unknown>(Object.entries(options));
   return given(
     Object.fromEntries(
-      declared.map(({ field, flags }) => [field, said.get(new Option(flags).attributeName())]),
+      declared.map(({ field, flags, is }) => {
+        const option = new Option(flags);
+        const value = said.get(option.attributeName());
+        const isTime = is === 'time' && typeof value === 'string';
+        return [field, isTime ? moment(session, value, option.long ?? flags) : value];
+      }),
     ),
   );
 }

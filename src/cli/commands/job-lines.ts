@@ -94,7 +94,15 @@ export function jobDetails(job: Job & Partial<ClaimedJob>, nowMs: number): Line[
 }
 
 /** What was asked for and is said in no other words. */
-const IN_OTHER_WORDS = new Set(['target', 'priority', 'maxAttempts', 'leaseMs', 'uniqueKey', 'pool']);
+const IN_OTHER_WORDS = new Set([
+  'target',
+  'priority',
+  'maxAttempts',
+  'leaseMs',
+  'uniqueKey',
+  'pool',
+  'runAt',
+]);
 const OTHERS = JOB_OPTIONS.flatMap(({ field }) => (IN_OTHER_WORDS.has(field) ? [] : [field as keyof Job]));
 
 function spoken(field: string): string {

@@ -7,7 +7,7 @@ import { fieldOptions } from './field-options.ts';
 import { jobLine } from './job-lines.ts';
 import { jobRefs } from './job-ref.ts';
 import { waitForAll } from './jobs-wait.ts';
-import { fileText, given, json, moment, parsed, readStdin, textOrJson } from './values.ts';
+import { fileText, given, json, parsed, readStdin, textOrJson } from './values.ts';
 
 interface Options {
   readonly type?: string;
@@ -17,8 +17,6 @@ interface Options {
   readonly params?: string;
   readonly meta?: string;
   readonly tag?: readonly string[];
-  readonly runAt?: string;
-  readonly startBefore?: string;
   readonly retries?: number;
   readonly backoff?: number;
   readonly after?: readonly string[];
@@ -98,7 +96,7 @@ function asJob(value: unknown, name: string): NewJob {
 async function fieldsOf(session: Session, client: SpineClient, options: Options): Promise<NewJob> {
   const { type, newType, title, description, tag } = options;
   return {
-    ...fieldOptions(JOB_OPTIONS, options),
+    ...fieldOptions(session, JOB_OPTIONS, options),
     ...given({
       type,
       newType,
@@ -107,11 +105,6 @@ async function fieldsOf(session: Session, client: SpineClient, options: Options)
       tags: tag,
       params: await json(session, options.params, '--params'),
       meta: await json(session, options.meta, '--meta'),
-      runAt: options.runAt === undefined ? undefined : moment(session, options.runAt, '--run-at'),
-      startBefore:
-        options.startBefore === undefined
-          ? undefined
-          : moment(session, options.startBefore, '--start-before'),
       retry: retryOf(options),
       approval: options.approval && {},
       parentId: options.parent && (await jobIds(client, [options.parent]))[0],

@@ -25,7 +25,7 @@ const LOOK_MS = 200;
 export const bulkJobs: Handler<Options> = async (session, { args: [word = ''], options }) => {
   // The command takes no other word.
   const action = word as BulkAction;
-  const filter = filterOf(options);
+  const filter = filterOf(session, options);
   if (Object.keys(filter).length === 0)
     throw usage('Which jobs?', 'Name at least one of --state, --target, --type, --tag, --search.');
   const client = await session.client();
@@ -49,8 +49,8 @@ export const bulkJobs: Handler<Options> = async (session, { args: [word = ''], o
     throw new CliError(EXIT.failure, 'cancelled', 'It was called off before it came to its end.');
 };
 
-function filterOf({ state, target, type, tag, search, ...rest }: Options): BulkFilter {
-  return { ...fieldOptions(JOB_FILTERS, rest), ...given({ state, target, type, tag, q: search }) };
+function filterOf(session: Session, { state, target, type, tag, search, ...rest }: Options): BulkFilter {
+  return { ...fieldOptions(session, JOB_FILTERS, rest), ...given({ state, target, type, tag, q: search }) };
 }
 
 async function followed(session: Session, client: SpineClient, begun: Bulk): Promise<Bulk> {

@@ -26,7 +26,7 @@ export const listJobs: Handler<Options> = async (session, { options }) => {
     throw usage(`--limit must be from 1 to ${PAGE}.`, 'Use --all for everything.');
   const client = await session.client();
   if (options.all) return await listAll(session, client, options);
-  const page = await client.jobs.listPage(filterOf(options, options.limit), options.cursor);
+  const page = await client.jobs.listPage(filterOf(session, options, options.limit), options.cursor);
   session.out.result({
     value: page,
     lines: () => pageLines(session, page),
@@ -49,7 +49,9 @@ async function listAll(session: Session, client: SpineClient, options: Options):
   const { out } = session;
   let cursor = options.cursor;
   do {
-    const page = await client.jobs.listPage(filterOf(options, PAGE), cursor, { signal: session.signal });
+    const page = await client.jobs.listPage(filterOf(session, options, PAGE), cursor, {
+      signal: session.signal,
+    });
     if (out.json) page.jobs.forEach((job) => out.record(job, () => []));
     else out.result({ value: null, lines: () => pageLines(session, page), ids: () => idsOf(page.jobs) });
     cursor = page.nextCursor ?? undefined;
@@ -60,11 +62,11 @@ function idsOf(jobs: readonly Job[]): string[] {
   return jobs.map(({ id }) => id);
 }
 
-function filterOf(options: Options, limit: number): JobFilter {
+function filterOf(session: Session, options: Options, limit: number): JobFilter {
   const { state, target, type, tag, search, oldest } = options;
   const order = oldest ? ('oldest' as const) : ('newest' as const);
   return {
-    ...fieldOptions(JOB_FILTERS, options),
+    ...fieldOptions(session, JOB_FILTERS, options),
     ...given({ state, target, type, tag, q: search, order, limit }),
   };
 }

@@ -9,6 +9,7 @@ import {
   JOB_FIELDS,
   type JobField,
   type JobRowDraft,
+  type TimeName,
 } from '../../../domain/job-fields.ts';
 import { type Job, STATES } from '../../../domain/job.ts';
 import { blockedOnOf } from '../../../domain/question.ts';
@@ -17,7 +18,8 @@ import { SPINE_STATUS_OF } from '../../../domain/statuses.ts';
 import { whole } from '../../fields.ts';
 import { iso } from '../../iso.ts';
 import { Type } from '../../typebox.ts';
-import { label, list, Name, Traceparent } from './schemas.ts';
+import { timeOf } from '../../times.ts';
+import { label, list, Name, Time, Traceparent } from './schemas.ts';
 
 /** The order in which v0 shows what it has; everything else follows in the order of the table. */
 const V0_ORDER =
@@ -32,7 +34,8 @@ function placeOf({ name }: JobField): number {
   return place === -1 ? V0_ORDER.length : place;
 }
 
-type DraftSchemas = { [K in keyof JobRowDraft]-?: TOptional<TUnsafe<NonNullable<JobRowDraft[K]>>> };
+type DraftSchemas = { [K in keyof JobRowDraft]-?: TOptional<TUnsafe<Said<K>>> };
+type Said<K extends keyof JobRowDraft> = K extends TimeName ? string | number : NonNullable<JobRowDraft[K]>;
 
 /** What a creator may say of the row. */
 export const draftSchemas = Object.fromEntries(
@@ -46,12 +49,29 @@ function draftSchema({ is, asked }: (typeof DRAFT_FIELDS)[number]): TSchema {
   const { min = 0, max = 0 } = asked;
   if (is === 'texts') return list(textSchema(asked), max);
   if (is === 'flag') return Type.Boolean();
+  if (is === 'time') return Time;
   return is === 'whole' ? whole(min, max) : textSchema(asked);
 }
 
 function textSchema({ shape, maxChars = 0 }: Asked): TString {
   if (shape === 'traceparent') return Traceparent;
   return shape === 'name' ? Name : label(maxChars);
+}
+
+const TIMES = DRAFT_FIELDS.filter(({ is }) => is === 'time').map(({ name }) => name as TimeName);
+
+/** What a creator says of the row, with its times as the engine takes them. */
+export function inMs<B extends { readonly [K in TimeName]?: string | number }>(
+  body: B,
+  prefix = '',
+): Omit<B, TimeName> & { readonly [K in TimeName & keyof B]?: number } {
+  let draft: object = body;
+  for (const name of TIMES) {
+    const said = body[name];
+    if (said !== undefined) draft = { ...draft, [name]: timeOf(said, `${prefix}${name}`) };
+  }
+  // Every time in it was just replaced by its milliseconds.
+  return draft as never;
 }
 
 type FilterSchemas = { [K in keyof FieldFilter]-?: TOptional<TString> };

@@ -5,15 +5,16 @@ import { SpineError } from '../../../domain/error.ts';
 import { inputOf } from '../../../domain/job-input.ts';
 import type { Job } from '../../../domain/job.ts';
 import { traceparentFrom } from '../../../domain/trace.ts';
-import type { IdempotencyKey, JobChange as JobChangeDraft, JobDraft } from '../../../engine/engine.ts';
+import type { IdempotencyKey, JobDraft } from '../../../engine/engine.ts';
 import { type Call, route, type Route } from '../../routes.ts';
 import { AwaitedJob, Job as JobAnswer, JobBatch, JobList, JobRemoved } from './answers.ts';
-import { JobChange, type JobChangeBody, NewJob, type NewJobBody, NewJobs } from './new-job.ts';
+import { inMs } from './job-fields.ts';
+import { JobChange, NewJob, type NewJobBody, NewJobs } from './new-job.ts';
 import { CancelBody, CommentBody, CreateHeaders, GetQuery } from './schemas.ts';
 import { goneSignal } from '../../gone.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { NoFields } from '../../fields.ts';
-import { durationOf, timeOf } from '../../times.ts';
+import { durationOf } from '../../times.ts';
 import { jobId } from '../../job-id.ts';
 import { ListQuery, listJobs } from './list.ts';
 import { blockedField, briefJson, jobJson, onlyInput, outcomeOf, warningField } from './view.ts';
@@ -104,7 +105,7 @@ export const jobRoutes: readonly Route[] = [
     answer: JobAnswer,
     errors: [...ABOUT_ONE, 'conflict'],
     handle: async (call) =>
-      answer(call, await call.engine.jobs.change(call.actor, await jobId(call), changeOf(call.body))),
+      answer(call, await call.engine.jobs.change(call.actor, await jobId(call), inMs(call.body))),
   }),
   route({
     method: 'DELETE',
@@ -255,25 +256,16 @@ async function create(call: Call, bodies: readonly NewJobBody[]): Promise<string
   );
 }
 
-function draftOf(
-  { queue, target, runAt, startBefore, after, ...rest }: NewJobBody,
-  prefix: string,
-): JobDraft {
+function draftOf({ queue, target, after, ...rest }: NewJobBody, prefix: string): JobDraft {
   if (queue !== undefined && target !== undefined && queue !== target) {
     const message = `${prefix}queue and ${prefix}target mean the same and must not differ.`;
     throw new SpineError('bad_request', { field: `${prefix}queue` }, { message });
   }
   return {
-    ...rest,
+    ...inMs(rest, prefix),
     target: target ?? queue ?? 'left-claw',
-    ...(runAt !== undefined && { runAt: timeOf(runAt, `${prefix}runAt`) }),
-    ...(startBefore !== undefined && { startBefore: timeOf(startBefore, `${prefix}startBefore`) }),
     ...(after !== undefined && { after: after.map((one) => (typeof one === 'string' ? { job: one } : one)) }),
   };
-}
-
-function changeOf({ runAt, ...rest }: JobChangeBody): JobChangeDraft {
-  return { ...rest, ...(runAt !== undefined && { runAt: timeOf(runAt, 'runAt') }) };
 }
 
 /** Keys of one caller never meet those of another: the engine keeps them by actor. */

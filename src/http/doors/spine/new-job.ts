@@ -5,7 +5,7 @@ import { LIMITS } from '../../../domain/limits.ts';
 import { fields, optional, whole } from '../../fields.ts';
 import { Type } from '../../typebox.ts';
 import { draftSchemas } from './job-fields.ts';
-import { id, json, label, list, Name, text, Time } from './schemas.ts';
+import { id, json, label, list, Name, text } from './schemas.ts';
 
 const Dependency = Type.Union(
   [id, fields({ job: id, on: optional(Type.Enum(['success', 'failure', 'complete'])) })],
@@ -30,10 +30,6 @@ export const NewJob = fields({
   meta: optional(described(json, 'notes of your own')),
   budget: optional(json),
   tags: optional(list(label(LIMITS.nameChars), LIMITS.tags)),
-  runAt: optional(described(Time, 'not before this')),
-  startBefore: optional(
-    described(Time, 'skipped, with the reason expired, when nobody has taken it by then'),
-  ),
   retry: optional(
     fields({
       mode: optional(
@@ -68,7 +64,7 @@ export type NewJobBody = Static<typeof NewJob>;
 /** What can be said anew of a job that nobody holds. */
 export const JobChange = fields({
   priority: draftSchemas.priority,
-  runAt: NewJob.properties.runAt,
+  runAt: draftSchemas.runAt,
   params: NewJob.properties.params,
   tags: NewJob.properties.tags,
 });
