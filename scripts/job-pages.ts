@@ -15,6 +15,7 @@ const SYNONYMS = ['queue'];
 /** JSON Schema, as far as the schemas of a job use it. */
 interface Schema {
   readonly type?: string | readonly string[];
+  readonly format?: string;
   readonly enum?: readonly string[];
   readonly anyOf?: readonly Schema[];
   readonly items?: Schema;
@@ -113,11 +114,21 @@ export function cliOptions(): string {
   });
   const filters = FILTERED.map(({ name, asked, filtered = '' }) => optionText(name, asked, filtered, 'text'));
   return [
-    `/** The options of \`spine jobs add\` that set a field, and of \`spine jobs list\` that ask for one. ${NOTE} */`,
+    `/** The options of \`spine jobs add\` that set a field and of \`spine jobs list\` that ask for one, and what \`spine jobs get\` shows. ${NOTE} */`,
+    "import type { Job } from '../client/index.ts';",
     'export interface JobOption {\n  readonly field: string;\n  readonly flags: string;\n  readonly about: string;\n  readonly is: string;\n}',
     `export const JOB_OPTIONS: readonly JobOption[] = [\n${options.join('\n')}\n];`,
-    `export const JOB_FILTERS: readonly JobOption[] = [\n${filters.join('\n')}\n];\n`,
+    `export const JOB_FILTERS: readonly JobOption[] = [\n${filters.join('\n')}\n];`,
+    "/** What a job shows. */\nexport interface ShownField {\n  readonly field: keyof Job;\n  readonly is: 'time' | 'duration' | 'value';\n}",
+    `export const JOB_SHOWN: readonly ShownField[] = [\n${shownLines().join('\n')}\n];\n`,
   ].join('\n\n');
+}
+
+function shownLines(): string[] {
+  return Object.entries(shown.properties ?? {}).map(([name, { format }]) => {
+    const is = format === 'date-time' ? 'time' : name.endsWith('Ms') ? 'duration' : 'value';
+    return `  { field: '${name}', is: '${is}' },`;
+  });
 }
 
 function optionText(field: string, { option }: Asked, about: string, is: string): string {

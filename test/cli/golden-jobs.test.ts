@@ -42,6 +42,11 @@ const scenarios: Readonly<Record<string, (tag: string) => readonly (string | Ste
     { line: 'jobs attempts $1', mask: (text) => text.replaceAll(/ +\d+(ms|s)\b/g, '  <took>') },
     `jobs list --tag ${tag} --state done --quiet`,
   ],
+  'jobs-asked': (tag) => [
+    `jobs add "Ask for much" --tag ${tag} --run-at 2d --start-before 3d --lease 90s --time-limit 1h --requires gpu --announce --approval --retries 2 --backoff 10s`,
+    'jobs get $1',
+    'jobs cancel $1',
+  ],
   'jobs-trouble': (tag) => [
     `jobs add "Try hard" --target any --tag ${tag} --max-attempts 1`,
     `jobs add "Give up" --target any --tag ${tag}`,

@@ -2,7 +2,7 @@ import type { JobEvent } from '../../client/index.ts';
 import type { Handler } from '../command.ts';
 import { type Line, styled } from '../text/line.ts';
 import { relative } from '../text/times.ts';
-import { jobDetails } from './job-lines.ts';
+import { jobDetails } from './job-details.ts';
 import { jobRef } from './job-ref.ts';
 
 export const getJob: Handler<{ readonly events?: boolean }> = async (

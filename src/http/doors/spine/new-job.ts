@@ -68,6 +68,5 @@ export const JobChange = fields({
   params: NewJob.properties.params,
   tags: NewJob.properties.tags,
 });
-export type JobChangeBody = Static<typeof JobChange>;
 
 export const NewJobs = fields({ jobs: list(NewJob, LIMITS.batchJobs, 1) });
