@@ -13,12 +13,13 @@ const URGENT = 2;
 /** Answers whom it reached; a name that is no agent's is a person, who looks at the list of questions. */
 export async function mailQuestion(
   tx: Tx,
-  { actor, job, messageId, now }: { actor: Actor; job: Job; messageId: string; now: number },
+  { actor, job, now }: { actor: Actor; job: Job; now: number },
   question: QuestionDraft,
 ): Promise<readonly string[]> {
   if ((await tx.agents.byId(question.to)) === null) return [];
   const message: Omit<Message, 'no'> = {
-    id: messageId,
+    // The question's own: by it a run that was handed the message is known to be asked.
+    id: question.id,
     sender: actor.name,
     recipient: question.to,
     kind: 'task',

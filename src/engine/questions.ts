@@ -22,6 +22,7 @@ import type { ChangeSet } from './change-set.ts';
 import { accepted, type Core } from './core.ts';
 import type { Questions } from './engine.ts';
 import { hearOf } from './mail-round.ts';
+import { askedAs } from './question-rights.ts';
 import { mailQuestion } from './question-mail.ts';
 
 export function questionsOf(core: Core): Questions {
@@ -29,8 +30,9 @@ export function questionsOf(core: Core): Questions {
   const find = async (actor: Actor, id: string): Promise<QuestionRecord> => {
     const question = await read.questions.byId(id);
     if (question === null) throw new SpineError('not_found', { id });
-    if (!maySee(actor, question)) throw new SpineError('forbidden', { target: question.target });
-    return question;
+    if (mayTouch(actor, { id: question.jobId, target: question.target })) return question;
+    if ((await askedAs(core, actor, question)) !== null) return question;
+    throw new SpineError('forbidden', { target: question.target });
   };
   return {
     ask: async (actor, id, leaseToken, asked, received) => {
@@ -44,10 +46,12 @@ export function questionsOf(core: Core): Questions {
     },
     answer: async (actor, id, value) => {
       const question = await find(actor, id);
-      if (!mayAnswer(actor, question)) throw new SpineError('forbidden', { to: question.to });
+      // Head speaks for every person.
+      const by = actor.role === 'head' ? actor.name : await askedAs(core, actor, question);
+      if (by === null) throw new SpineError('forbidden', { to: question.to });
       const answer = await answerJson(core, actor, question, value);
       await core.flusher.transact(actor, (tx, changeSet) =>
-        answerQuestion(tx, changeSet, question, answer, actor.name),
+        answerQuestion(tx, changeSet, question, answer, by),
       );
       return find(actor, id);
     },
@@ -91,8 +95,7 @@ async function ask(
     changeSet.apply(decision, actor);
     if (decision.writes?.question === undefined) return decision.answer;
     await hearOf(tx, changeSet, actor, job, held.received ?? null);
-    const messageId = core.ids.jobId(changeSet.now);
-    told = await mailQuestion(tx, { actor, job, messageId, now: changeSet.now }, question);
+    told = await mailQuestion(tx, { actor, job, now: changeSet.now }, question);
     return decision.answer;
   });
   core.mail.add(told);
@@ -174,19 +177,4 @@ async function giveUp(tx: Tx, changeSet: ChangeSet, job: Job, question: Question
   const outcome = { result: null, error };
   const decision = { job: next, events, answer: { ok: true, job: next }, writes: { outcome } } as const;
   changeSet.apply(decision, loopActor(TIMEOUT));
-}
-
-/** Of its own jobs, and what it is asked itself. */
-function maySee(actor: Actor, question: QuestionRecord): boolean {
-  const { jobId: id, target } = question;
-  return mayTouch(actor, { id, target }) || isAsked(actor, question);
-}
-
-/** Head speaks for every person; an agent for itself alone. No run answers anything, least of all its own question. */
-function mayAnswer(actor: Actor, question: QuestionRecord): boolean {
-  return actor.role === 'head' || isAsked(actor, question);
-}
-
-function isAsked({ role, name }: Actor, { to }: Question): boolean {
-  return role === 'worker' && name === to;
 }

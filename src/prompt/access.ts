@@ -17,6 +17,8 @@ Have something done after this, once and with no more rights than this job has:
 ${call('/messages', { kind: 'spawn', body: { name: 'follow up', payload_message: 'What is to be done.' } })}
 Tell another agent something, or answer a message with reply_to and its id:
 ${call('/messages', { to_agent: 'main', body: 'What it should know.' })}
+Answer a question that came to you as a message, which names this call:
+${call('/questions/<id>/answer', { answer: 'Your answer.' })}
 Say how far you are:
 ${call(`/jobs/${runId}/heartbeat`, { progress: 'halfway' })}
 Leave a note for whoever goes on after a crash or a question; the last one counts:

@@ -4,7 +4,7 @@ import { LIMITS } from '../../src/domain/limits.ts';
 import type { Job } from '../../src/domain/job.ts';
 import { timers } from '../../src/loops/timers.ts';
 import { alias, deliveries } from '../support/delivering.ts';
-import { plan, runNow } from '../support/scheduling.ts';
+import { plan, runNow, take } from '../support/scheduling.ts';
 import {
   claimed,
   claimNext,
@@ -204,11 +204,45 @@ onEvery(DIALECTS, (each, kind) => {
     assert.equal(await by(W), 'forbidden');
     assert.equal(await by({ name: 'ada', role: 'viewer', targets: null }), 'forbidden');
     assert.equal(await by(worker('bob', ['elsewhere'])), 'forbidden');
-    const run = { name: 'ada', role: 'run', targets: ['any'], onlyJob: question.jobId } as const;
-    assert.equal(await by(run), 'forbidden');
+    const runOf = (onlyJob: string) => ({ name: 'ada', role: 'run', targets: null, onlyJob }) as const;
+    assert.equal(await by(runOf(question.jobId)), 'forbidden');
+    assert.equal(await by(runOf((await create(spine)).id)), 'forbidden');
     const answered = await spine.engine.questions.answer(worker('ada', ['elsewhere']), question.id, 1);
     assert.deepEqual([answered.answeredBy, answered.answer], ['ada', '1']);
   });
+
+  each(
+    'a run at a gateway answers for its agent what it was handed, never what its own work asked',
+    async (spine) => {
+      await spine.engine.agents.register(HEAD, { id: 'ops' });
+      const turn = async (): Promise<Job> => {
+        const made = await plan(spine, { session_target: 'isolated', payload_message: 'x', agent_id: 'ops' });
+        await runNow(spine, made);
+        return (await take(spine, ['gateway:main']))?.job ?? assert.fail('there is no run');
+      };
+      const { question } = await ask(spine, await turn(), { to: 'ops' });
+      assert.ok(question);
+      const [handed, other] = [await turn(), await turn()];
+      const by = (onlyJob: string) => {
+        const run = { name: 'gateway', role: 'run', targets: ['gateway:main'], onlyJob } as const;
+        return spine.engine.questions.answer(run, question.id, 'yes');
+      };
+      const handTo = (jobNo: number) =>
+        spine.engine.core.flusher.transact(HEAD, (tx, { now }) =>
+          tx.receipts.handOut('ops', { jobNo, fence: 0 }, now, 10),
+        );
+      assert.equal((await handTo(question.jobNo)).length, 1);
+      assert.equal(await refusal(by(question.jobId)), 'forbidden');
+      await spine.engine.messages.promptTakenBack(question.jobNo);
+      const mail = await spine.engine.messages.handToRun(W, handed.id, handed.leaseToken ?? '', 'ops');
+      assert.deepEqual(
+        mail.map(({ id }) => id),
+        [question.id],
+      );
+      assert.equal(await refusal(by(other.id)), 'forbidden');
+      assert.equal((await by(handed.id)).answeredBy, 'ops');
+    },
+  );
 
   each('takes only the answers that were asked for', async (spine) => {
     const { question } = await asking(spine, {}, { choices: ['yes', 'no'] });

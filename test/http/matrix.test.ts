@@ -101,7 +101,6 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'previewSchedule',
   ],
   'head worker': [
-    'answerQuestion',
     'beatWorker',
     'completeJobs',
     'createJobs',
@@ -114,6 +113,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'uploadBlob',
   ],
   'head worker run': [
+    'answerQuestion',
     'askAndWait',
     'attachBlob',
     'changeTask',

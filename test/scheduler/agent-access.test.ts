@@ -25,11 +25,11 @@ type Opened = Awaited<ReturnType<typeof openScene>>;
 /** Starts a run and waits for what its agent is told. */
 async function told(
   scene: Opened,
-  draft: Record<string, unknown> = {},
+  draft: { readonly agent_id?: string } & Record<string, unknown> = {},
 ): Promise<{ id: string; session: string; prompt: string }> {
   const made = await scene.plan({ name: 'asks', payload_message: 'Do it.', ...draft });
   const id = await scene.run(made);
-  const session = `agent:main:scheduler:${made.id}:${id}`;
+  const session = `agent:${draft['agent_id'] ?? 'main'}:scheduler:${made.id}:${id}`;
   const live = await eventually(
     'it runs',
     10_000,
@@ -42,13 +42,14 @@ test('an agent at a gateway can do what its prompt prints: spawn, say how far it
   await using scene = await openScene({ websocket: true });
   scene.gateway.state.plan = (message) => (message.includes('Do it.') ? { hang: true } : { text: 'done' });
   const { id, session, prompt } = await told(scene);
-  const [spawn = '', tell = '', progress = '', checkpoint = '', log = ''] = printedCalls(prompt);
+  const [spawn = '', tell = '', answer = '', progress = '', checkpoint = '', log = ''] = printedCalls(prompt);
   assert.equal((await answerOf(tell))['to_agent'], 'main');
   assert.equal((await answerOf(spawn))['kind'], 'spawn');
   await eventually('the child has run', 10_000, async () => {
     const { body } = await scene.server.head.get<{ runs: { output: string | null }[] }>('/runs?status=ok');
     return body.runs.some(({ output }) => output === 'done') ? true : null;
   });
+  assert.equal((await answerOf(answer))['error'], 'not_found');
   assert.equal((await answerOf(progress))['progress'], 'halfway');
   assert.ok((await answerOf(checkpoint))['checkpointAt']);
   assert.equal((await answerOf(log))['accepted'], 1);
@@ -79,6 +80,38 @@ test('an agent at a gateway can do what its prompt prints: spawn, say how far it
   assert.equal((await answerOf(spawn))['error'], 'unauthorized');
 });
 
+test('an agent at a gateway answers what it is asked in its prompt, and no other run does', async () => {
+  await using scene = await openScene({ websocket: true });
+  const { head } = scene.server;
+  scene.gateway.state.plan = (message) => {
+    if (!message.includes('Ship it.')) return { hang: true };
+    return { text: message.includes('You asked:') ? 'Shipped.' : 'ASK ops: Which one?' };
+  };
+  await head.post('/agents', { id: 'ops' });
+  const asking = await scene.run(await scene.plan({ name: 'ship', payload_message: 'Ship it.' }));
+  const question = await eventually('it has asked', 10_000, async () => {
+    const { body } = await head.get<{ questions: { id: string }[] }>('/questions?open=true');
+    return body.questions[0]?.id ?? null;
+  });
+  const path = `/questions/${question}`;
+  const judge = await told(scene, { name: 'judge', agent_id: 'ops' });
+  assert.match(judge.prompt, new RegExp(`Answer with POST ${path}/answer[^]*Which one\\?`));
+  // Of the same agent, but the question came to another run; and of the agent that asks.
+  for (const agent_id of ['ops', 'main']) {
+    const other = await told(scene, { name: `other ${agent_id}`, agent_id });
+    assert.doesNotMatch(other.prompt, /Which one\?/);
+    await using caller = callerWith(scene, tokenIn(other.prompt));
+    assert.equal((await caller.get(path)).status, 403, agent_id);
+    assert.equal((await caller.post(`${path}/answer`, { answer: 'x' })).status, 403, agent_id);
+  }
+  const [, , printed = ''] = printedCalls(judge.prompt);
+  const call = printed.replace('<id>', question).replace('Your answer.', 'The red one.');
+  const answered = await answerOf(call);
+  assert.deepEqual([answered['answer'], answered['answeredBy']], ['The red one.', 'ops']);
+  assert.equal((await answerOf(call))['status'], 'answered');
+  assert.equal((await scene.ended(asking)).output, 'Shipped.');
+});
+
 test('the token in a prompt lives on when another server takes the turn over, and stands for no other run', async () => {
   await using scene = await openScene({ websocket: true });
   scene.gateway.state.plan = () => ({ hang: true });
@@ -86,7 +119,7 @@ test('the token in a prompt lives on when another server takes the turn over, an
   const second = await told(scene);
   await scene.server.kill('SIGKILL');
   await scene.server.restart();
-  const [, , progress = ''] = printedCalls(first.prompt);
+  const [, , , progress = ''] = printedCalls(first.prompt);
   await eventually('it is taken over', 15_000, async () =>
     (await answerOf(progress))['progress'] === 'halfway' ? true : null,
   );

@@ -42,9 +42,25 @@ export const QUESTIONS: readonly Mutant[] = [
   {
     name: 'ask-answered-by-anybody',
     means: 'a worker gives the permission that it asked a person for',
-    file: 'src/engine/questions.ts',
-    find: `return actor.role === 'head' || isAsked(actor, question);`,
-    replace: `return actor.role !== 'run';`,
+    file: 'src/engine/question-rights.ts',
+    find: `return name === question.to ? name : null;`,
+    replace: `return name;`,
+    seenBy: ENGINE,
+  },
+  {
+    name: 'ask-answered-by-itself',
+    means: 'an agent gives itself the word that it was to wait for',
+    file: 'src/engine/question-rights.ts',
+    find: `rootOf(job) === rootNo || `,
+    replace: ``,
+    seenBy: ENGINE,
+  },
+  {
+    name: 'ask-answered-by-another-run',
+    means: 'a run answers a question that never came to it, for an agent of the same name',
+    file: 'src/engine/question-rights.ts',
+    find: `agent === to && jobNo === job.no`,
+    replace: `agent === to`,
     seenBy: ENGINE,
   },
   {

@@ -102,6 +102,7 @@ export const questionRoutes: readonly Route[] = [
     name: 'getQuestion',
     about: 'Read a question and what was answered.',
     who: [...READERS, 'run'],
+    forShownTokens: true,
     answer: Question,
     errors: ABOUT_ONE,
     handle: async ({ engine, actor, params }) =>
@@ -112,8 +113,9 @@ export const questionRoutes: readonly Route[] = [
     path: '/questions/:id/answer',
     name: 'answerQuestion',
     about:
-      'Answer a question: head for any person, a worker what it is asked itself. The first answer counts.',
-    who: ['head', 'worker'],
+      'Answer a question: head for any person, a worker what it is asked itself, a run at a gateway what its agent is asked and it was handed as a message. The first answer counts.',
+    who: ['head', 'worker', 'run'],
+    forShownTokens: true,
     body: AnswerBody,
     answer: Question,
     errors: [...ABOUT_ONE, 'conflict'],
