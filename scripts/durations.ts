@@ -1,6 +1,15 @@
 /** How long test files may take, and in which order that lets them run. */
 import { globSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import type { FileDuration } from './results.ts';
+
+/** A test that hangs ends with its name. One that needs longer says so itself, with its `timeout` and the reason. */
+export const TEST_LIMIT_MS = 60_000;
+
+/** Most of the time tests wait for processes, sockets and limits: more files than there are processors fill it. */
+export function filesAtOnce(): number {
+  return availableParallelism() + 2;
+}
 
 /** What a file may take that is not named below, beside three others on a machine that has nothing else to do. */
 export const BUDGET_S = 10;

@@ -5,20 +5,22 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { availableParallelism, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { startPostgres } from '../test/support/postgres.ts';
 import { giveS3 } from '../test/support/s3/given.ts';
 import { startSwift } from '../test/support/s3/swift.ts';
-import { slowest, testFiles } from './durations.ts';
+import { filesAtOnce, slowest, TEST_LIMIT_MS, testFiles } from './durations.ts';
 import { missingProofs } from './feature-report.ts';
 import { parseDurations, parseResults, RESULTS_FILE } from './results.ts';
 import { openTestFolder } from './test-folder.ts';
 
-/** A test that hangs ends with its name. One that needs longer says so itself, with its `timeout` and the reason. */
-const TEST_LIMIT_MS = 60_000;
 /** Far above a whole run on a busy machine. A file whose tests have ended but not its process has no other limit. */
 const RUN_LIMIT_MS = 30 * 60_000;
+
+/** Runs them in the order in which it is given them. */
+const TEST_FILES = fileURLToPath(new URL('test-files.ts', import.meta.url));
 
 const ci = process.env['CI'] === 'true';
 
@@ -92,17 +94,9 @@ async function openPostgres(): Promise<ForTests> {
 async function runTests(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   await mkdir(dirname(RESULTS_FILE), { recursive: true });
   await rm(RESULTS_FILE, { force: true });
-  const options = [
-    // Most of the time tests wait for processes, sockets and limits: more files than there are processors fill it.
-    `--test-concurrency=${availableParallelism() + 2}`,
-    `--test-timeout=${TEST_LIMIT_MS}`,
-    '--test-reporter=spec',
-    '--test-reporter-destination=stdout',
-    `--test-reporter=${new URL('results-reporter.ts', import.meta.url).href}`,
-    `--test-reporter-destination=${RESULTS_FILE}`,
-  ];
   const files = args.some((arg) => !arg.startsWith('-')) ? [] : testFiles('.');
-  const child = spawn(process.execPath, ['--test', ...options, ...args, ...files], {
+  const command = args.length === 0 ? [TEST_FILES] : optionsOf(args);
+  const child = spawn(process.execPath, [...command, ...files], {
     stdio: 'inherit',
     env: { ...process.env, ...env },
   });
@@ -113,6 +107,20 @@ async function runTests(args: readonly string[], env: NodeJS.ProcessEnv): Promis
   await once(child, 'exit');
   clearTimeout(hanging);
   return child.exitCode ?? 1;
+}
+
+/** For some of the files, or with options of `node --test`. */
+function optionsOf(args: readonly string[]): readonly string[] {
+  return [
+    '--test',
+    `--test-concurrency=${filesAtOnce()}`,
+    `--test-timeout=${TEST_LIMIT_MS}`,
+    '--test-reporter=spec',
+    '--test-reporter-destination=stdout',
+    `--test-reporter=${new URL('results-reporter.ts', import.meta.url).href}`,
+    `--test-reporter-destination=${RESULTS_FILE}`,
+    ...args,
+  ];
 }
 
 async function endHanging(files: readonly string[], child: ChildProcess): Promise<void> {

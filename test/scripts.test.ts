@@ -1,7 +1,7 @@
 import { deepStrictEqual, match, ok, strictEqual } from 'node:assert';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -82,6 +82,34 @@ test('a test is reported after its suites, also when another file opened them', 
     ['SQLite > keeps it', 'PostgreSQL > keeps it'],
   );
   deepStrictEqual(parseDurations(lines), [{ file: 'a.test.ts', durationMs: 12 }]);
+});
+
+test('test files run in the order in which they are given, and one that fails fails the run', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'spine-order-'));
+  try {
+    await mkdir(join(folder, '.cache'));
+    const file = (name: string, body: string) =>
+      writeFile(
+        join(folder, `${name}.test.mjs`),
+        `import { test } from 'node:test'; test('${name}', () => {${body}});`,
+      );
+    await file('b', '');
+    await file('a', `throw new Error('broken')`);
+    const script = join(REPO, 'scripts/test-files.ts');
+    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+    const ran = spawnSync(process.execPath, [script, 'b.test.mjs', 'a.test.mjs'], { cwd: folder, env });
+    strictEqual(ran.status, 1, ran.stderr.toString());
+    const results = parseResults(await readFile(join(folder, '.cache/test-results.ndjson'), 'utf8'));
+    deepStrictEqual(
+      results.map(({ name, outcome }) => [name, outcome]),
+      [
+        ['b', 'passed'],
+        ['a', 'failed'],
+      ],
+    );
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  }
 });
 
 test('the longest files begin first, each that has a budget is there, and the slowest are shown against it', () => {

@@ -139,12 +139,21 @@ function newHome(t: TestContext): string {
   return home;
 }
 
+/** How this machine reaches its registry: where the certificates and npm's settings for all users are. */
+const REACHES_REGISTRY = ['NODE_EXTRA_CA_CERTS', 'npm_config_globalconfig', 'npm_config_registry'];
+
 /** What this user has: a home, one Node, and its npm. */
 function machine(home: string, binary: string, port: number): Readonly<Record<string, string>> {
   const bin = mkdtempSync(join(home, 'bin-'));
   symlinkSync(binary, join(bin, 'node'));
   for (const name of ['npm', 'npx']) symlinkSync(join(dirname(npmCli), `${name}-cli.js`), join(bin, name));
+  const reached: Record<string, string> = {};
+  for (const name of REACHES_REGISTRY) {
+    const value = process.env[name];
+    if (value !== undefined) reached[name] = value;
+  }
   return {
+    ...reached,
     PATH: `${bin}:/usr/bin:/bin`,
     HOME: home,
     SPINE_PORT: String(port),

@@ -5,11 +5,13 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { eventually } from '../scheduler/support.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 const REPO = join(import.meta.dirname, '../..');
-/** npm may have to install everything first, beside other tests. */
+/** npm may have to install everything first, beside other tests; well below what such a test is given. */
 const SAYS_WITHIN_MS = 120_000;
+/** A command that runs to its end. */
+const ENDS_WITHIN_MS = 60_000;
 
 export interface Block {
   readonly language: string;
@@ -33,6 +35,7 @@ export function blockOf(page: string, beginning: string): string {
 
 export interface Running {
   readonly output: () => string;
+  readonly hasEnded: () => boolean;
   readonly end: () => Promise<void>;
 }
 
@@ -61,7 +64,7 @@ export function reader(t: TestContext, { folder: cwd, env, port }: Place): Reade
   return {
     run: (script) => {
       const args = ['-euo', 'pipefail', '-c', here(script)];
-      const ran = spawnSync('bash', args, { cwd, env, encoding: 'utf8' });
+      const ran = spawnSync('bash', args, { cwd, env, encoding: 'utf8', timeout: ENDS_WITHIN_MS });
       assert.equal(ran.status, 0, `${script}\n${ran.stdout}${ran.stderr}`);
       return ran.stdout;
     },
@@ -71,17 +74,28 @@ export function reader(t: TestContext, { folder: cwd, env, port }: Place): Reade
       let output = '';
       child.stdout.setEncoding('utf8').on('data', (chunk: string) => (output += chunk));
       child.stderr.setEncoding('utf8').on('data', (chunk: string) => (output += chunk));
-      const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
+      let hasEnded = false;
+      const closed = new Promise<void>((resolve) =>
+        child.once('close', () => {
+          hasEnded = true;
+          started.delete(child);
+          resolve();
+        }),
+      );
       const end = async (): Promise<void> => {
         if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGTERM');
         await closed;
-        started.delete(child);
       };
-      return { output: () => output, end };
+      return { output: () => output, hasEnded: () => hasEnded, end };
     },
-    says: (what, of, words) =>
-      eventually(`${what} says ${words}`, SAYS_WITHIN_MS, async () =>
-        words.test(of.output()) ? true : null,
-      ).catch(() => assert.fail(`${what} never said ${words}:\n${of.output()}`)),
+    says: async (what, of, words) => {
+      const givenUpAt = performance.now() + SAYS_WITHIN_MS;
+      while (!words.test(of.output())) {
+        if (of.hasEnded()) assert.fail(`${what} has ended without saying ${words}:\n${of.output()}`);
+        if (performance.now() > givenUpAt) assert.fail(`${what} never said ${words}:\n${of.output()}`);
+        await sleep(20);
+      }
+      return true;
+    },
   };
 }
