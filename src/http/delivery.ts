@@ -2,6 +2,7 @@
 
 import type { ClaimedJob } from '../domain/command.ts';
 import { LIMITS } from '../domain/limits.ts';
+import { noteJobs } from './requests.ts';
 import type { Call } from './routes.ts';
 
 type Taken = Pick<ClaimedJob, 'job'> & Partial<ClaimedJob>;
@@ -17,6 +18,7 @@ export async function delivered<T extends Taken>(
   print: (claimed: readonly T[]) => Promise<string>,
 ): Promise<string> {
   if (claimed.length === 0) return print(claimed);
+  noteJobs(call.request, claimed);
   const raw = call.reply.raw;
   const undo = (): Promise<void> => giveBack(call, claimed);
   const bytes = claimed.reduce((sum, one) => sum + (one.bytes ?? 0), 0);

@@ -3,16 +3,20 @@
 import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
 import type { Engine } from '../engine/engine.ts';
+import { noteJob, type Noted } from './requests.ts';
 import type { Call } from './routes.ts';
 
 /** The job that the path names, by id or by its short number. What cannot be either never reaches the store. */
-export function jobId({ engine, actor, params }: Call): Promise<string> {
-  return fullId(engine, actor, params['id'] ?? '');
+export function jobId({ engine, actor, params, request }: Call): Promise<string> {
+  return fullId(engine, actor, params['id'] ?? '', request);
 }
 
-export async function fullId(engine: Engine, actor: Actor, id: string): Promise<string> {
+/** With `about`, that request is noted to be about this job. */
+export async function fullId(engine: Engine, actor: Actor, id: string, about?: Noted): Promise<string> {
   if (!mayBeId(id)) throw new SpineError('not_found', { id });
-  return isNumber(id) ? (await engine.jobs.get(actor, id)).id : id;
+  const full = isNumber(id) ? (await engine.jobs.get(actor, id)).id : id;
+  if (about !== undefined) noteJob(about, full);
+  return full;
 }
 
 /** Written here, because a pattern inside a function is made anew by every call. */

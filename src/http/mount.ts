@@ -41,7 +41,7 @@ export function mount(app: FastifyInstance, door: Door, parts: Parts, refuse: Re
 function mountRoute(app: FastifyInstance, one: Route, { callers, refuse, parts }: Opened): void {
   const { engine, requests, limits } = parts;
   const check = checkRequest(one, callers);
-  const answered = requests.of(one.method, one.path, one.waits === true || one.load === 'stream');
+  const answered = requests.of(one.method, one.path, one.load === 'stream');
   const type = one.media ?? JSON_TYPE;
   const status = one.status ?? 200;
   app.route({

@@ -31,6 +31,30 @@ export interface Arrived {
   readonly arrivedMs: number;
   readonly actor?: { readonly name: string } | null;
   readonly params?: unknown;
+  readonly job?: string | null;
+  readonly jobs?: readonly AboutJob[] | null;
+  readonly waited?: boolean;
+}
+
+/** A job, or what names one. */
+export type AboutJob = { readonly id: string } | { readonly job: { readonly id: string } };
+
+/** What handlers say of their request. Only references are kept: few requests are ever told of. */
+export interface Noted {
+  job: string | null;
+  jobs: readonly AboutJob[] | null;
+  waited: boolean;
+}
+
+/** The request is about this job. */
+export function noteJob(request: Noted, id: string): void {
+  if (request.job === null) request.job = id;
+  else if (request.job !== id) noteJobs(request, [{ id }]);
+}
+
+/** The request has made, taken or ended these jobs. */
+export function noteJobs(request: Noted, jobs: readonly AboutJob[]): void {
+  request.jobs = request.jobs === null ? jobs : [...request.jobs, ...jobs];
 }
 
 /** Refusals that an operator may want to know of: somebody is shut out, or does what he should not. */
@@ -63,7 +87,6 @@ export type Answered = (request: Arrived, status: number, refusal?: ErrorCode) =
 interface Counting {
   readonly byStatus: Map<number, number>;
   readonly seconds: Counted;
-  readonly waits: boolean;
 }
 
 export class Requests {
@@ -78,8 +101,8 @@ export class Requests {
     return this.#options.monoMs();
   }
 
-  /** To be called once for each request of the route. A call that waits for something is never slow. */
-  of(method: string, route: string, isWaiting = false): Answered {
+  /** To be called once for each request of the route. One that has waited for something is never slow, nor is a stream. */
+  of(method: string, route: string, isStream = false): Answered {
     const { monoMs, log, slowMs, counts } = this.#options;
     const key = `${method} ${route}`;
     const entry = this.#byRoute.get(key) ?? {
@@ -87,17 +110,16 @@ export class Requests {
       route,
       byStatus: new Map<number, number>(),
       seconds: new Counted(SECONDS),
-      waits: isWaiting,
     };
     this.#byRoute.set(key, entry);
-    const { byStatus, seconds, waits } = entry;
+    const { byStatus, seconds } = entry;
     return (request, status, refusal) => {
       const ms = monoMs() - request.arrivedMs;
       if (counts) {
         byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
         seconds.add(ms / 1_000);
       }
-      const isSlow = slowMs > 0 && ms > slowMs && !waits;
+      const isSlow = slowMs > 0 && ms > slowMs && !isStream && request.waited !== true;
       if (!isSlow && refusal === undefined && log.debug === null) return;
       const facts = {
         ...factsOf(request),
@@ -120,13 +142,24 @@ export class Requests {
 }
 
 /** Never its body, its headers, or its URL: a path names things, and its query may hold what is secret. */
-function factsOf({ id, actor, params }: Arrived): Facts {
+function factsOf({ id, actor, params, job, jobs }: Arrived): Facts {
   const named = (params as { readonly id?: unknown } | null | undefined)?.id;
+  const about = jobsOf(job, jobs);
   return {
     requestId: id,
     ...(actor && { by: actor.name }),
-    ...(typeof named === 'string' && ID.test(named) && { id: named }),
+    ...(about.length === 0 && typeof named === 'string' && ID.test(named) && { id: named }),
+    ...(about.length > 0 && { job: about.length === 1 ? about[0] : about.slice(0, JOBS_TOLD) }),
+    ...(about.length > JOBS_TOLD && { jobs: about.length }),
   };
+}
+
+/** The line of a request names so many jobs, and of more it says how many there were. */
+const JOBS_TOLD = 10;
+
+function jobsOf(job: Arrived['job'], jobs: Arrived['jobs']): string[] {
+  const ids = (jobs ?? []).map((one) => ('job' in one ? one.job.id : one.id));
+  return [...new Set(job ? [job, ...ids] : ids)].filter((each) => ID.test(each));
 }
 
 /** What a caller puts in its place may be anything. */

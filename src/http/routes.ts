@@ -8,6 +8,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { Callers } from './auth.ts';
 import type { Load } from './call-limits.ts';
 import type { Parts } from './parts.ts';
+import type { Noted } from './requests.ts';
 import type { NoFields } from './fields.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -57,8 +58,6 @@ export interface Described {
   readonly params?: TObject;
   readonly headers?: TObject;
   readonly answer: TSchema;
-  /** A call may wait for something: it is not slow when it does. */
-  readonly waits?: true;
   /** The type of what is answered, unless it is JSON. */
   readonly media?: string;
   /** Whoever has it already is told so, and nothing else. */
@@ -96,5 +95,11 @@ declare module 'fastify' {
     bodyHash: string;
     /** When its head was read, by the clock for lengths. */
     arrivedMs: number;
+    /** The job that it is about, once a handler has said so. */
+    job: Noted['job'];
+    /** Further ones that it has made, taken or ended. */
+    jobs: Noted['jobs'];
+    /** It has waited for something, as it was asked to. */
+    waited: Noted['waited'];
   }
 }

@@ -97,6 +97,9 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   app.decorateRequest('bodyHash', '');
   app.decorateRequest('arrivedMs', 0);
   app.decorateRequest('actor');
+  app.decorateRequest('job', null);
+  app.decorateRequest('jobs', null);
+  app.decorateRequest('waited', false);
   addGuard(app, options, admitConnections(app.server, options.connections));
   addParser(app, options.clock);
   app.setErrorHandler(refuse);

@@ -4,6 +4,7 @@ import { SpineError } from '../../../domain/error.ts';
 import type { Job, Outcome, State } from '../../../domain/job.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import type { SessionFacts } from '../../../engine/engine.ts';
+import { noteJob } from '../../requests.ts';
 import { type Call, route, type Route } from '../../routes.ts';
 import { pieces } from './pieces.ts';
 import { EndedSession, Session, Sessions, SpawnBody } from './schemas.ts';
@@ -26,7 +27,9 @@ export const sessionRoutes: readonly Route[] = [
         const message = 'autoStart must be true: a session begins when it is asked for.';
         throw new SpineError('bad_request', { field: 'autoStart' }, { message });
       }
-      return view(call, await call.engine.sessions.spawn(call.actor, { label, spec }));
+      const job = await call.engine.sessions.spawn(call.actor, { label, spec });
+      noteJob(call.request, job.id);
+      return view(call, job);
     },
   }),
   route({

@@ -5,6 +5,7 @@ import { TASK_SPEC_FIELDS } from '../../../domain/task.ts';
 import type { JobDraft } from '../../../engine/engine.ts';
 import { fullId, jobId } from '../../job-id.ts';
 import { mailField, mailTaken } from '../../mail.ts';
+import { noteJob } from '../../requests.ts';
 import { type Call, route, type Route } from '../../routes.ts';
 import { listTasks, shown, shownWhole } from './list.ts';
 import {
@@ -81,7 +82,9 @@ export const taskRoutes: readonly Route[] = [
       // The schema leaves further fields as they came.
       const body = call.body as NewTaskBody;
       const change = { status: statusOf(body.status, body.lane), note: body.note ?? null };
-      return shownWhole(call, await call.engine.tasks.make(call.actor, await draftOf(call, body), change));
+      const job = await call.engine.tasks.make(call.actor, await draftOf(call, body), change);
+      noteJob(call.request, job.id);
+      return shownWhole(call, job);
     },
   }),
   ...(['PATCH', 'PUT'] as const).map((method) =>

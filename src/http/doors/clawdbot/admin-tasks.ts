@@ -6,6 +6,7 @@ import type { Job } from '../../../domain/job.ts';
 import type { User } from '../../../domain/user.ts';
 import type { Engine, JobDraft } from '../../../engine/engine.ts';
 import { isFullId } from '../../job-id.ts';
+import { noteJobs } from '../../requests.ts';
 import { type Call, route, type Route } from '../../routes.ts';
 import { Type } from '../../typebox.ts';
 import { Done, done, enveloped } from './routes.ts';
@@ -56,6 +57,7 @@ export const adminTaskRoutes: readonly Route[] = [
     handle: async (call) => {
       const { engine, actor, body } = call;
       const { jobs } = await engine.jobs.create(actor, [await draftOf(call, body)]);
+      noteJobs(call.request, jobs);
       return shown(call, jobs[0] as Job, false);
     },
   }),

@@ -3,6 +3,7 @@
 import type { Job } from '../../../domain/job.ts';
 import { SpineError } from '../../../domain/error.ts';
 import { isFullId } from '../../job-id.ts';
+import { noteJob } from '../../requests.ts';
 import type { Call } from '../../routes.ts';
 import { data } from './routes.ts';
 import { isAssigned } from './task-list.ts';
@@ -25,16 +26,18 @@ const NOT_YOURS = 'Task not found or not assigned to you';
 /** What a task answers to somebody whom it does not belong to. */
 const FOREIGN = ['not_found', 'forbidden', 'not_owner', 'already_claimed'];
 
-export async function taskNamed({ engine, actor, params: { id = '' } }: Call): Promise<Job> {
+export async function taskNamed({ engine, actor, request, params: { id = '' } }: Call): Promise<Job> {
   if (!isFullId(id)) throw missing(NO_TASK);
+  noteJob(request, id);
   return engine.jobs.get(actor, id).catch((error: unknown) => {
     throw error instanceof SpineError && error.code === 'not_found' ? missing(NO_TASK) : error;
   });
 }
 
 /** One that is the caller's: it waits for it, or was taken by it. */
-export async function ownTask({ engine, actor, params: { id = '' } }: Call): Promise<Job> {
+export async function ownTask({ engine, actor, request, params: { id = '' } }: Call): Promise<Job> {
   if (!isFullId(id)) throw missing(NOT_YOURS);
+  noteJob(request, id);
   const job = await orNotYours(engine.jobs.get(actor, id));
   if (!isAssigned(job, actor.name)) throw missing(NOT_YOURS);
   return job;

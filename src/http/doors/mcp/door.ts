@@ -47,7 +47,6 @@ export function mcpDoor(others: readonly Door[]): Door {
         name: 'exchangeMessages',
         // What the messages ask for is counted by itself.
         load: 'lease',
-        waits: true,
         about: 'Speak the Model Context Protocol: one message of JSON-RPC, and its answer.',
         who: EVERYONE,
         forShownTokens: true,

@@ -1,6 +1,7 @@
 /** What people do to a schedule, and what it tells about its ticks. */
 
 import { runStatusOf } from '../../../domain/statuses.ts';
+import { noteJob } from '../../requests.ts';
 import { route, type Route } from '../../routes.ts';
 import { CancelledSchedule, Missed, Preview, RunStarted, Schedule } from './answers.ts';
 import { CancelQuery, LimitQuery, PreviewQuery, ScheduleParams } from './schemas.ts';
@@ -49,6 +50,7 @@ export const steeringRoutes: readonly Route[] = [
     handle: async (call) => {
       const { id } = await seen(call);
       const job = await call.engine.schedules.run(call.actor, id);
+      noteJob(call.request, job.id);
       return { run_id: job.id, status: runStatusOf(job), reason: job.reason };
     },
   }),

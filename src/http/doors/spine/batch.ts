@@ -9,6 +9,7 @@ import { SPINE_STATUS_OF } from '../../../domain/statuses.ts';
 import type { Completion } from '../../../engine/engine.ts';
 import { asSpineError, nativeErrors, toldOf } from '../../errors.ts';
 import { fullId, isFullId } from '../../job-id.ts';
+import { noteJobs } from '../../requests.ts';
 import type { Call } from '../../routes.ts';
 import type { CompleteBatchBody } from './schemas.ts';
 import { claimedJson, wanted } from './claims.ts';
@@ -21,6 +22,7 @@ type Outcome = Accepted | SpineError;
 
 export async function completeBatch(call: Call<Body>): Promise<string> {
   const { engine, actor, body } = call;
+  noteJobs(call.request, body.jobs);
   const ids = await idsOf(call);
   const ends: Completion[] = [];
   body.jobs.forEach(({ leaseToken = null, result }, index) => {

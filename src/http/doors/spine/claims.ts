@@ -24,7 +24,6 @@ export const claimRoutes: readonly Route[] = [
     method: 'POST',
     path: '/jobs/claim',
     name: 'claimNext',
-    waits: true,
     load: 'job',
     about: 'Take the best ready jobs, waiting for one if need be.',
     who: WORKERS,
@@ -71,6 +70,7 @@ export const claimRoutes: readonly Route[] = [
 async function claimNext(call: Call<ClaimNext>): Promise<string> {
   const { engine, actor, body, parts } = call;
   const { waitMs = 0 } = body;
+  if (waitMs > 0) call.request.waited = true;
   // Nothing is taken while there is no room to hand it out.
   const crowded = parts.room.opened(call);
   if (crowded !== null) await crowded;

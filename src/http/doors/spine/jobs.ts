@@ -6,6 +6,7 @@ import { inputOf } from '../../../domain/job-input.ts';
 import type { Job } from '../../../domain/job.ts';
 import { traceparentFrom } from '../../../domain/trace.ts';
 import type { IdempotencyKey, JobDraft } from '../../../engine/engine.ts';
+import { noteJobs } from '../../requests.ts';
 import { type Call, route, type Route } from '../../routes.ts';
 import { AwaitedJob, Job as JobAnswer, JobBatch, JobList, JobRemoved } from './answers.ts';
 import { inMs } from './job-fields.ts';
@@ -87,7 +88,6 @@ export const jobRoutes: readonly Route[] = [
     path: '/jobs/:id',
     name: 'getJob',
     v0: true,
-    waits: true,
     about: 'Read a job, by its id or its short number; with wait, when it has ended or the wait is over.',
     who: [...EVERYONE, 'run'],
     query: GetQuery,
@@ -175,6 +175,7 @@ async function get(call: Call<unknown, { readonly wait?: string }>): Promise<str
   const id = await jobId(call);
   if (query.wait === undefined) return fullJson(call, await engine.jobs.get(actor, id), { done: false });
   const waitMs = durationOf(query.wait, 'wait', LIMITS.readWaitMs);
+  if (waitMs > 0) call.request.waited = true;
   const { job, ended, lastId } = await engine.jobs.wait(actor, id, waitMs, goneSignal(call));
   const last = lastId === job.id ? '' : `,"lastOfLineage":${JSON.stringify(lastId)}`;
   return fullJson(call, job, { done: false, extra: `,"ended":${ended}${last}` });
@@ -241,6 +242,7 @@ async function create(call: Call, bodies: readonly NewJobBody[]): Promise<string
     return traceparent === null ? draft : { traceparent, ...draft };
   });
   const { jobs, replayed } = await engine.jobs.create(actor, drafts, idempotencyOf(call));
+  noteJobs(call.request, jobs);
   const told = (job: Job): string => blockedField(call.parts, job) + warningField(call.parts, job);
   if (replayed) reply.header('idempotency-replayed', 'true');
   if (replayed || drafts.some(({ parentId }) => parentId !== undefined)) {
