@@ -128,14 +128,14 @@ export function botDataCases(start: StartBots): void {
         );
         expectError(await who.http.get(`${path}/file`), 400, 'key query parameter is required');
         const foreign = await begunElsewhere();
-        for (const [bad, status] of [
-          [foreign, 403],
-          ['secret', 403],
-          [`worker-data/${id}/../../spine.id`, 404],
-          [`worker-data/${id}/reddit_post/nothing.json`, 404],
-          [`worker-data/${id}/\0`, 400],
+        for (const [bad, status, words] of [
+          [foreign, 403, 'Invalid file reference'],
+          ['secret', 403, 'Invalid file reference'],
+          [`worker-data/${id}/../../spine.id`, 404, 'File not found'],
+          [`worker-data/${id}/reddit_post/nothing.json`, 404, 'File not found'],
+          [`worker-data/${id}/\0`, 400, 'key must not hold a NUL character.'],
         ] as const)
-          expectError(await who.http.get(`${path}/file?key=${encodeURIComponent(bad)}`), status, /./);
+          expectError(await who.http.get(`${path}/file?key=${encodeURIComponent(bad)}`), status, words);
       }
       expectError(await bot(2).http.get(`${WORKER}/tasks/${id}/data`), 404, NOT_YOURS);
       expectData(await move(bot(1), id, 'completed'));

@@ -19,6 +19,7 @@ import {
   type TaskType,
   WORKER,
 } from './bot-cases.ts';
+import { until } from '../support/clock.ts';
 
 const NOT_YOURS = 'Task not found or not assigned to you';
 const NOT_RUNNING = "Can only post results to tasks with status 'in_progress'";
@@ -135,10 +136,9 @@ export function botLifeCases(start: StartBots): void {
       const once = await addType(spine, { max_retries: 1 });
       const first = await begun(bot(1), { task_type_id: once.id });
       expectData(await move(bot(1), first.id, 'failed', { increment_retry: true }));
-      let retry: Task | null = null;
-      for (let looks = 0; retry === null && looks < 500; looks++) retry = await claim(bot(1));
-      deepStrictEqual([retry?.parent_task_id, retry?.retry_count], [first.id, 1]);
-      const last = expectData(await move(bot(1), retry?.id ?? '', 'failed', { increment_retry: true }));
+      const retry = await until('the retry', () => claim(bot(1)));
+      deepStrictEqual([retry.parent_task_id, retry.retry_count], [first.id, 1]);
+      const last = expectData(await move(bot(1), retry.id, 'failed', { increment_retry: true }));
       deepStrictEqual([last.status, last.retry_count], ['failed', 2]);
       const of = await spine.admin.http.get<Enveloped<Task[]>>(`${ADMIN}/tasks?task_type=${once.name}`);
       strictEqual(expectData(of).length, 2);
@@ -323,7 +323,11 @@ export function botLifeCases(start: StartBots): void {
       );
       const begun = expectData(await change({ status: 'in_progress' }));
       deepStrictEqual([begun.status, begun.assigned_to], ['in_progress', bot(2).id]);
-      expectError(await change({ assigned_to: bot(3).id }), 409, /./);
+      expectError(
+        await change({ assigned_to: bot(3).id }),
+        409,
+        /^The job is held, and its holder works by what it was given/,
+      );
       const moved = expectData(await change({ assigned_to: bot(3).id, status: 'pending' }));
       deepStrictEqual([moved.status, moved.assigned_to, moved.started_at], ['pending', bot(3).id, null]);
       strictEqual(expectData(await change({ status: 'completed' })).status, 'completed');
@@ -360,12 +364,11 @@ export function botLifeCases(start: StartBots): void {
       });
       strictEqual((await claimed(bot(1))).id, retried.body.id);
       expectData(await move(bot(1), retried.body.id, 'failed'));
-      let retry: Task | null = null;
-      for (let looks = 0; retry === null && looks < 500; looks++) retry = await claim(bot(1));
-      deepStrictEqual([retry?.parent_task_id, retry?.retry_count], [retried.body.id, 1]);
+      const retry = await until('the retry', () => claim(bot(1)));
+      deepStrictEqual([retry.parent_task_id, retry.retry_count], [retried.body.id, 1]);
       await spine.admin.http.request('DELETE', `${ADMIN}/tasks/${retried.body.id}`);
-      strictEqual((await readTask(spine, retry?.id ?? '')).parent_task_id, null);
-      expectData(await move(bot(1), retry?.id ?? '', 'completed'));
+      strictEqual((await readTask(spine, retry.id)).parent_task_id, null);
+      expectData(await move(bot(1), retry.id, 'completed'));
     });
 
     test('every call of a worker shows that it is there, and no call of an admin [TQ-12 L13]', async () => {

@@ -55,7 +55,6 @@ export function holdsTools(store: Store): void {
         }));
         strictEqual((await spine.head.post('/jobs/batch', { jobs })).status, 201);
         const won = await Promise.all([one, other].map(takeAll));
-        ok(won.every((ids) => ids.length > 0));
         strictEqual(won.flat().length, 100);
         strictEqual(new Set(won.flat()).size, 100);
       });

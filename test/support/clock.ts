@@ -76,10 +76,16 @@ const UNTIL_LIMIT_MS = 50_000;
 /** What takes more rounds than this waits for another process or a socket, and would wait longer beside a busy loop. */
 const BUSY_ROUNDS = 200;
 
-/** Waits for a condition, round by round of the event loop: it is an event that is waited for, never a time. */
-export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+/** Looks round by round of the event loop until something is there, or is so: an event is waited for, never a time. */
+export async function until<T>(
+  what: string,
+  look: () => T | Promise<T>,
+): Promise<Exclude<T, null | undefined | false>> {
   const startedAt = performance.now();
-  for (let round = 0; !(await condition()); round++) {
+  for (let round = 0; ; round++) {
+    const seen = await look();
+    if (seen !== null && seen !== undefined && seen !== false)
+      return seen as Exclude<T, null | undefined | false>;
     if (performance.now() - startedAt > UNTIL_LIMIT_MS) throw new Error(`waited in vain until ${what}`);
     await (round < BUSY_ROUNDS ? nextRound() : sleep(2));
   }

@@ -324,4 +324,13 @@ export const WORKERS: readonly Mutant[] = [
     replace: `sleep "$limit") &`,
     seenBy: CRASH,
   },
+  {
+    name: 'workers-ask-together',
+    means: 'after a restart of the server all workers come at the same moment, again and again',
+    file: 'src/worker/service/worker-service.ts',
+    find: `await sleep(platform, jitterMs(platform, pollMs), this.#ending.signal).catch(() => undefined);`,
+    replace: `if (jitterMs(platform, pollMs) < 0) return;`,
+    seenBy: ['test/worker/service/trouble.test.ts'],
+    only: 'do not ask together',
+  },
 ];

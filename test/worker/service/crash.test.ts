@@ -6,6 +6,7 @@ import { startServer, type TestServer } from '../../support/server.ts';
 import {
   heartbeatOf,
   makeTask,
+  PATIENT_SERVER,
   processesOf,
   shellSession,
   SHORT_SERVER,
@@ -22,10 +23,15 @@ const HANGS = 'cat >/dev/null; echo begun; sleep 600 & while [ ! -e go ]; do sle
 
 suite('workers that die, freeze and come back', () => {
   let server: TestServer;
+  /** Takes a worker for dead that is silent for a moment. */
+  let hasty: TestServer;
   before(async () => {
-    server = await startServer({ env: SHORT_SERVER });
+    [server, hasty] = await Promise.all([
+      startServer({ env: PATIENT_SERVER }),
+      startServer({ env: SHORT_SERVER }),
+    ]);
   });
-  after(() => server.stop());
+  after(() => Promise.all([server.stop(), hasty.stop()]));
 
   test('after kill -9 a restart finds the session gone and the task back, with what it knew [WK-32 WK-33]', async (t) => {
     const slot = 'crash-1';
@@ -63,37 +69,37 @@ suite('workers that die, freeze and come back', () => {
 
   test('without a restart the watchdog finds it, and resets its task once [WK-07 WK-34]', async (t) => {
     const slot = 'crash-3';
-    const task = await makeTask(server, { title: 'lost', owner: slot });
-    const worker = startWorker(t, server, slot, { args: shellSession(HANGS) });
-    const { sessionId } = await untilBeat(server, slot, 'working');
+    const task = await makeTask(hasty, { title: 'lost', owner: slot });
+    const worker = startWorker(t, hasty, slot, { args: shellSession(HANGS) });
+    const { sessionId } = await untilBeat(hasty, slot, 'working');
     worker.kill('SIGKILL');
     await untilGone(sessionId ?? '');
-    const beat = await untilBeat(server, slot, 'offline');
+    const beat = await untilBeat(hasty, slot, 'offline');
     deepStrictEqual([beat.task, beat.metadata['offlineReason']], [null, 'stale-heartbeat']);
     ok(Number.isInteger(beat.metadata['detectedAt']));
-    const back = await untilTask(server, task.id, 'todo');
+    const back = await untilTask(hasty, task.id, 'todo');
     // Many passes later nothing has moved.
-    const other = startWorker(t, server, 'crash-3-other');
+    const other = startWorker(t, hasty, 'crash-3-other');
     await until('time passes', async () => {
-      const seen = await heartbeatOf(server, 'crash-3-other');
+      const seen = await heartbeatOf(hasty, 'crash-3-other');
       return seen !== null && seen.lastUpdate - seen.startedAt > 1_500;
     });
     other.kill('SIGTERM');
-    strictEqual((await taskOf(server, task.id)).updatedAt, back.updatedAt);
+    strictEqual((await taskOf(hasty, task.id)).updatedAt, back.updatedAt);
   });
 
   test('one that was frozen notices, ends its session and writes nothing over the next one [WK-34]', async (t) => {
     const slot = 'crash-4';
-    const task = await makeTask(server, { title: 'frozen', owner: slot });
-    const first = startWorker(t, server, slot, { args: shellSession(HANGS) });
-    const { sessionId } = await untilBeat(server, slot, 'working');
+    const task = await makeTask(hasty, { title: 'frozen', owner: slot });
+    const first = startWorker(t, hasty, slot, { args: shellSession(HANGS) });
+    const { sessionId } = await untilBeat(hasty, slot, 'working');
     await until('the session runs', () => processesOf(sessionId ?? '').length > 2);
     first.kill('SIGSTOP');
     // Its guardian hears nothing any more, and ends it before anybody else can begin.
     await untilGone(sessionId ?? '');
-    const second = startWorker(t, server, slot, { args: shellSession(HANGS) });
+    const second = startWorker(t, hasty, slot, { args: shellSession(HANGS) });
     const taken = await until('the second has it', async () => {
-      const beat = await heartbeatOf(server, slot);
+      const beat = await heartbeatOf(hasty, slot);
       return beat?.metadata['workerPid'] === second.pid && beat.status === 'working' ? beat : null;
     });
     strictEqual(taken.task, task.id);
@@ -102,11 +108,11 @@ suite('workers that die, freeze and come back', () => {
       /A lease is over|Another process has the slot/.test(first.output()),
     );
     mkdirSync(join(second.folder, 'go'));
-    const done = await untilTask(server, task.id, 'done');
+    const done = await untilTask(hasty, task.id, 'done');
     strictEqual(done.attempts, 2);
     ok(String(done.result?.['sessionId']).startsWith(`agent:main:worker-${slot}:`));
     ok(done.result?.['sessionId'] !== sessionId);
-    strictEqual((await heartbeatOf(server, slot))?.metadata['workerPid'], second.pid);
+    strictEqual((await heartbeatOf(hasty, slot))?.metadata['workerPid'], second.pid);
   });
 
   test('a session that leaves its process group is ended all the same [WK-23]', async (t) => {
