@@ -41,6 +41,7 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'test/store/postgres-net.test.ts': 20,
   'test/conformance/postgres.test.ts': 20,
   'test/worker/service/crash.test.ts': 30,
+  'test/worker/service/left-sessions.test.ts': 20,
   'test/worker/service/trouble.test.ts': 30,
   'test/worker/service/sessions.test.ts': 20,
   'test/backup/s3.test.ts': 15,

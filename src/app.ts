@@ -19,6 +19,7 @@ import { type Objects, openObjects } from './app/objects.ts';
 import { greeting } from './app/greeting.ts';
 import { noticeOf } from './app/notices.ts';
 import { jobLog } from './app/job-log.ts';
+import { endingOf } from './app/left-sessions.ts';
 import type { Log } from './app/log.ts';
 import { processLog } from './app/process-log.ts';
 import { openProbes, type Probes } from './app/probes.ts';
@@ -146,6 +147,7 @@ async function openApp(config: Config): Promise<App> {
     });
     const objects = await openObjects(config, clock, log);
     const probes = openProbes(guard, config.shell === 'on', clock);
+    let workers: EmbeddedWorkers | null = null;
     const duties = startDuties({
       core: engine.core,
       clock,
@@ -159,7 +161,7 @@ async function openApp(config: Config): Promise<App> {
       model: modelOf(config),
       watchdog: {
         everyMs: config.watchdogMs,
-        endSession: (slot) => engine.sessions.endOf(slot),
+        endSession: endingOf({ engine, endTurn: () => workers?.endTurn ?? null, clock, log }),
         onStale: ({ slot, jobId: task, sessionId, lastUpdate }) =>
           log.warn('A worker was not heard from and is marked offline', {
             slot,
@@ -217,7 +219,7 @@ async function openApp(config: Config): Promise<App> {
     });
     const url = urlOf(config, server);
     // A server that cannot come up whole does not go on in part: it would answer calls and do nothing.
-    parts.workers = await startEmbeddedWorkers({ engine, config, clock, log, url }).catch(
+    parts.workers = workers = await startEmbeddedWorkers({ engine, config, clock, log, url }).catch(
       async (error: unknown) => {
         await closeAll(parts, server);
         throw error;

@@ -83,7 +83,7 @@ export interface Duties {
 export function startDuties(options: DutyOptions): Duties {
   const { core, clock, notices, digestAt = null, askProbe = null } = options;
   const loop = (duty: Duty): Loop => new Loop(duty, clock, options.onError);
-  const reaper = new Reaper(core, options.reaperIntervalMs);
+  const reaper = new Reaper(core, options.reaperIntervalMs, options.watchdog.endSession);
   const settling = loop(settler(core));
   const timing = loop(timers(core, (now) => reaper.absenceMs(now)));
   const scheduling = loop(scheduler(core, options.tickMs));

@@ -11,6 +11,7 @@ import { environmentBut, inheritedEnvironment } from '../runtime/environment.ts'
 import { EmbeddedWorker, type EmbeddedStatus, LEASE_MS } from '../worker/embedded.ts';
 import { GatewayRunner } from '../worker/gateway-runner.ts';
 import type { CancelRequests, Commands } from '../worker/ports.ts';
+import { GatewaySessionRunner } from '../worker/sessions/gateway-session.ts';
 import { ShellRunner } from '../worker/shell-runner.ts';
 import { SpawnedSessions } from '../worker/spawned-sessions.ts';
 import { embeddedClient } from './embedded-client.ts';
@@ -60,10 +61,13 @@ export interface EmbeddedWorkers {
   /** Takes nothing new, lets what runs come to an end within the time, and leaves behind what goes on by itself. */
   stop(drainMs: number): Promise<void>;
   status(): EmbeddedStatus[];
+  /** Ends the turn of a worker's session at the main gateway; null where this server has none. */
+  readonly endTurn: ((sessionKey: string) => Promise<void>) | null;
 }
 
 export async function startEmbeddedWorkers(options: EmbeddedWorkersOptions): Promise<EmbeddedWorkers> {
   const gateways = options.config.gateway === 'off' ? [] : openGateways(options);
+  const [main] = gateways;
   const commands = new ShellCommands(options.clock);
   const sessions = sessionWorker(options);
   const workers = [
@@ -81,6 +85,8 @@ export async function startEmbeddedWorkers(options: EmbeddedWorkersOptions): Pro
       await sessions?.close();
     },
     status: () => workers.map((worker) => worker.status()),
+    endTurn:
+      main === undefined ? null : (sessionKey) => new GatewaySessionRunner(main).endLeftover(sessionKey),
   };
 }
 

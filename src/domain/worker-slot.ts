@@ -19,6 +19,8 @@ export interface WorkerSlot {
   readonly attempt: number | null;
   readonly title: string | null;
   readonly sessionId: string | null;
+  /** What the slot's last process may have left running; whoever has the slot next ends it before its first heartbeat. */
+  readonly leftSession: string | null;
   readonly lastUpdate: number;
   readonly startedAt: number;
   /** How often the slot was started again. */
@@ -63,12 +65,22 @@ export function isDoing({ jobId, attempt, takenBy }: WorkerSlot, job: Job): bool
   return job.id === jobId && job.state === 'running' && job.attempts === attempt && job.claimedBy === takenBy;
 }
 
+/** The claim that the slot tells of is over, and the job has waited for another one since. */
+export function wasDoing({ jobId, attempt }: WorkerSlot, job: Job): boolean {
+  return job.id === jobId && job.state === 'queued' && job.attempts === attempt;
+}
+
 /** Whether a session is the slot's own: its worker asked for it, or gave it the label of the slot's sessions. */
 export function isSessionOf(
-  { slot, takenBy }: WorkerSlot,
+  worker: WorkerSlot,
   { label, createdBy }: { readonly label: string; readonly createdBy: string },
 ): boolean {
-  return createdBy === takenBy || label.startsWith(`agent:main:worker-${slot}:`);
+  return createdBy === worker.takenBy || isLabelOf(worker, label);
+}
+
+/** The slot's worker gives its sessions labels that begin like this. */
+export function isLabelOf({ slot }: WorkerSlot, label: string): boolean {
+  return label.startsWith(`agent:main:worker-${slot}:`);
 }
 
 /** Silent for too long, and nobody said that it would be. */
@@ -98,6 +110,7 @@ export function started(
     attempt: null,
     title: null,
     sessionId: null,
+    leftSession: known === null ? null : leftBy(known),
     lastUpdate: now,
     startedAt: now,
     restartCount: known === null ? 0 : known.restartCount + 1,
@@ -109,19 +122,24 @@ export function started(
 /** What is said of the process itself stays; of the last task or end nothing does. */
 export function beaten(known: WorkerSlot, beat: SlotBeat, now: number): WorkerSlot {
   const { offlineReason: _, detectedAt: __, taskStartedAt: ___, ...own } = known.metadata;
-  return { ...known, ...beat, lastUpdate: now, metadata: { ...own, ...beat.metadata } };
+  return { ...known, ...beat, leftSession: null, lastUpdate: now, metadata: { ...own, ...beat.metadata } };
 }
 
 /** The watchdog's word about a worker that was not heard from. */
 export function foundStale(known: WorkerSlot, now: number): WorkerSlot {
   const { taskStartedAt: _, ...own } = known.metadata;
   const metadata = { ...own, offlineReason: 'stale-heartbeat', detectedAt: now };
-  return { ...known, status: 'offline', jobId: null, attempt: null, title: null, sessionId: null, metadata };
+  const nothing = { jobId: null, attempt: null, title: null, sessionId: null };
+  return { ...known, status: 'offline', ...nothing, leftSession: leftBy(known), metadata };
+}
+
+function leftBy({ sessionId, leftSession }: WorkerSlot): string | null {
+  return sessionId ?? leftSession;
 }
 
 /** As everybody outside sees it. */
 export function slotView(slot: WorkerSlot) {
-  const { jobId, title, restartCount, draining, metadata } = slot;
+  const { jobId, title, leftSession, restartCount, draining, metadata } = slot;
   const isOff = slot.status === 'offline';
   return {
     slot: slot.slot,
@@ -136,6 +154,7 @@ export function slotView(slot: WorkerSlot) {
       workerPid: isOff ? null : (metadata['workerPid'] ?? null),
       restartCount,
       ...(draining && { draining }),
+      ...(leftSession !== null && { leftSession }),
     },
   };
 }

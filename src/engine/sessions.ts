@@ -18,14 +18,20 @@ const ENDED_SHOWN = 200;
 /** Whoever misses a session in the list takes it for lost: more than are shown are never begun. */
 const OPEN_SESSIONS = 800;
 const OPEN_SHOWN = 1_000;
+/** Longer than a session that is told to end takes to: whoever asked for its end may begin another one after it. */
+const ENDING_MS = 10_000;
 
-export function sessionsOf(core: Core, jobs: Pick<Jobs, 'create' | 'list' | 'cancel'>): Sessions {
+export function sessionsOf(core: Core, jobs: Pick<Jobs, 'create' | 'list' | 'cancel' | 'wait'>): Sessions {
   const list = (actor: Actor, filter: object, limit: number, states: Job['state'][]): Promise<Job[]> =>
     jobs.list(actor, { states, type: SESSION_TYPE, order: 'newest', limit, ...filter });
   const newest = async (actor: Actor, label: string): Promise<Job | null> =>
     (await list(actor, { tag: label }, 1, [...STATES])).at(0) ?? null;
-  const ended = async (actor: Actor, job: Job): Promise<Job> =>
-    isFinal(job.state) ? job : (await jobs.cancel(actor, job.id, 'The session was ended.')).job;
+  const ended = async (actor: Actor, job: Job): Promise<Job> => {
+    if (isFinal(job.state)) return job;
+    const asked = (await jobs.cancel(actor, job.id, 'The session was ended.')).job;
+    // Its program ends before its job does.
+    return isFinal(asked.state) ? asked : (await jobs.wait(SYSTEM, job.id, ENDING_MS)).job;
+  };
   return {
     spawn: async (actor, { label, spec }) => {
       if (!serves(actor, SESSION_TARGET)) throw new SpineError('forbidden', { target: SESSION_TARGET });

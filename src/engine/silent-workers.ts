@@ -6,6 +6,9 @@ import type { Reads } from '../store/store.ts';
 import type { Core } from './core.ts';
 import { giveBack } from './workers.ts';
 
+/** A worker that is heard from ends its session itself once its lease is lost. Of the time until it counts as stale. */
+const QUIET_SHARE = 0.5;
+
 /** Looks again at the locked row: the worker may have been heard from, or another server been quicker. */
 export function judgeSilent(core: Core, actor: Actor, name: string): Promise<WorkerSlot | null> {
   return core.flusher.transact(actor, async (tx, changeSet) => {
@@ -16,6 +19,16 @@ export function judgeSilent(core: Core, actor: Actor, name: string): Promise<Wor
     await tx.workers.save(foundStale(slot, changeSet.now));
     return slot;
   });
+}
+
+/** Slots that were not heard from lately, and whose sessions may still work on these jobs. */
+export async function leftBehind(core: Core, jobIds: readonly string[]): Promise<WorkerSlot[]> {
+  const slots = await core.store.read.workers.all();
+  const since = core.now() - core.workers.staleMs * QUIET_SHARE;
+  return slots.filter(
+    ({ sessionId, jobId, lastUpdate }) =>
+      sessionId !== null && jobId !== null && jobIds.includes(jobId) && lastUpdate < since,
+  );
 }
 
 /** A lease that is renewed shows a worker that lives, whatever became of its heartbeats. */

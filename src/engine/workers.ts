@@ -15,6 +15,7 @@ import {
   type SlotBeat,
   type SlotStart,
   started,
+  wasDoing,
   type WorkerSlot,
 } from '../domain/worker-slot.ts';
 import type { Tx } from '../store/store.ts';
@@ -139,8 +140,8 @@ function recovery({ sessionId }: WorkerSlot, now: number): Readonly<Record<strin
 }
 
 /**
- * Takes back the very claim that the slot told of. What has ended meanwhile, is somebody else's by now, or nothing that
- * the actor may touch, is left as it is.
+ * Takes back the very claim that the slot told of; where it is over, and the job waits, what is to be said of it is said
+ * all the same. What has ended meanwhile, is somebody else's by now, or nothing that the actor may touch, is left as it is.
  */
 export async function giveBack(
   tx: Tx,
@@ -150,11 +151,13 @@ export async function giveBack(
   metadata: Readonly<Record<string, unknown>> | null,
 ): Promise<Job | null> {
   const [job] = slot.jobId === null ? [] : await tx.jobs.lock([slot.jobId]);
-  if (job === undefined || !isDoing(slot, job) || !mayTouch(actor, job)) return null;
+  if (job === undefined || !mayTouch(actor, job)) return null;
   const on = { id: job.id, actor: SYSTEM };
-  const expired = decide(changeSet.load(job), { kind: 'expire', ...on, orphaned: true }, changeSet.now);
-  changeSet.apply(expired, SYSTEM);
-  if (metadata === null) return expired.job;
+  if (isDoing(slot, job)) {
+    const expired = decide(changeSet.load(job), { kind: 'expire', ...on, orphaned: true }, changeSet.now);
+    changeSet.apply(expired, SYSTEM);
+    if (metadata === null) return expired.job;
+  } else if (metadata === null || !wasDoing(slot, job)) return null;
   const edit: Edit = {
     kind: 'edit',
     ...on,

@@ -2,7 +2,9 @@
 
 import { loopActor } from '../domain/actor.ts';
 import { ALIVE, BEAT_MS, type Core } from '../engine/core.ts';
+import { leftBehind } from '../engine/silent-workers.ts';
 import type { Duty, Pass } from './loop.ts';
+import type { EndSession } from './watchdog.ts';
 
 const REAPER = loopActor('reaper');
 
@@ -27,6 +29,7 @@ export class Reaper implements Duty {
   readonly name = 'reaper';
   readonly everyMs: number;
   readonly #core: Core;
+  readonly #endSession: EndSession;
   #pulseAt = -Infinity;
   #lookedAt: number | null = null;
   /** Nothing is reaped before these: no server was there, or this one stood still. */
@@ -35,9 +38,10 @@ export class Reaper implements Duty {
   /** Since when stalls have put off a pass. */
   #putOffAt: number | null = null;
 
-  constructor(core: Core, everyMs: number) {
+  constructor(core: Core, everyMs: number, endSession: EndSession = async () => undefined) {
     this.#core = core;
     this.everyMs = everyMs;
+    this.#endSession = endSession;
   }
 
   async runOnce(): Promise<Pass> {
@@ -53,8 +57,22 @@ export class Reaper implements Duty {
     const putOffMs = this.#stallMs(this.#core.now());
     if (putOffMs > 0) return { done: 0, more: false, nextInMs: putOffMs };
     this.#putOffAt = null;
-    await Promise.all(expired.map((id) => this.#core.perform({ kind: 'expire', id, actor: REAPER })));
+    await this.#takeBack(expired);
     return { done: expired.length, more: expired.length === BATCH };
+  }
+
+  /** Where a worker may have left a session at work, that is ended first; no other job waits for it. */
+  async #takeBack(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    const left = await leftBehind(this.#core, ids);
+    const withSession = new Set(left.map(({ jobId }) => jobId));
+    await this.#expire(ids.filter((id) => !withSession.has(id)));
+    await Promise.all(left.map(this.#endSession));
+    await this.#expire(ids.filter((id) => withSession.has(id)));
+  }
+
+  async #expire(ids: readonly string[]): Promise<void> {
+    await Promise.all(ids.map((id) => this.#core.perform({ kind: 'expire', id, actor: REAPER })));
   }
 
   /** Says that this server is alive, and notices when nobody was for a while. */

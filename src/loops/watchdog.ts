@@ -10,13 +10,19 @@ const WATCHDOG = loopActor('watchdog');
 
 const BATCH = 100;
 
+/**
+ * Ends the session of a silent worker where this installation can: one of its own, or a turn at its gateway. A program of
+ * the worker's has ended with it; what only the worker could reach is left to the next one of its slot. Settles in bounded
+ * time, whatever became of the session.
+ */
+export type EndSession = (slot: WorkerSlot) => Promise<void>;
+
 export interface WatchdogOptions {
   readonly core: Core;
   readonly everyMs: number;
   /** For how long nobody is judged, because no server was there to hear anybody. */
   readonly absenceMs: (now: number) => number;
-  /** Ends the session of a worker where this installation runs it; any other has ended with its worker. */
-  readonly endSession: (slot: WorkerSlot) => Promise<void>;
+  readonly endSession: EndSession;
   readonly onStale: (slot: WorkerSlot) => void;
 }
 
@@ -36,13 +42,12 @@ export class Watchdog implements Duty {
     const waitMs = absenceMs(now);
     if (waitMs > 0) return { done: 0, more: false, nextInMs: waitMs };
     const silent = await core.store.read.workers.silentSince(now - core.workers.staleMs, BATCH);
+    const lost: WorkerSlot[] = [];
+    for (const slot of silent) if (!(await isHeld(core.store.read, slot, now))) lost.push(slot);
+    // Their sessions first: nobody else may begin while these still work.
+    await Promise.all(lost.filter(({ sessionId }) => sessionId !== null).map(endSession));
     let done = 0;
-    for (const slot of silent) {
-      if (await isHeld(core.store.read, slot, now)) continue;
-      // Its session first: nobody else may begin while it still works.
-      if (slot.sessionId !== null) await endSession(slot);
-      if (await this.#judge(slot.slot)) done += 1;
-    }
+    for (const { slot } of lost) if (await this.#judge(slot)) done += 1;
     return { done, more: done > 0 && silent.length === BATCH };
   }
 

@@ -57,5 +57,34 @@ test('what a slot shows has the names of the text [WK-03 WK-04]', () => {
     offlineReason: 'stale-heartbeat',
     detectedAt: 9_000,
     restartCount: 0,
+    leftSession: 's',
   });
+});
+
+test('what a process left running is known until the next one is heard from [WK-32]', () => {
+  const working = { ...FRESH, status: 'working', jobId: 'j', attempt: 1, sessionId: 's' } as const;
+  const lost = foundStale(working, 9_000);
+  const next = started(lost, { ...START, instance: 'b' }, 'w', 10_000);
+  const again = started(next, { ...START, instance: 'c' }, 'w', 11_000);
+  assert.deepEqual(
+    [working, lost, next, again].map(({ sessionId, leftSession }) => [sessionId, leftSession]),
+    [
+      ['s', null],
+      [null, 's'],
+      [null, 's'],
+      [null, 's'],
+    ],
+  );
+  const { jobId, attempt, title, sessionId } = FRESH;
+  const idle = {
+    slot: 'slot-1',
+    instance: 'c',
+    status: 'idle',
+    jobId,
+    attempt,
+    title,
+    sessionId,
+    metadata: {},
+  } as const;
+  assert.equal(beaten(again, idle, 12_000).leftSession, null);
 });

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import type { SlotBeat, SlotStart } from '../../src/domain/worker-slot.ts';
-import { Watchdog } from '../../src/loops/watchdog.ts';
+import type { Job } from '../../src/domain/job.ts';
+import { Reaper } from '../../src/loops/reaper.ts';
+import { type EndSession, Watchdog } from '../../src/loops/watchdog.ts';
 import {
   claimed,
   create,
@@ -72,6 +74,52 @@ onEvery(DIALECTS, (each) => {
     assert.equal((await workers.start(ONE, start('c', 'b'))).recovered, null);
   });
 
+  each('a restart says why of a task that went back before it [WK-32]', async (spine) => {
+    const { workers } = spine.engine;
+    const job = await create(spine, { target: 'slot-1', leaseMs: 60_000, meta: { keep: 1 } });
+    await workers.start(ONE, start('a'));
+    await claimed(spine, job, ONE);
+    const doing = { status: 'working', jobId: job.id, attempt: 1, sessionId: 's-1' } as const;
+    await workers.beat(ONE, beat('a', doing));
+    await spine.clock.advance(60_001);
+    await spine.engine.core.perform({ kind: 'expire', id: job.id, actor: HEAD });
+    assert.equal(await stateOf(spine, job), 'queued');
+    const { slot, recovered } = await workers.start(ONE, start('b', 'a'));
+    assert.deepEqual([recovered, slot.leftSession], [job.id, 's-1']);
+    const meta: unknown = JSON.parse((await spine.store.read.jobs.inputOf(job.no)).meta ?? '{}');
+    const recoveredAt = spine.engine.now();
+    assert.deepEqual(meta, { keep: 1, crashRecovery: true, previousSession: 's-1', recoveredAt });
+    // The first heartbeat says that what was left has ended.
+    assert.equal((await workers.beat(ONE, beat('b'))).leftSession, null);
+  });
+
+  each('what a lost worker left running is ended before its job goes back [WK-23 WK-34]', async (spine) => {
+    const { workers, core } = spine.engine;
+    const jobs: Job[] = [];
+    const seen: unknown[] = [];
+    const endSession: EndSession = async ({ slot, sessionId }) =>
+      void seen.push([slot, sessionId, await Promise.all(jobs.map((job) => stateOf(spine, job)))]);
+    const reaper = new Reaper(core, 1_000, endSession);
+    for (const name of ['slot-1', 'slot-2']) {
+      const one = worker(name, [name]);
+      const job = await create(spine, { target: name, leaseMs: 60_000 });
+      await workers.start(one, start('a', null, name));
+      await claimed(spine, job, one);
+      const doing = { slot: name, status: 'working', jobId: job.id, attempt: 1, sessionId: 's' } as const;
+      await workers.beat(one, beat('a', doing));
+      jobs.push(job);
+    }
+    await spine.clock.advance(50_000);
+    const last = { slot: 'slot-2', status: 'working', jobId: jobs[1]?.id ?? '', attempt: 1, sessionId: 's' };
+    await workers.beat(worker('slot-2', ['slot-2']), beat('a', last as Partial<SlotBeat>));
+    await spine.clock.advance(10_001);
+    await reaper.pulse().runOnce();
+    await reaper.runOnce();
+    // The second one is heard from: it ends its session itself.
+    assert.deepEqual(seen, [['slot-1', 's', ['running', 'queued']]]);
+    assert.deepEqual(await Promise.all(jobs.map((job) => stateOf(spine, job))), ['queued', 'queued']);
+  });
+
   each('a restart leaves alone what has ended, or is somebody else’s by now [WK-32]', async (spine) => {
     const { workers } = spine.engine;
     const done = await create(spine, { target: 'slot-1' });
@@ -107,6 +155,7 @@ onEvery(DIALECTS, (each) => {
       [slot.status, slot.jobId, slot.metadata['offlineReason'], slot.metadata['detectedAt']],
       ['offline', null, 'stale-heartbeat', spine.engine.now()],
     );
+    assert.deepEqual([slot.sessionId, slot.leftSession], [null, 's-1']);
     assert.deepEqual(ended, ['s-1']);
     assert.equal(await stateOf(spine, job), 'queued');
     const next = await claimed(spine, job, worker('next'));

@@ -323,6 +323,7 @@ export const WORKER_SLOT = tableOf<WorkerSlot>('worker_slot', {
   attempt: 'bigint',
   title: 'text',
   sessionId: 'text',
+  leftSession: 'text',
   lastUpdate: 'bigint',
   startedAt: 'bigint',
   restartCount: 'bigint',

@@ -16,7 +16,7 @@ import { runSession } from '../sessions/run-session.ts';
 import type { SessionRunner } from '../sessions/session.ts';
 import { taskOrder } from '../sessions/task-order.ts';
 import { endWaitMs, jitterMs, pollWaitMs } from './backoff.ts';
-import { BridgeCalls, type StartedSlot } from './bridge-calls.ts';
+import { BridgeCalls, type SlotFacts, type StartedSlot } from './bridge-calls.ts';
 import { goneInstance } from './predecessor.ts';
 import { Slot } from './slot.ts';
 
@@ -142,24 +142,30 @@ export class WorkerService {
     return null;
   }
 
-  /** What the slot's last process left running is ended first: nobody else may begin while it works. */
+  /** What the slot's last process left running is ended before anything is begun, whatever became of its task meanwhile. */
   async #takeSlot(name: string): Promise<number> {
     const { runner, host, about, log, onStarted } = this.#options;
     const before = await this.#calls.slot(name);
     const gone = before === null ? null : goneInstance(before, host);
-    if (before !== null && before.sessionId !== null && gone !== null) {
-      log.warn('The last process of the slot left a session', { slot: name, session: before.sessionId });
-      await runner.endLeftover(before.sessionId);
-    }
+    // The slot is nobody's, or ours since a try that could not end the session.
+    const isFree =
+      gone !== null || before?.status === 'offline' || before?.metadata['instance'] === this.#instance;
+    if (before !== null && isFree) await this.#endLeft(before);
     const metadata = { ...about, host, instance: this.#instance, runner: runner.name };
     const started = await this.#calls.start({ slot: name, instance: this.#instance, gone, metadata });
-    // It fell silent elsewhere: what it left can be ended now that its task is back.
-    if (started.recovered !== null && gone === null && before?.sessionId)
-      await runner.endLeftover(before.sessionId);
+    // One that fell silent elsewhere may have lived until now.
+    if (!isFree) await this.#endLeft(started.heartbeat);
     const { restartCount } = started.heartbeat.metadata;
     log.info('The slot is ours', { slot: name, restartCount, recovered: started.recovered });
     onStarted(started);
     return started.staleMs;
+  }
+
+  async #endLeft({ slot, sessionId, metadata }: SlotFacts): Promise<void> {
+    const session = sessionId ?? metadata['leftSession'];
+    if (typeof session !== 'string') return;
+    this.#options.log.warn('The last process of the slot left a session', { slot, session });
+    await this.#options.runner.endLeftover(session);
   }
 
   async #work(leaseMs: number): Promise<void> {

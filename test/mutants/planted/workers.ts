@@ -7,6 +7,7 @@ const TASKS = ['test/engine/tasks.test.ts'];
 const BRIDGE = ['test/http/bridge.test.ts'];
 const SESSIONS = ['test/worker/service/sessions.test.ts'];
 const CRASH = ['test/worker/service/crash.test.ts'];
+const LEFT = ['test/worker/service/left-sessions.test.ts'];
 
 export const WORKERS: readonly Mutant[] = [
   {
@@ -123,6 +124,49 @@ export const WORKERS: readonly Mutant[] = [
     find: `await this.#gateway.abort({ agentId: AGENT, sessionKey: id });`,
     replace: `void id;`,
     seenBy: ['test/worker/service/gateway.test.ts'],
+  },
+  {
+    name: 'left-session-forgotten',
+    means: 'after the watchdog has found a worker, the next one begins beside the session that it left',
+    file: 'src/domain/worker-slot.ts',
+    find: `  return sessionId ?? leftSession;`,
+    replace: `  return sessionId === null ? leftSession : null;`,
+    seenBy: ['test/domain/worker-slot.test.ts', ...ENGINE],
+  },
+  {
+    name: 'left-session-of-a-task-that-went-back',
+    means: 'a worker that takes over from another machine begins beside the session that was left there',
+    file: 'src/worker/service/worker-service.ts',
+    find: `if (!isFree) await this.#endLeft(started.heartbeat);`,
+    replace: `if (!isFree && started.recovered === null) await this.#endLeft(started.heartbeat);`,
+    seenBy: LEFT,
+    only: 'a worker of another machine',
+  },
+  {
+    name: 'left-session-after-its-task',
+    means: 'a task is begun anew while its last session still works on this very server',
+    file: 'src/loops/reaper.ts',
+    find: `    await Promise.all(left.map(this.#endSession));`,
+    replace: `    void Promise.all(left.map(this.#endSession));`,
+    seenBy: ENGINE,
+  },
+  {
+    name: 'left-session-asked-only',
+    means: 'a task goes back once its last session was asked to end, while its program still runs',
+    file: 'src/engine/sessions.ts',
+    find: `return isFinal(asked.state) ? asked : (await jobs.wait(SYSTEM, job.id, ENDING_MS)).job;`,
+    replace: `return isFinal(asked.state) ? asked : (await jobs.wait(SYSTEM, job.id, 0)).job;`,
+    seenBy: LEFT,
+    only: 'the reaper ends a session of its own server',
+  },
+  {
+    name: 'left-turn-of-anybody',
+    means:
+      'a worker names the conversation of another agent in its heartbeats, falls silent, and has it ended',
+    file: 'src/app/left-sessions.ts',
+    find: `if (sessionId !== null && isLabelOf(slot, sessionId))`,
+    replace: `if (sessionId !== null)`,
+    seenBy: ['test/app/left-sessions.test.ts'],
   },
   {
     name: 'session-before-its-heartbeat',

@@ -1,11 +1,10 @@
 import { deepStrictEqual, match, ok, strictEqual } from 'node:assert';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test, type TestContext } from 'node:test';
 import { startServer, type TestServer } from '../../support/server.ts';
+import { sessionServer } from '../../support/session-server.ts';
 import {
   heartbeatOf,
   linesOf,
@@ -348,60 +347,3 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"Painted it
     await untilBeat(server, 'http-2', 'idle');
   });
 });
-
-interface SessionServer {
-  readonly url: string;
-  readonly spawned: Record<string, unknown>[];
-  readonly deleted: string[];
-  refuse: number | 'hang' | null;
-  /** Looks around before a spawn is answered. */
-  onSpawn: () => Promise<void>;
-  /** Null makes it vanish. */
-  end(label: string, how: object | null): void;
-}
-
-/** Another server's `/api/sessions`, as the text has it, and strict. */
-async function sessionServer(t: TestContext): Promise<SessionServer> {
-  const sessions = new Map<string, object>();
-  const state: SessionServer = {
-    url: '',
-    spawned: [],
-    deleted: [],
-    refuse: null,
-    onSpawn: async () => undefined,
-    end: (label, how) =>
-      void (how === null ? sessions.delete(label) : sessions.set(label, { id: label, ...how })),
-  };
-  const http: Server = createServer((request, response) => {
-    let text = '';
-    request.on('data', (chunk: Buffer) => (text += chunk.toString()));
-    request.on('end', () => {
-      const answer = (status: number, body: unknown): void => {
-        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-      };
-      if (request.method === 'POST' && request.url === '/api/sessions/spawn') {
-        if (state.refuse === 'hang') return;
-        if (state.refuse !== null) return answer(state.refuse, {});
-        const body = JSON.parse(text) as Record<string, unknown>;
-        state.spawned.push(body);
-        sessions.set(String(body['sessionLabel']), { id: body['sessionLabel'] });
-        void state.onSpawn().then(() => answer(200, { ok: true }));
-        return;
-      }
-      if (request.method === 'GET' && request.url === '/api/sessions')
-        return answer(200, [...sessions.values()]);
-      if (request.method === 'DELETE') {
-        const label = decodeURIComponent(request.url?.split('/').at(-1) ?? '');
-        state.deleted.push(label);
-        return answer(sessions.delete(label) ? 200 : 404, {});
-      }
-      return answer(404, {});
-    });
-  });
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    http.closeAllConnections();
-    http.close();
-  });
-  return Object.assign(state, { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}` });
-}

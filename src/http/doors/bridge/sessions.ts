@@ -45,7 +45,8 @@ export const sessionRoutes: readonly Route[] = [
     method: 'DELETE',
     path: '/api/sessions/:id',
     name: 'endSession',
-    about: 'End a session. One that has ended already stays as it is.',
+    about:
+      'End a session, and wait until it is over, for 10 s at most. One that has ended already stays as it is.',
     who: USERS,
     answer: EndedSession,
     errors: ['not_found', 'not_owner', 'conflict'],

@@ -15,6 +15,7 @@ create table worker_slot (
   attempt ${int},              -- by which of the job's claims
   title text,
   session_id text,
+  left_session text,           -- what its last process may have left running
   last_update ${int} not null,
   started_at ${int} not null,
   restart_count ${int} not null,
