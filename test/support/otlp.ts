@@ -22,6 +22,8 @@ export interface OtlpReceiver extends AsyncDisposable {
   /** Why something was refused. */
   readonly problems: string[];
   readonly requests: { readonly headers: Readonly<Record<string, unknown>> }[];
+  /** What was taken, as it came. */
+  readonly bodies: unknown[];
   /** `silent` takes requests and never answers. */
   mode: 'takes' | 'silent' | 'broken';
 }
@@ -38,7 +40,9 @@ export async function otlpReceiver(): Promise<OtlpReceiver> {
         assert.equal(request.method, 'POST');
         assert.equal(request.url, '/v1/traces');
         assert.equal(request.headers['content-type'], 'application/json');
-        receiver.spans.push(...spansIn(JSON.parse(Buffer.concat(chunks).toString('utf8'))));
+        const body: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'));
+        receiver.spans.push(...spansIn(body));
+        receiver.bodies.push(body);
         response.writeHead(200, { 'content-type': 'application/json' }).end('{"partialSuccess":{}}');
       } catch (error) {
         receiver.problems.push(String(error));
@@ -52,6 +56,7 @@ export async function otlpReceiver(): Promise<OtlpReceiver> {
     spans: [],
     problems: [],
     requests: [],
+    bodies: [],
     mode: 'takes',
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
