@@ -1,5 +1,7 @@
 /** How an agent reaches Spine during its run. A transcript may show it: the token is for this run alone, and ends with it. */
 
+import { HOW_TO_ASK } from './asking.ts';
+
 export interface Access {
   readonly url: string;
   readonly runId: string;
@@ -25,7 +27,6 @@ Leave a note for whoever goes on after a crash or a question; the last one count
 ${call(`/jobs/${runId}/checkpoint`, { text: 'What is done, and what is left.' })}
 Write into the log of this run:
 ${call(`/jobs/${runId}/logs`, { lines: [{ text: 'What happened.' }] })}
-If you cannot go on without somebody's answer, reply with nothing but: ASK <@alias or name>: <question>
-You are called again with the answer.
+${HOW_TO_ASK}
 [END SYSTEM NOTE]`;
 }

@@ -1,6 +1,6 @@
 /** Does jobs by turns of an agent at a gateway. What is sent is written down first, so that nothing is sent twice unknowingly. */
 
-import { AskAndWait, JobFailure } from '../client/errors.ts';
+import { JobFailure } from '../client/errors.ts';
 import type { JobContext } from '../client/job-run.ts';
 import type { ClaimedJob } from '../client/types.ts';
 import {
@@ -10,7 +10,8 @@ import {
   type TurnRef,
   type TurnResult,
 } from '../gateway/gateway.ts';
-import { askOf, sentinelOf } from '../prompt/plan.ts';
+import { sentinelOf } from '../prompt/plan.ts';
+import { askedIn } from './asked-in-reply.ts';
 import { type Assignment, assignmentOf, runKeyOf } from './assignment.ts';
 import { attended, type AttendHost, type BeginTurn, type TurnContext } from './gateway-turn.ts';
 import { failureOf, isLost, isTurnedAway, putOff } from './gateway-failure.ts';
@@ -29,10 +30,6 @@ export interface GatewayRunnerOptions extends AttendHost {
 
 /** Longer replies are cut: they are kept with the job. */
 const REPLY_CHARS = 500_000;
-/** What a question may have at the server. */
-const QUESTION_CHARS = 8_000;
-/** How long an agent's question waits: people sleep, and have weekends. */
-const ANSWER_MS = 3 * 24 * 3_600_000;
 
 export class GatewayRunner implements Runner {
   readonly #options: GatewayRunnerOptions;
@@ -166,13 +163,8 @@ function turnRef(assignment: Assignment, transport: Transport, startedAt: number
 
 /** The agent says itself when it could not do it, or must know more; whatever else it talks about is its answer. */
 function judged({ text, usage, sessionKey }: TurnResult): object {
-  const asked = askOf(text);
-  if (asked !== null)
-    throw new AskAndWait({
-      to: asked.to,
-      question: asked.question.slice(0, QUESTION_CHARS).toWellFormed(),
-      timeoutMs: ANSWER_MS,
-    });
+  const asked = askedIn(text);
+  if (asked !== null) throw asked;
   const result = { text: text.slice(0, REPLY_CHARS), usage, sessionKey };
   if (sentinelOf(text) !== 'TASK_FAILED') return result;
   throw new JobFailure(result.text, { details: result });

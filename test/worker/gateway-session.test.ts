@@ -16,6 +16,7 @@ const ORDER: SessionOrder = {
   env: {},
   leaseMs: 90_000,
   timeoutMs: 1_000,
+  mayAsk: true,
 };
 
 test('a session at a gateway is one turn in a session of its own [WK-14 WK-15]', async () => {
@@ -36,6 +37,16 @@ test('an agent that says it could not do it has not done it [WK-19 WK-20]', asyn
   gateway.onRun = ({ answer }) => answer('TASK_FAILED: no paint');
   const session = await new GatewaySessionRunner(gateway).begin(ORDER);
   strictEqual((await session.ended).ok, false);
+});
+
+test('an agent that asks has neither done it nor failed, where somebody tells it the answer', async () => {
+  const gateway = new ScriptedGateway();
+  gateway.onRun = ({ answer }) => answer('ASK @ops: Which shed?');
+  const runner = new GatewaySessionRunner(gateway);
+  const { ok, asked } = await (await runner.begin(ORDER)).ended;
+  deepStrictEqual([ok, asked?.question.to, asked?.question.question], [false, '@ops', 'Which shed?']);
+  const alone = await (await runner.begin({ ...ORDER, mayAsk: false })).ended;
+  deepStrictEqual([alone.ok, alone.asked, alone.text], [true, undefined, 'ASK @ops: Which shed?']);
 });
 
 test('a session at a gateway is ended there, also one that another process began [WK-23 WK-32]', async () => {

@@ -11,6 +11,7 @@ const TERMS = {
   timeoutMaxMs: 1,
   leaseMs: 1,
   nonce: 'n-1',
+  mayAsk: false,
 };
 const ID = '01a1f0ce-46d3-7f3a-9aa1-ef27b7ce6940';
 
@@ -62,4 +63,12 @@ test('the conversation is of the task alone, whatever its description says, and 
     first.conversation,
   );
   strictEqual(taskOrder(claimedJob({ id: 'a-name' }), TERMS).conversation, null);
+});
+
+test('a session is told how to ask only where its questions are heard', () => {
+  const job = claimedJob();
+  strictEqual(taskOrder(job, TERMS).prompt.includes('ASK'), false);
+  const order = taskOrder(job, { ...TERMS, mayAsk: true });
+  match(order.prompt, /reply with nothing but: ASK <@alias or name>: <question>/);
+  strictEqual(order.mayAsk, true);
 });

@@ -14,6 +14,7 @@ const TERMS = {
   timeoutMaxMs: 1,
   leaseMs: 1,
   nonce: 'n',
+  mayAsk: false,
 };
 
 test('commands and sessions find the trace of their job in their environment, where it has one [WK-39]', () => {

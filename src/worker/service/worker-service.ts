@@ -258,6 +258,7 @@ export class WorkerService {
       timeoutMaxMs,
       leaseMs,
       nonce: newNonce(platform),
+      mayAsk: runner.hearsQuestions === true,
     });
     const endedByAgent = (): Promise<boolean> => this.#endedByAgent(job);
     try {

@@ -2,6 +2,7 @@
 
 import type { Gateway } from '../../gateway/gateway.ts';
 import { sentinelOf } from '../../prompt/plan.ts';
+import { askedIn } from '../asked-in-reply.ts';
 import {
   failedEnd,
   type Session,
@@ -15,6 +16,7 @@ const TEXT_CHARS = 65_536;
 
 export class GatewaySessionRunner implements SessionRunner {
   readonly name = 'gateway';
+  readonly hearsQuestions = true;
   readonly #gateway: Gateway;
 
   constructor(gateway: Gateway) {
@@ -24,12 +26,12 @@ export class GatewaySessionRunner implements SessionRunner {
   async begin(order: SessionOrder): Promise<Session> {
     const stop = new AbortController();
     const transport = await this.#gateway.transport();
-    const { id, prompt: message, model, thinking, timeoutMs } = order;
+    const { id, prompt: message, model, thinking, timeoutMs, mayAsk } = order;
     const turn = { agentId: AGENT, sessionKey: id, runKey: id, message, model, thinking, timeoutMs };
     const ended = this.#gateway
       .run(turn, transport, stop.signal, () => undefined)
       .then(
-        ({ text, usage }) => endOf(text.slice(0, TEXT_CHARS), { usage }),
+        ({ text, usage }) => endOf(text.slice(0, TEXT_CHARS), { usage }, mayAsk),
         (error: unknown) => failedEnd(error instanceof Error ? error.message : String(error)),
       );
     const kill = async (): Promise<void> => {
@@ -44,7 +46,9 @@ export class GatewaySessionRunner implements SessionRunner {
   }
 }
 
-function endOf(text: string, facts: SessionEnd['facts']): SessionEnd {
+function endOf(text: string, facts: SessionEnd['facts'], mayAsk: boolean): SessionEnd {
+  const asked = mayAsk ? askedIn(text) : null;
+  if (asked !== null) return { ok: false, text, reason: null, facts, asked };
   return sentinelOf(text) === 'TASK_FAILED'
     ? failedEnd(text, facts, text)
     : { ok: true, text, reason: null, facts };

@@ -24,6 +24,7 @@ export async function runSession(host: SessionHost, order: SessionOrder, context
   try {
     const session = await begun(host, order, context, watch);
     const end = await endOf(host, order, session, context, watch);
+    if (end.asked !== undefined) throw end.asked;
     if (end.ok && end.text.trim() !== '') return { sessionId: order.id, text: end.text, ...end.facts };
     if (await host.endedByAgent()) {
       context.endedItself();

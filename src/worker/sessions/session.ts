@@ -1,5 +1,6 @@
 /** A session: one run of an agent or program on one prompt. Every kind of session is begun and ended in the same way. */
 
+import type { AskAndWait } from '../../client/errors.ts';
 import type { LogLevel } from '../../client/types.ts';
 
 export interface SessionOrder {
@@ -20,6 +21,8 @@ export interface SessionOrder {
   /** How long its holder may be silent: a session that hears nothing for that long ends by itself. */
   readonly leaseMs: number;
   readonly timeoutMs: number;
+  /** Whether its agent may ask and wait: somebody tells a later session of the same task what was answered. */
+  readonly mayAsk: boolean;
 }
 
 /** How a session ended. Without words of its own, an end that says nothing went wrong is no evidence of anything done. */
@@ -31,6 +34,8 @@ export interface SessionEnd {
   readonly reason: string | null;
   /** Whatever else is known: the exit code, what it cost, under which name it can be resumed. */
   readonly facts: Readonly<Record<string, unknown>>;
+  /** What it must know before it can go on: then it has ended neither well nor badly. */
+  readonly asked?: AskAndWait;
 }
 
 export interface Session {
@@ -44,6 +49,8 @@ export type Say = (text: string, level: LogLevel) => void;
 
 export interface SessionRunner {
   readonly name: string;
+  /** It understands a reply that asks. */
+  readonly hearsQuestions?: true;
   begin(order: SessionOrder, say: Say): Promise<Session>;
   /** Ends what a process that is gone left behind under this name. */
   endLeftover(id: string): Promise<void>;

@@ -1,6 +1,7 @@
 /** A claimed job as a session is to do it. */
 
 import type { ClaimedJob } from '../../client/types.ts';
+import { HOW_TO_ASK } from '../../prompt/asking.ts';
 import { handedOnBlock } from '../../prompt/handed-on.ts';
 import { messagesBlock } from '../../prompt/messages.ts';
 import { quoteSection } from '../../prompt/quote.ts';
@@ -25,6 +26,7 @@ export interface OrderTerms {
 export interface TaskTerms extends OrderTerms {
   /** New for every prompt. */
   readonly nonce: string;
+  readonly mayAsk: boolean;
 }
 
 export function taskOrder(job: ClaimedJob, terms: TaskTerms): SessionOrder {
@@ -44,7 +46,8 @@ export function taskOrder(job: ClaimedJob, terms: TaskTerms): SessionOrder {
   });
   return {
     id: terms.sessionId,
-    prompt: withTold(prompt, job, terms.nonce),
+    prompt: withTold(terms.mayAsk ? `${prompt}\n${HOW_TO_ASK}\n` : prompt, job, terms.nonce),
+    mayAsk: terms.mayAsk,
     conversation: conversationOf(job.id),
     continues: job.attempt > 1 || job.checkpoint !== undefined || (job.answers ?? []).length > 0,
     workingDir,
@@ -65,6 +68,7 @@ export function spawnedOrder(job: ClaimedJob, terms: OrderTerms): SessionOrder {
   return {
     id: terms.sessionId,
     prompt: textOf(spec, 'prompt') ?? '',
+    mayAsk: false,
     conversation: null,
     continues: false,
     workingDir: textOf(spec, 'workingDir'),

@@ -64,6 +64,15 @@ export const QUESTIONS: readonly Mutant[] = [
     seenBy: ENGINE,
   },
   {
+    name: 'ask-of-a-worker-taken-for-its-answer',
+    means: 'a task that an agent asks about is done, with its question as the result',
+    file: 'src/worker/sessions/run-session.ts',
+    find: `    if (end.asked !== undefined) throw end.asked;
+`,
+    replace: ``,
+    seenBy: ['test/worker/service/gateway.test.ts'],
+  },
+  {
     name: 'ask-second-answer-counts',
     means: 'the second answer moves a job that went on with the first',
     file: 'src/engine/questions.ts',

@@ -14,6 +14,10 @@ import {
   untilTask,
 } from '../../support/worker-process.ts';
 
+interface Questions {
+  readonly questions: readonly { readonly id: string; readonly jobId: string; readonly to: string }[];
+}
+
 const TOKEN = 'gateway-token-of-the-worker';
 const ARGS = ['--runner', 'gateway'];
 
@@ -48,6 +52,31 @@ suite('a worker whose sessions are turns of an agent at a gateway', () => {
     const { metadata } = await untilTask(server, late.id, 'blocked');
     strictEqual(metadata['errorReason'], 'Session timeout exceeded');
     await until('the turn is ended there', () => runOf('hang on')?.end?.status === 'killed');
+  });
+
+  test('a turn that asks lets its slot go, and the task is done with the answer, as the same attempt', async (t) => {
+    await server.head.post('/aliases', { alias: 'ops', channel: 'log', target: 'x' });
+    startWorker(t, server, 'gw-3', { args: ARGS, env });
+    const { plan } = gateway.state;
+    t.after(() => (gateway.state.plan = plan));
+    gateway.state.plan = (message) => ({
+      text: message.includes('You asked:')
+        ? `Painted: ${/red|blue/.exec(message)?.[0]}.`
+        : 'ASK @ops: Which shed?',
+    });
+    const task = await makeTask(server, { title: 'a question first', owner: 'gw-3' });
+    const id = await until('it has asked', async () => {
+      const { body } = await server.head.get<Questions>('/questions?open=true');
+      return body.questions.find(({ jobId, to }) => jobId === task.id && to === '@ops')?.id;
+    });
+    await untilBeat(server, 'gw-3', 'idle');
+    match(runOf('a question first')?.message ?? '', /ASK <@alias or name>: <question>/);
+    const { status } = await server.head.post(`/questions/${id}/answer`, { answer: 'The red one' });
+    strictEqual(status, 200);
+    const done = await untilTask(server, task.id, 'done');
+    strictEqual(done.result?.['text'], 'Painted: red.');
+    const { body: job } = await server.head.get<{ attempts: number }>(`/jobs/${task.id}`);
+    strictEqual(job.attempts, 1);
   });
 
   test('after kill -9 the next process ends the turn that was left, and does the task anew [WK-23 WK-32]', async (t) => {
