@@ -40,7 +40,14 @@ export interface FieldRule {
   readonly handedOn?: true;
   /** It may change without an event: a journal may have an older value. */
   readonly silent?: true;
+  /** A claim and the end of a lease are most of all work: each writes only what it brings, and clears what it leaves at its default. */
+  readonly writtenBy?: readonly LeaseWrite[];
+  readonly clearedBy?: readonly LeaseWrite[];
+  /** The end of a lease leaves in it what this field had: the row has it already. */
+  readonly atEnd?: string;
 }
+
+export type LeaseWrite = 'claim' | 'end';
 
 const RULES = {
   no: { is: 'whole', group: 'key', shown: 'always', about: 'the short number that people say and type' },
@@ -136,46 +143,75 @@ const RULES = {
     },
   },
 
-  state: { is: STATES, group: 'lease', shown: 'always' },
-  updatedAt: { is: 'time', group: 'lease', silent: true, shown: 'always' },
-  attempts: { is: 'whole', group: 'lease', default: 0, shown: 'always' },
-  fence: { is: 'whole', group: 'lease', default: 0 },
-  leaseToken: { is: 'text', group: 'lease', default: null },
+  state: { is: STATES, group: 'lease', writtenBy: ['claim', 'end'], shown: 'always' },
+  updatedAt: { is: 'time', group: 'lease', writtenBy: ['claim', 'end'], silent: true, shown: 'always' },
+  attempts: { is: 'whole', group: 'lease', writtenBy: ['claim', 'end'], default: 0, shown: 'always' },
+  fence: { is: 'whole', group: 'lease', writtenBy: ['claim'], default: 0 },
+  leaseToken: { is: 'text', group: 'lease', writtenBy: ['claim'], clearedBy: ['end'], default: null },
   leaseUntil: {
     is: 'time',
     group: 'lease',
+    writtenBy: ['claim'],
+    clearedBy: ['end'],
     default: null,
     silent: true,
     shown: 'always',
     about: 'when its holder loses it without a heartbeat',
   },
-  leasePolicy: { is: ['own', 'adopt', 'presence'], group: 'lease', default: 'own', shown: 'file' },
+  leasePolicy: {
+    is: ['own', 'adopt', 'presence'],
+    group: 'lease',
+    writtenBy: ['claim'],
+    default: 'own',
+    shown: 'file',
+  },
   /**
    * How long each heartbeat renews the lease, when its claim asked for more or less than the job's own. Under `presence` it
    * renews the limit of the attempt by it.
    */
-  leaseSpanMs: { is: 'whole', group: 'lease', default: null, silent: true },
+  leaseSpanMs: {
+    is: 'whole',
+    group: 'lease',
+    writtenBy: ['claim'],
+    clearedBy: ['end'],
+    default: null,
+    silent: true,
+  },
   claimedBy: {
     is: 'text',
     group: 'lease',
+    writtenBy: ['claim'],
     default: null,
     shown: 'always',
     about: 'who holds it, or held it last',
   },
-  claimId: { is: 'text', group: 'lease', default: null },
+  claimId: { is: 'text', group: 'lease', writtenBy: ['claim'], clearedBy: ['end'], default: null },
   /** Once a lease was used with its token, writes without one are refused. */
-  tokenUsed: { is: 'flag', group: 'lease', default: false, silent: true },
-  timeoutAt: { is: 'time', group: 'lease', default: null, silent: true, shown: 'file' },
+  tokenUsed: { is: 'flag', group: 'lease', clearedBy: ['claim', 'end'], default: false, silent: true },
+  timeoutAt: {
+    is: 'time',
+    group: 'lease',
+    writtenBy: ['claim'],
+    clearedBy: ['end'],
+    default: null,
+    silent: true,
+    shown: 'file',
+  },
   /** The last lease that ended, how, and where that left the job. */
-  endedToken: { is: 'text', group: 'lease', default: null },
-  endedVerb: { is: ['complete', 'fail', 'release', 'snooze', 'ask'], group: 'lease', default: null },
-  endedState: { is: STATES, group: 'lease', default: null },
-  settled: { is: [0, 1, 2, 3], group: 'lease', default: 0, silent: true },
-  finishedAt: { is: 'time', group: 'lease', default: null, shown: 'set' },
-  reason: { is: 'text', group: 'lease', default: null, shown: 'set' },
-  progress: { is: 'json', group: 'lease', default: null, silent: true, shown: 'set' },
+  endedToken: { is: 'text', group: 'lease', atEnd: 'leaseToken', default: null },
+  endedVerb: {
+    is: ['complete', 'fail', 'release', 'snooze', 'ask'],
+    group: 'lease',
+    writtenBy: ['end'],
+    default: null,
+  },
+  endedState: { is: STATES, group: 'lease', writtenBy: ['end'], default: null },
+  settled: { is: [0, 1, 2, 3], group: 'lease', writtenBy: ['end'], default: 0, silent: true },
+  finishedAt: { is: 'time', group: 'lease', writtenBy: ['end'], default: null, shown: 'set' },
+  reason: { is: 'text', group: 'lease', writtenBy: ['end'], default: null, shown: 'set' },
+  progress: { is: 'json', group: 'lease', clearedBy: ['claim'], default: null, silent: true, shown: 'set' },
   /** The number of its last event. */
-  seq: { is: 'whole', group: 'lease', default: 1, differs: true },
+  seq: { is: 'whole', group: 'lease', writtenBy: ['claim', 'end'], default: 1, differs: true },
 
   priority: {
     is: 'whole',
@@ -310,6 +346,7 @@ const RULES = {
   startedAt: {
     is: 'time',
     group: 'lease',
+    writtenBy: ['claim'],
     default: null,
     shown: 'set',
     about: 'when the attempt began that runs now, or ran to the end',

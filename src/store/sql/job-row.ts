@@ -1,14 +1,13 @@
 /** How a job lies in its row: three groups of columns, by how often they change. */
 
-import { JOB_FIELDS, type JobField } from '../../domain/job-fields.ts';
+import { JOB_FIELDS, type JobField, type LeaseWrite } from '../../domain/job-fields.ts';
 import type { Job } from '../../domain/job.ts';
 import { readValue, storedValues } from '../../domain/job-values.ts';
 import { generatedFunction } from '../../domain/generated-function.ts';
 import { type ColumnType, perDialect, type Row, type Shape } from './driver.ts';
 import { commitKey } from './commit-key.ts';
-import { isPlain, PLAIN_VALUES, SAME_IN_PLAIN } from './plain-job.ts';
+import { isPlain, PLAIN_VALUES, SAME_IN_PLAIN, sqlLiteral } from './plain-job.ts';
 
-type Name = JobField['name'];
 type Print<J = Job> = (job: J) => Row;
 
 const KEY = JOB_FIELDS.filter(({ group }) => group === 'key');
@@ -17,59 +16,20 @@ const OWN = MADE.filter((field) => !SAME_IN_PLAIN.includes(field));
 const LEASE = JOB_FIELDS.filter(({ group }) => group === 'lease');
 const RARE = JOB_FIELDS.filter(({ group }) => group === 'rare');
 
-/** A write of the lease's columns that happens so often that it has a statement of its own. */
-interface LeaseWrite {
-  /** What it brings; what is in neither of the two it leaves alone. */
-  readonly writes: readonly Name[];
-  /** What it always leaves, as SQL. */
-  readonly leaves: readonly (readonly [name: Name, sql: string])[];
+/** A claim and the end of a lease write only what they change, and their change says which it is. */
+const brought = (write: LeaseWrite) => JOB_FIELDS.filter(({ writtenBy }) => writtenBy?.includes(write));
+
+/** What it always leaves, as SQL. */
+function left(write: LeaseWrite): string[] {
+  return JOB_FIELDS.flatMap(({ column, default: usual, clearedBy, atEnd }) => {
+    if (write === 'end' && atEnd !== undefined) return [`${column} = ${columnNamed(atEnd)}`];
+    return clearedBy?.includes(write) ? [`${column} = ${sqlLiteral(usual)}`] : [];
+  });
 }
 
-/** A claim and the end of a lease are most of all work: each writes only what it changes, and its change says that it is one. */
-const CLAIM: LeaseWrite = {
-  writes: [
-    'state',
-    'updatedAt',
-    'attempts',
-    'fence',
-    'leaseToken',
-    'leaseUntil',
-    'leasePolicy',
-    'leaseSpanMs',
-    'claimedBy',
-    'claimId',
-    'timeoutAt',
-    'startedAt',
-    'seq',
-  ],
-  leaves: [
-    ['tokenUsed', '0'],
-    ['progress', 'null'],
-  ],
-};
-/** A holder that finishes its job. The row has the token already that is kept as the one that ended. */
-const ENDING: LeaseWrite = {
-  writes: [
-    'state',
-    'updatedAt',
-    'attempts',
-    'endedVerb',
-    'endedState',
-    'settled',
-    'finishedAt',
-    'reason',
-    'seq',
-  ],
-  leaves: [
-    ['endedToken', 'lease_token'],
-    ['leaseToken', 'null'],
-    ['leaseUntil', 'null'],
-    ['leaseSpanMs', 'null'],
-    ['claimId', 'null'],
-    ['tokenUsed', '0'],
-    ['timeoutAt', 'null'],
-  ],
-};
+function columnNamed(name: string): string | undefined {
+  return JOB_FIELDS.find((field) => field.name === name)?.column;
+}
 
 /** A job that has changed is no plain one any more. */
 const CHANGED = 'plain = 0';
@@ -84,19 +44,11 @@ export const JOB_RARELY: Shape = {
 /** The shapes in which a row changes. Each names the commit that tells what happened. */
 export const jobShapes = perDialect((dialect) => {
   const key = commitKey({ dialect });
-  const shape = (fields: readonly JobField[], leaves: LeaseWrite['leaves'] = []): Shape => {
-    const set = leaves.map(
-      ([name, sql]) =>
-        `${named([name])
-          .map(({ column }) => column)
-          .join()} = ${sql}`,
-    );
-    return {
-      table: 'job',
-      columns: [...KEY, ...fields].map(columnOf),
-      derived: [...set, CHANGED, `commits = job.commits || ${key}`].join(', '),
-    };
-  };
+  const shape = (fields: readonly JobField[], leaves: readonly string[] = []): Shape => ({
+    table: 'job',
+    columns: [...KEY, ...fields].map(columnOf),
+    derived: [...leaves, CHANGED, `commits = job.commits || ${key}`].join(', '),
+  });
   return {
     insert: {
       table: 'job',
@@ -109,8 +61,8 @@ export const jobShapes = perDialect((dialect) => {
       given: [['commits', key], ['plain', '1'], ...PLAIN_VALUES],
     } satisfies Shape,
     often: shape(LEASE),
-    claim: shape(named(CLAIM.writes), CLAIM.leaves),
-    ending: shape(named(ENDING.writes), ENDING.leaves),
+    claim: shape(brought('claim'), left('claim')),
+    ending: shape(brought('end'), left('end')),
   };
 });
 
@@ -129,18 +81,14 @@ export const insertPlainRow: Print<Omit<Job, 'no'>> = storedValues(OWN);
 export const rawRow: Print = storedValues(JOB_FIELDS);
 export const oftenRow: Print = storedValues([...KEY, ...LEASE]);
 export const rarelyRow: Print = storedValues([...KEY, ...RARE]);
-export const claimRow: Print = storedValues([...KEY, ...named(CLAIM.writes)]);
-export const endingRow: Print = storedValues([...KEY, ...named(ENDING.writes)]);
+export const claimRow: Print = storedValues([...KEY, ...brought('claim')]);
+export const endingRow: Print = storedValues([...KEY, ...brought('end')]);
 
 /** Whether the second statement is needed at all. */
 export const rarelyChanged = generatedFunction(
   ['before', 'after'],
   RARE.map(({ name }) => `before.${name} !== after.${name}`).join(' || '),
 ) as (before: Job, after: Job) => boolean;
-
-function named(names: readonly Name[]): JobField[] {
-  return JOB_FIELDS.filter(({ name }) => names.includes(name));
-}
 
 function columnOf({ column, is }: JobField): [column: string, type: ColumnType] {
   if (is === 'text' || is === 'texts' || is === 'json') return [column, 'text'];

@@ -21,9 +21,11 @@ export const isPlain = generatedFunction(
 
 /** What the row of a plain job has in these columns, as SQL. Null is what a row has that says nothing. */
 export const PLAIN_VALUES: readonly (readonly [column: string, sql: string])[] = SAME_IN_PLAIN.flatMap(
-  (field) => (field.default === null ? [] : [[field.column, literal(field.default)] as const]),
+  (field) => (field.default === null ? [] : [[field.column, sqlLiteral(field.default)] as const]),
 );
 
-function literal(value: JobField['default']): string {
+/** A default as it is written in a statement. */
+export function sqlLiteral(value: JobField['default']): string {
+  if (value === null) return 'null';
   return typeof value === 'string' ? `'${value}'` : String(Number(value));
 }
