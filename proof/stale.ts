@@ -6,7 +6,7 @@ import type { HttpClient, JobBody } from '../test/support/http.ts';
 import { startServer, type TestServer } from '../test/support/server.ts';
 import { type ProofReport, report } from './report.ts';
 import { checkHolder } from './stale/holder.ts';
-import { type LateWrite, type Lease, type StaleMessage, VERBS } from './stale/worker.ts';
+import { type LateWrite, type Lease, type StaleMessage, type StaleWord, VERBS } from './stale/worker.ts';
 import type { ProofStore } from './stores.ts';
 
 const LEASE_MS = 400;
@@ -78,7 +78,7 @@ async function freezeAll(
   const lost: Lease[] = [];
   for (const worker of workers) {
     const claimed = next(worker, 'claimed');
-    worker.send({ max: jobsEach, leaseMs: LEASE_MS });
+    say(worker, { max: jobsEach, leaseMs: LEASE_MS });
     lost.push(...(await claimed));
     worker.kill('SIGSTOP');
   }
@@ -86,7 +86,10 @@ async function freezeAll(
   await untilQueued(server, ids);
   const held = await decide(server, fate, ids);
   const answers = workers.map((worker) => next(worker, 'writes'));
-  for (const worker of workers) worker.kill('SIGCONT');
+  for (const worker of workers) {
+    say(worker, 'write');
+    worker.kill('SIGCONT');
+  }
   const writes = (await Promise.all(answers)).flat();
   const violations = await checkHolder(server, fate === 'held by the other claw' ? 'right' : 'left', held);
   await finishRest(server.left);
@@ -127,6 +130,10 @@ async function finishRest(client: HttpClient): Promise<void> {
   await Promise.all(
     answer.body.jobs.map(({ id, leaseToken }) => client.post(`/jobs/${id}/complete`, { leaseToken })),
   );
+}
+
+function say(worker: ChildProcess, word: StaleWord): void {
+  worker.send(word);
 }
 
 async function next<K extends 'claimed' | 'writes'>(

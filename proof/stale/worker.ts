@@ -1,9 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { httpClient, type JobBody } from '../../test/support/http.ts';
 
 /**
- * A worker process of its own: it claims, tells its parent, works for a moment and then writes. It is frozen by
- * SIGSTOP while it works, so it comes back with leases that it has every reason to believe in.
+ * A worker process of its own: it claims, tells its parent, and writes when it hears that it should. It is frozen by
+ * SIGSTOP in between and hears that as it wakes, so it comes back with leases that it has every reason to believe in.
  */
 export interface StaleOrder {
   readonly max: number;
@@ -23,6 +22,7 @@ export interface LateWrite {
   readonly error: unknown;
 }
 
+export type StaleWord = StaleOrder | 'write';
 export type StaleMessage = { readonly claimed: readonly Lease[] } | { readonly writes: readonly LateWrite[] };
 
 export const VERBS = ['heartbeat', 'logs', 'snooze', 'complete', 'fail', 'release'] as const;
@@ -37,30 +37,30 @@ const WORDS: Readonly<Record<(typeof VERBS)[number], object>> = {
   release: { reason: 'late' },
 };
 
-/** Long enough for the parent to freeze us before we write. */
-const WORK_MS = 150;
-
 const [url, token] = process.argv.slice(2);
 if (url !== undefined && token !== undefined && process.send !== undefined) {
   const client = httpClient(url, { token });
-  process.on('message', (order: StaleOrder) => {
-    void carryOut(order);
+  let held: readonly Lease[] = [];
+  process.on('message', (word: StaleWord) => {
+    void (word === 'write' ? writeAll() : claim(word));
   });
   process.on('disconnect', () => process.exit(0));
 
-  const carryOut = async (order: StaleOrder): Promise<void> => {
+  const claim = async (order: StaleOrder): Promise<void> => {
     const answer = await client.post<{ jobs: readonly JobBody[] }>('/jobs/claim', {
       ...order,
       waitMs: 5_000,
     });
-    const claimed = answer.body.jobs.map(({ id, leaseToken = '', attempt = 0 }) => ({
+    held = answer.body.jobs.map(({ id, leaseToken = '', attempt = 0 }) => ({
       id,
       token: leaseToken,
       attempt,
     }));
-    tell({ claimed });
-    await sleep(WORK_MS);
-    const writes = await Promise.all(claimed.map(writeEverything));
+    tell({ claimed: held });
+  };
+
+  const writeAll = async (): Promise<void> => {
+    const writes = await Promise.all(held.map(writeEverything));
     tell({ writes: writes.flat() });
   };
 

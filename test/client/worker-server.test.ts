@@ -97,7 +97,7 @@ test('a worker whose job was taken away stops it, sends nothing, and may get it 
     await endless(signal).catch((error: JobInterrupted) => interruptions.push(error.why));
     return 'first';
   });
-  const { id } = await head.jobs.create({ leaseMs: 600 });
+  const { id } = await head.jobs.create({ leaseMs: 5_000 });
   await until(async () => runs.length === 1);
   await head.jobs.release({ id }, { reason: 'give it to somebody else' });
   const job = await untilStatus(head, id, 'done');
@@ -111,7 +111,7 @@ test('a cancelled job stops through its heartbeat and ends as cancelled', async 
   await using server = await startServer();
   const head = headOf(server);
   await using _worker = startWorker(server, (_job, { signal }) => endless(signal));
-  const { id } = await head.jobs.create({ leaseMs: 600 });
+  const { id } = await head.jobs.create({ leaseMs: 5_000 });
   await untilStatus(head, id, 'running');
   await head.jobs.cancel(id, { reason: 'not needed' });
   strictEqual((await untilStatus(head, id, 'failed')).state, 'cancelled');

@@ -1,5 +1,6 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert';
 import { suite, test } from 'node:test';
+import { until } from '../support/clock.ts';
 import type { JobBody } from '../support/http.ts';
 import {
   claimJob,
@@ -154,15 +155,14 @@ export function attemptCases(start: Start): void {
       const retry = { mode: 'lineage', max: 1, backoffMs: 0 };
       const job = await runningJob(server(), left, { retry, traceparent: PARENT, tags: ['lineage-trace'] });
       expectStatus(await left.post(`/jobs/${job.id}/fail`, { leaseToken: job.leaseToken }), 200);
-      let next: JobBody | undefined;
-      for (let looks = 0; next === undefined && looks < 200; looks++) {
+      const next = await until('the retry is there', async () => {
         const { jobs } = expectStatus(
           await head.get<{ jobs: JobBody[] }>('/jobs?tag=lineage-trace&limit=10'),
           200,
         );
-        next = jobs.find(({ retryOf }) => retryOf === job.id);
-      }
-      strictEqual(next?.['traceparent'], PARENT);
+        return jobs.find(({ retryOf }) => retryOf === job.id);
+      });
+      strictEqual(next['traceparent'], PARENT);
     });
   });
 }

@@ -80,13 +80,14 @@ void suite('a gateway that is there', () => {
   });
 
   test('three runs of an overlapping schedule are in flight at the same time [SC-23]', async () => {
-    scene.gateway.state.plan = () => ({ text: 'ok', delayMs: 1_500 });
+    scene.gateway.state.plan = () => ({ hang: true });
     const made = await scene.plan({ name: 'wide', payload_message: 'x', overlap_policy: 'allow' });
     const ids = await Promise.all([scene.run(made), scene.run(made), scene.run(made)]);
-    await eventually('three are asked at once', 5_000, async () => {
+    await eventually('three are asked at once', 45_000, async () => {
       const open = scene.gateway.requests(CHAT).filter(({ endedAt }) => endedAt === null);
       return open.length === 3 ? open : null;
     });
+    for (const id of ids) scene.gateway.finish(`agent:main:scheduler:${made.id}:${id}`, 'ok');
     for (const id of ids) assert.equal((await scene.ended(id)).status, 'ok');
   });
 

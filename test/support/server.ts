@@ -62,9 +62,21 @@ export interface TestServer extends AsyncDisposable {
 
 /** Starts Spine as a process of its own and resolves when /health answers 200. */
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
+  for (;;) {
+    try {
+      return await startOn(await freePort(), options);
+    } catch (problem) {
+      // Between the look for a free port and the start another process may take it.
+      const isTaken =
+        problem instanceof Error && problem.message.includes(' is in use. Stop the other program');
+      if (!isTaken || options.env?.['SPINE_PORT'] !== undefined) throw problem;
+    }
+  }
+}
+
+async function startOn(port: number, options: ServerOptions): Promise<TestServer> {
   const ownDir = options.dataDir === undefined ? mkdtempSync(path.join(tmpdir(), 'spine-')) : undefined;
   const dataDir = options.dataDir ?? ownDir ?? '';
-  const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const tokens: Tokens = { head: newToken('head'), left: newToken('left'), right: newToken('right') };
   const env = environment(options, dataDir, port, tokens);
@@ -241,9 +253,16 @@ function newToken(role: string): string {
 }
 
 /** Below the range that outgoing connections use: while a killed server is away, one of them could take its port. */
+const FIRST_PORT = 15_000;
+const LAST_PORT = 32_000;
+/** Each process of tests looks in a piece of its own, and takes none twice: a server that was killed comes back to its port. */
+const PIECE = 250;
+const piece = FIRST_PORT + PIECE * (process.pid % ((LAST_PORT - FIRST_PORT) / PIECE));
+let looked = randomInt(PIECE);
+
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = randomInt(15_000, 32_000);
+    const port = piece + (looked++ % PIECE);
     if (await isFree(port)) return port;
   }
 }
