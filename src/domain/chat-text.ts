@@ -16,7 +16,7 @@ const FIELDS_TOLD = 6;
 
 type Ended = Pick<
   Job,
-  'state' | 'cause' | 'reason' | 'retryAt' | 'retryMode' | 'leasePolicy' | 'retryCount' | 'attempts'
+  'state' | 'cause' | 'retryAt' | 'retryMode' | 'leasePolicy' | 'retryCount' | 'attempts'
 > & {
   readonly claimedBy: string | null;
 };
@@ -96,7 +96,7 @@ function fieldsTold(json: string): string | null {
 }
 
 /** What its holder said, else what Spine knows. */
-export function failureReason(job: Pick<Job, 'reason' | 'cause'>, outcome: Outcome): string {
+export function failureReason(job: Pick<Job, 'cause'>, outcome: Outcome): string {
   return saidInOutcome(outcome) || unsaidReason(job);
 }
 
@@ -104,8 +104,9 @@ export function saidInOutcome({ error, result }: Outcome): string {
   return summaryOf(error === null ? errorIn(result) : rawOutput(null, error).text);
 }
 
-export function unsaidReason({ reason, cause }: Pick<Job, 'reason' | 'cause'>): string {
-  return reason ?? cause ?? 'none was given';
+/** The job's own `reason` is none: of one that failed it says why it was given back once before. */
+export function unsaidReason({ cause }: Pick<Job, 'cause'>): string {
+  return cause ?? 'none was given';
 }
 
 /** Some workers leave their error in the result. */

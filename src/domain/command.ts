@@ -131,6 +131,8 @@ export interface Cancel extends OnJob {
 }
 export interface Retry extends OnJob {
   readonly kind: 'retry';
+  /** It is opened only to end otherwise: what came of it stays. */
+  readonly keepsResult?: true;
 }
 export interface Redrive extends OnJob {
   readonly kind: 'redrive';

@@ -3,7 +3,7 @@
 import { admit, ADMITTED } from './admit.ts';
 import type { Ask, Complete, Decision, Fail, Release, SideWrites, Snooze } from './command.ts';
 import type { EventDraft } from './event.ts';
-import { isFinal, type Job, rootOf, type State } from './job.ts';
+import { isFinal, type Job, NO_OUTCOME, rootOf, type State } from './job.ts';
 import { alreadyEndedBy, dropLease, holds, notRunning } from './lease.ts';
 import type { ProviderLimit } from './provider-limit.ts';
 import { endBadly, finish, requeueAfter } from './retry.ts';
@@ -25,7 +25,14 @@ export function decideEnding(job: Job, command: Ending, now: number): Decision {
   next.endedToken = job.leaseToken;
   next.endedVerb = command.kind;
   next.endedState = next.state;
-  return { ...end, job: next, answer: { ok: true, job: next }, kind: isFinal(next.state) ? 'end' : 'other' };
+  const writes = isFinal(next.state) ? end.writes : withoutReport(job, end.writes);
+  const kind = isFinal(next.state) ? 'end' : 'other';
+  return { ...end, job: next, answer: { ok: true, job: next }, kind, ...(writes && { writes }) };
+}
+
+/** What was reported goes with its attempt: it is nobody's word on the next one. Only under `presence` can anything have been. */
+function withoutReport({ leasePolicy }: Job, writes: SideWrites | undefined): SideWrites | undefined {
+  return leasePolicy === 'presence' ? { ...writes, outcome: NO_OUTCOME } : writes;
 }
 
 const DONE = { status: 'done' } as const;

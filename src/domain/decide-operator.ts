@@ -2,7 +2,7 @@
 
 import type { Cancel, Comment, Decision, Edit, Redrive, Retry, Reword } from './command.ts';
 import { refuse } from './error.ts';
-import { isFinal, type Job } from './job.ts';
+import { isFinal, type Job, NO_OUTCOME } from './job.ts';
 import { LIMITS } from './limits.ts';
 import { finish, reopen, wasRetried } from './retry.ts';
 import { reword } from './reword.ts';
@@ -64,7 +64,7 @@ function cancel(job: Job, command: Cancel, now: number): Decision {
   return { job: next, events: [{ kind: 'job.cancelled', by, facts }], answer: { ok: true, job: next } };
 }
 
-/** Reopens an ended job, with one attempt more if none is left. */
+/** Reopens an ended job, with one attempt more if none is left. It is done anew: nothing has come of it yet. */
 function retry(job: Job, command: Retry, now: number): Decision {
   if (!isFinal(job.state)) return refused(job, { state: job.state });
   if (wasRetried(job))
@@ -72,7 +72,8 @@ function retry(job: Job, command: Retry, now: number): Decision {
   const next = { ...job };
   reopen(next, now);
   next.maxAttempts = Math.max(job.maxAttempts, job.attempts + 1);
-  return reopened(next, command.actor.name, job.state);
+  const again = reopened(next, command.actor.name, job.state);
+  return command.keepsResult ? again : { ...again, writes: { outcome: NO_OUTCOME } };
 }
 
 /** Gives a dead job all its attempts again. */
@@ -81,7 +82,7 @@ function redrive(job: Job, command: Redrive, now: number): Decision {
   const next = { ...job };
   reopen(next, now);
   next.attempts = 0;
-  return reopened(next, command.actor.name, job.state);
+  return { ...reopened(next, command.actor.name, job.state), writes: { outcome: NO_OUTCOME } };
 }
 
 /** Whoever holds the job may add to it, and head; a call that was accepted just now has shown that it may. */

@@ -76,7 +76,9 @@ export function toldOfEvent(
   { result, error }: Outcome,
 ): string {
   const said = event === 'done' ? summaryOf(rawOutput(result, null).text) : summaryOf(errorText(error));
-  return plain(`${EVENT[event]}: ${title} (#${job.no})${after(said === '' ? (job.reason ?? '') : said)}`);
+  // Of one that failed it says why it was given back once before.
+  const unsaid = event === 'cancelled' ? (job.reason ?? '') : '';
+  return plain(`${EVENT[event]}: ${title} (#${job.no})${after(said === '' ? unsaid : said)}`);
 }
 
 export function toldOfStaleSlot({ slot, title }: Pick<WorkerSlot, 'slot' | 'title'>): string {

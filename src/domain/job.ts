@@ -67,6 +67,8 @@ export interface Outcome {
   readonly error: string | null;
 }
 
+export const NO_OUTCOME: Outcome = { result: null, error: null };
+
 /** Everything about one job that does not live in its row. */
 export interface JobDetails extends Outcome {
   readonly input: JobInput;

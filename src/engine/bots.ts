@@ -7,6 +7,7 @@ import type { Job } from '../domain/job.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { BOT_STATUS_OF } from '../domain/statuses.ts';
 import { removeJob, rewordingOf } from './bot-changes.ts';
+import { lastWord } from './consulting.ts';
 import { accepted, type Core } from './core.ts';
 import type { BotLoad, BotMove, Bots, Leases } from './engine.ts';
 
@@ -92,7 +93,7 @@ async function commandOf(
   step: BotStep,
   actor: Actor,
   job: Job,
-  { bot }: BotMove,
+  { bot, status }: BotMove,
 ): Promise<JobCommand> {
   const on = { id: job.id, actor, leaseToken: null };
   switch (step) {
@@ -119,16 +120,18 @@ async function commandOf(
     case 'release':
       return { kind: 'release', ...on, reason: null };
     case 'retry':
-      return { kind: 'retry', ...on };
+      return { kind: 'retry', ...on, ...(endsIt(status) && { keepsResult: true }) };
   }
 }
 
-async function reasonOf({ store: { read } }: Core, { no, comments }: Job): Promise<string | null> {
-  const [outcomes, said] = await Promise.all([
-    read.details.outcomes([no]),
-    comments === 0 ? [] : read.comments.after(no, comments - 1, 1),
-  ]);
-  const reason = failureOf(outcomes.get(no)?.result ?? null, said.at(-1)?.text ?? null);
+/** An admin who says how a task has really ended takes nothing from what came of it. */
+function endsIt(status: BotMove['status']): boolean {
+  return status === 'completed' || status === 'failed';
+}
+
+async function reasonOf({ store: { read } }: Core, job: Job): Promise<string | null> {
+  const [outcomes, said] = await Promise.all([read.details.outcomes([job.no]), lastWord(read.comments, job)]);
+  const reason = failureOf(outcomes.get(job.no)?.result ?? null, said);
   return reason === null ? null : reason.slice(0, LIMITS.errorChars);
 }
 

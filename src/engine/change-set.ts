@@ -420,7 +420,14 @@ export class ChangeSet {
   #keepOutcome(jobNo: number, { result, error }: NonNullable<SideWrites['outcome']>): void {
     const known = this.#outcomes.get(jobNo);
     if (result === undefined && known === undefined) this.#errors.set(jobNo, { jobNo, error });
-    else this.#outcomes.set(jobNo, { jobNo, result: result ?? known?.result ?? null, error });
+    else {
+      this.#outcomes.set(jobNo, {
+        jobNo,
+        result: result === undefined ? (known?.result ?? null) : result,
+        error,
+      });
+      this.#errors.delete(jobNo);
+    }
   }
 
   /** Whoever is told of an end is told of a result that was there before, too. */

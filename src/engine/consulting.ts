@@ -67,7 +67,15 @@ async function reasonOf(tx: Tx, job: Job): Promise<string> {
 export async function saidOf(tx: Tx, job: Job): Promise<string | null> {
   const outcome = (await tx.details.outcomes([job.no])).get(job.no) ?? { result: null, error: null };
   const isSilent = outcome.error === null && outcome.result === null && job.cause === null;
-  const [last] = isSilent ? await tx.comments.after(job.no, job.comments - 1, 1) : [];
-  const said = last?.text ?? saidInOutcome(outcome);
+  const said = (isSilent ? await lastWord(tx.comments, job) : null) ?? saidInOutcome(outcome);
   return said === '' ? null : said.slice(0, REASON_CHARS).toWellFormed();
+}
+
+/** What was said last of this attempt, or while the job waited for it: what was said before was said of another one. */
+export async function lastWord(
+  { after }: Pick<Tx['comments'], 'after'>,
+  { no, comments, startedAt, queuedAt }: Job,
+): Promise<string | null> {
+  const [last] = comments === 0 ? [] : await after(no, comments - 1, 1);
+  return last !== undefined && last.at >= (startedAt ?? queuedAt ?? 0) ? last.text : null;
 }

@@ -1,7 +1,7 @@
 /** Turns committed events into journal lines that hold all that changed with them. */
 
 import type { FeedEntry } from '../domain/event.ts';
-import type { Job, Outcome } from '../domain/job.ts';
+import { type Job, NO_OUTCOME } from '../domain/job.ts';
 import type { PrintedRow } from '../store/store.ts';
 import type { RowsAhead } from './journal-ahead.ts';
 import { type Beside, type BesideReads, besideRows } from './journal-beside.ts';
@@ -52,8 +52,6 @@ function print(printer: EventPrinter, drafts: readonly Draft[], beside: Beside):
   }
   return text;
 }
-
-const NO_OUTCOME: Outcome = { result: null, error: null };
 
 function tell(
   of: Seen,

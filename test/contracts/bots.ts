@@ -1,5 +1,6 @@
 import { after, suite } from 'node:test';
 import type { StartBots } from './bot-cases.ts';
+import { botAttemptCases } from './bots-attempts.ts';
 import { botDataCases } from './bots-data.ts';
 import { botLifeCases } from './bots-life.ts';
 import { botQueueCases } from './bots-queue.ts';
@@ -15,7 +16,7 @@ export interface BotStore {
 type Cases = (start: StartBots) => void;
 
 /** Held whole on each store: the tables of its text ask for that. */
-const CASES: readonly Cases[] = [botQueueCases, botLifeCases, doorCases, botDataCases];
+const CASES: readonly Cases[] = [botQueueCases, botLifeCases, botAttemptCases, doorCases, botDataCases];
 
 /** What the door of bots promises over HTTP, held against a real listening server. */
 export function botContract({ name, skip = false, start: startOwn }: BotStore): void {

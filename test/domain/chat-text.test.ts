@@ -88,9 +88,10 @@ test('the reason is what the holder said, in its error or its result, else what 
     failureReason(jobIn('failed', over), { ...NOTHING, ...outcome });
   assert.equal(reason({}, { error: '{"message":"429 from API"}' }), '429 from API');
   assert.equal(reason({}, { result: '{"error":"bad ticker"}' }), 'bad ticker');
-  assert.equal(reason({ reason: 'lease expired' }, {}), 'lease expired');
-  assert.equal(reason({ reason: null, cause: 'timeout' }, {}), 'timeout');
-  assert.equal(reason({ reason: null }, { result: '[1]' }), 'none was given');
+  assert.equal(reason({ cause: 'timeout' }, {}), 'timeout');
+  // Why it was given back before is not why it failed.
+  assert.equal(reason({ reason: 'anthropic is at its limit' }, {}), 'none was given');
+  assert.equal(reason({}, { result: '[1]' }), 'none was given');
 });
 
 const hostile = fc.string({

@@ -76,4 +76,33 @@ export const RETRIES: readonly Mutant[] = [
     replace: `row[2] !== null && pausedProviders.size > 0`,
     seenBy: ['test/engine/provider-limits.test.ts'],
   },
+  {
+    name: 'reports-outlive-attempts',
+    means:
+      'a task that once met a limit of its provider is parked for ever, and the next worker is said to have failed as the first',
+    file: 'src/domain/decide-ending.ts',
+    find: `leasePolicy === 'presence' ? { ...writes, outcome: NO_OUTCOME } : writes`,
+    replace: `leasePolicy === 'adopt' ? { ...writes, outcome: NO_OUTCOME } : writes`,
+    seenBy: ['test/contracts/bots-sqlite.test.ts'],
+    only: 'one attempt after another',
+  },
+  {
+    name: 'words-outlive-attempts',
+    means:
+      'what a worker said of a limit is why the next one fails, who says nothing: the task is parked for ever',
+    file: 'src/engine/consulting.ts',
+    find: `last.at >= (startedAt ?? queuedAt ?? 0)`,
+    replace: `last.at >= 0`,
+    seenBy: ['test/contracts/bots-sqlite.test.ts'],
+    only: 'one attempt after another',
+  },
+  {
+    name: 'reopened-with-its-result',
+    means: 'a task that an admin opened again shows what its last worker found as the work of the next one',
+    file: 'src/domain/decide-operator.ts',
+    find: `command.keepsResult ? again`,
+    replace: `command.keepsResult !== undefined || job.no > 0 ? again`,
+    seenBy: ['test/contracts/bots-sqlite.test.ts'],
+    only: 'one attempt after another',
+  },
 ];
