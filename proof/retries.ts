@@ -5,7 +5,15 @@ import { type Bot, telegram } from '../test/support/telegram.ts';
 import { startServer, type TestServer } from '../test/support/server.ts';
 import { seeded } from './random.ts';
 import { type ProofReport, report } from './report.ts';
-import { checkStory, FAILURES, HOPELESS_WORDS, isOver, MAX_RETRIES } from './retries/check.ts';
+import {
+  checkStory,
+  HOPELESS,
+  HOPELESS_WORDS,
+  isOver,
+  KINDS,
+  MAX_RETRIES,
+  wordsOf,
+} from './retries/check.ts';
 import { Kills, STEPS } from './retries/kills.ts';
 import type { ProofStore } from './stores.ts';
 
@@ -53,19 +61,19 @@ export async function proveRetries(store: ProofStore, options: RetriesOptions): 
   const bots = await Promise.all(Array.from({ length: BOTS }, (_, i) => addBot(first, i)));
   const over = new AbortController();
   const line = { isFull: false };
-  const watching = watchChat(first, chat, line, kills, over.signal);
+  const watching = [watchChat(first, chat, line, kills, over.signal), watchRetries(head, kills, over.signal)];
   const working = bots.map((token, i) => work(servers, { i, token, line, kills }, over.signal));
   await kills.run(servers, options.kills, random);
   await untilOver(first, head);
   over.abort();
-  await Promise.all([...working, watching]);
+  await Promise.all([...working, ...watching]);
   const jobs = await allJobs(head);
   const doubted = doubtedIn(model.asked);
   const violations = checkStory({ roots, jobs, doubted, lines: await linesOf(first), told: chat.texts });
   const missed = STEPS.slice(0, options.kills).filter((step) => !kills.done.has(step));
   violations.push(...missed.map((step) => `no server was killed during ${step}`));
   // What was asked when all were killed is asked once more: eight questions at a time at most.
-  const mostAsked = WAVES * FAILURES.length + 8 * options.kills;
+  const mostAsked = WAVES * KINDS + 8 * options.kills;
   if (model.asked.length > mostAsked)
     violations.push(`the model was asked ${model.asked.length} times, not ${mostAsked}`);
   return report({
@@ -95,8 +103,10 @@ async function openServers(
     ANTHROPIC_BASE_URL: model.url,
     SPINE_RETRY_SCAN_MS: '200',
     SPINE_ADVICE_TIMEOUT_MS: String(Math.max(5_000, 5 * modelMs)),
-    // All of them fail for one of four reasons.
+    // Tasks of one kind fail in the same way, one after another.
     SPINE_BREAKER_FAILURES: '0',
+    // Questions that died with their server are asked again.
+    SPINE_ADVICE_PER_HOUR: '1000',
     TELEGRAM_BOT_TOKEN: BOT_TOKEN,
     TELEGRAM_CHAT_ID: '-100',
     TELEGRAM_API_URL: chat.url,
@@ -116,7 +126,7 @@ async function createTasks(head: SpineClient, count: number): Promise<readonly s
     target: 'any',
     type: 'crawl',
     title: `Task ${i}`,
-    params: { failure: i % FAILURES.length, wave: Math.floor((WAVES * i) / count) },
+    params: { failure: i % KINDS, wave: Math.floor((WAVES * i) / count) },
     announce: true,
   }));
   for (let i = 0; i < count; i += 500)
@@ -167,7 +177,7 @@ async function work(
       const held =
         found === null ? await call<Task[]>(url, token, 'GET', '/tasks?status=in_progress') : [found];
       for (const { id, params } of held) {
-        const error = `${FAILURES[params.failure]}${' again'.repeat(params.wave)} (request ${round})`;
+        const error = `${wordsOf(params.failure, params.wave)} (request ${round})`;
         await call(url, token, 'POST', `/tasks/${id}/result`, { result: { error } });
         const failing = call(url, token, 'PUT', `/tasks/${id}/status`, { status: 'failed' });
         kills.at('a failure');
@@ -198,6 +208,17 @@ async function watchChat(
     }
     await sleep(10);
   }
+}
+
+/** Says when a retry was just made. */
+async function watchRetries(head: SpineClient, kills: Kills, over: AbortSignal): Promise<void> {
+  while (!over.aborted)
+    try {
+      for await (const { data } of head.events({ signal: over, filter: { type: 'job.created' } }))
+        if (data.retryOf !== undefined) kills.at('a retry');
+    } catch {
+      await sleep(LOOK_MS);
+    }
 }
 
 async function waitingLines(head: TestServer['head']): Promise<number> {
@@ -233,7 +254,7 @@ async function untilOver(server: TestServer, head: SpineClient): Promise<void> {
 /** Waves whose hopeless tasks were asked about twice, though it is done once where nobody dies. */
 function doubtedIn(asked: readonly string[]): number[] {
   return Array.from({ length: WAVES }, (_, wave) => wave).filter((wave) => {
-    const words = `${HOPELESS_WORDS}${' again'.repeat(wave)} (`;
+    const words = `${wordsOf(HOPELESS, wave)} (`;
     return asked.filter((question) => question.includes(words)).length > 1;
   });
 }

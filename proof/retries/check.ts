@@ -1,10 +1,19 @@
 /** Judges what became of tasks that fail whenever they are tried, and what people were told of it. */
 
 export const MAX_RETRIES = 2;
-/** Each is one kind of failure; the last kind is one that no retry can mend. */
 export const HOPELESS_WORDS = 'no such ticker';
-export const FAILURES = ['alpha is broken', 'beta was refused', 'gamma has no posts', HOPELESS_WORDS];
-export const HOPELESS = FAILURES.length - 1;
+/** So many kinds of failure are asked about; among the first few is the one that no retry can mend. */
+export const KINDS = 32;
+export const HOPELESS = 3;
+
+const SYLLABLES = ['ba', 'de', 'fi', 'go', 'lu', 'mar', 'nex', 'pyl'];
+
+/** What its worker says; in numbers alone failures do not differ. */
+export function wordsOf(failure: number, wave: number): string {
+  const { length } = SYLLABLES;
+  const name = `${SYLLABLES[failure % length]}${SYLLABLES[Math.floor(failure / length) % length]}`;
+  return `${failure === HOPELESS ? HOPELESS_WORDS : `${name} is broken`}${' again'.repeat(wave)}`;
+}
 
 /** A job, as the server shows it. */
 export interface Try {
@@ -89,25 +98,32 @@ function checkLines({ jobs, lines }: Story): string[] {
   });
 }
 
-/** Telegram may be told once more what it was told when the server died; nothing else comes twice, and no alert is missing. */
+/** Telegram may be told once more what it was told when the server died; else all that is due is told, and nothing beside it. */
 function checkTold({ jobs, told }: Story): string[] {
   const retried = new Set(jobs.flatMap(({ retryOf }) => retryOf ?? []));
-  const given = jobs.filter(({ id }) => !retried.has(id)).map(alertOf);
-  const alerts = told.flatMap((text) => text.split('\n')).filter((line) => line.includes(NEEDED));
-  const seen = new Set(alerts);
-  const due = new Set(given);
+  const due = new Set(jobs.flatMap((job) => dueLines(job, retried.has(job.id))));
+  // Each call of a worker has a number of its own.
+  const seen = new Set(
+    told.flatMap((text) => text.split('\n')).map((line) => line.replace(/ \(request \d+\)/, '')),
+  );
   return [
-    ...given.filter((alert) => !seen.has(alert)).map((alert) => `nobody was told: ${alert}`),
-    ...[...seen].filter((alert) => !due.has(alert)).map((alert) => `people were told: ${alert}`),
+    ...[...due].filter((line) => !seen.has(line)).map((line) => `nobody was told: ${line}`),
+    ...[...seen].filter((line) => !due.has(line)).map((line) => `people were told: ${line}`),
   ];
 }
 
 const NEEDED = 'Needs human attention';
 
-function alertOf(job: Try): string {
-  const base = job.title?.replace(/ \(retry \d+\)$/, '');
-  if (isSkipped(job)) return `${base} will not be retried: there is ${HOPELESS_WORDS}. ${NEEDED}.`;
-  return `${job.title} failed after ${MAX_RETRIES} attempts. ${NEEDED}.`;
+/** What people are told of a try: that it is one, and how it ended. */
+function dueLines(job: Try, isRetried: boolean): string[] {
+  const { title = '', state, retryOf } = job;
+  const [, base = title, retry = ''] = /^(.*) \(retry (\d+)\)$/.exec(title) ?? [];
+  const begun = retryOf === undefined ? [] : [`Retry ${retry}/${MAX_RETRIES}: ${base} back in queue.`];
+  if (state === 'dead') return [...begun, `${title} failed after ${MAX_RETRIES} attempts. ${NEEDED}.`];
+  const { failure = 0, wave = 0 } = paramsOf(job);
+  const failed = `${title} failed. Reason: ${wordsOf(failure, wave)}. Retry: ${isRetried ? 'yes' : 'no'}`;
+  const skipped = `${base} will not be retried: there is ${HOPELESS_WORDS}. ${NEEDED}.`;
+  return [...begun, failed, ...(isSkipped(job) ? [skipped] : [])];
 }
 
 /** Whether it has ended for good: no retry of it will come any more. */

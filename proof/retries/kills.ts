@@ -1,11 +1,14 @@
 /** Kills servers just when something is under way: each step of a retry gets its turn. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestServer } from '../../test/support/server.ts';
 import type { Random } from '../random.ts';
 
-export const STEPS = ['a question', 'an advice', 'a claim', 'a failure', 'a message'] as const;
+export const STEPS = ['a question', 'an advice', 'a claim', 'a failure', 'a retry', 'a message'] as const;
 export type Step = (typeof STEPS)[number];
 
+/** As far into a step servers are killed at most, every other time; else at its beginning. */
+const LATER_MS = 40;
 /** Towards the end a step may not come any more. */
 const PATIENCE_MS = 20_000;
 
@@ -29,9 +32,11 @@ export class Kills {
       if (step !== 'a message') await restarting;
       const isReached = await this.#next(step);
       await restarting;
+      const round = Math.floor(i / STEPS.length);
+      if ((i + round) % 2 === 1) await sleep(random.int(LATER_MS + 1));
       // In turns all of them, so that nobody else goes on with it, and one, so that somebody does.
       const one = servers[random.int(servers.length)] as TestServer;
-      const killed = Math.floor(i / STEPS.length) % 2 === 0 ? servers : [one];
+      const killed = round % 2 === 0 ? servers : [one];
       restarting = Promise.all(killed.map((server) => server.restart()));
       if (isReached) this.done.set(step, (this.done.get(step) ?? 0) + 1);
     }

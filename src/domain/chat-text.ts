@@ -21,6 +21,15 @@ type Ended = Pick<
   readonly claimedBy: string | null;
 };
 
+/** Whether a retry comes is not known before the job is settled; a worker that went away is no question. */
+export function isToldWhenSettled({
+  state,
+  retryAt,
+  cause,
+}: Pick<Job, 'state' | 'retryAt' | 'cause'>): boolean {
+  return state === 'failed' && retryAt !== null && cause !== 'stale';
+}
+
 /** How a job has ended, when that is for people to know; null when it has not, or somebody stopped it. */
 export function endText(job: Ended, title: string, outcome: Outcome): string | null {
   if (!isFinal(job.state)) return null;

@@ -31,7 +31,11 @@ export interface Telling {
   readonly kind: DeliveryKind;
   readonly text: string;
   readonly buttons?: readonly Button[];
+  /** It belongs to what the same address has been told of the job just now. */
+  readonly follows?: true;
 }
+
+const NONE_WRITTEN: ReadonlyMap<number, Outcome> = new Map();
 
 /** Gathers the deliveries of one commit; an address hears of a job once. */
 export class Announcer {
@@ -101,6 +105,16 @@ export class Announcer {
     if (chat !== null) await this.#add(tx, job, chat, { kind: 'chat', text }, newId, chat.batchMs);
   }
 
+  /** How a job has failed, as it is known now, and what else there is to say of it. */
+  async failedInChat(tx: Tx, job: Job, more: string | null, to: Subscribers): Promise<void> {
+    const { chat, newId } = to;
+    if (chat === null || !job.announce) return;
+    await this.endedInChat(tx, [job], NONE_WRITTEN, to);
+    if (more === null) return;
+    const told = { kind: 'chat', text: more, follows: true } as const;
+    await this.#add(tx, job, chat, told, newId, chat.batchMs);
+  }
+
   /** To one place, of no job: the answer to a command of a chat. */
   async reply(tx: Tx, place: Place, told: Telling, newId: Subscribers['newId']): Promise<void> {
     await this.#add(tx, null, place, told, newId);
@@ -134,7 +148,7 @@ export class Announcer {
     tx: Tx,
     job: Job | null,
     destination: Destination,
-    { kind, text, buttons = [] }: Telling,
+    { kind, text, buttons = [], follows }: Telling,
     newId: Subscribers['newId'],
     waitMs = 0,
   ): Promise<void> {
@@ -143,7 +157,7 @@ export class Announcer {
     const { channel, target } = place ?? { channel: '', target: '' };
     const jobNo = job?.no ?? null;
     const key = `${jobNo} ${place === null ? `@${name}` : addressOf(place)}`;
-    if (jobNo !== null && this.#told.has(key)) return;
+    if (jobNo !== null && this.#told.has(key) && !follows) return;
     this.#told.add(key);
     const problem = place === null ? `there is no alias @${name}` : null;
     const [id, at] = [newId(this.#now), this.#now];

@@ -1,6 +1,7 @@
 /** What one flush or transaction changes: rows as they were and as they are decided to be, and everything to be written with them. */
 
 import { SYSTEM } from '../domain/actor.ts';
+import { isToldWhenSettled } from '../domain/chat-text.ts';
 import type { Actor, Decision, LogLine, Rewording, SideWrites, WriteKind } from '../domain/command.ts';
 import type { EventDraft, JobEvent } from '../domain/event.ts';
 import { isFinal, type Job, type JobInput, rootOf, SETTLED, type State, UNSETTLED } from '../domain/job.ts';
@@ -289,14 +290,19 @@ export class ChangeSet {
         await this.announcer.ended(tx, after, subscribers, this.#outcomes.get(after.no));
   }
 
-  /** Each end of an announced job, whether a retry comes or not. */
+  /** Each end of an announced job, and each failure that somebody opens again before it could be told. */
   async #tellChat(tx: Tx, changes: readonly Entry[], subscribers: Subscribers): Promise<void> {
-    const ended = changes.filter(
-      ({ before, after }) => after.announce && isFinal(after.state) && !isFinal(before.state),
-    );
-    if (ended.length === 0) return;
-    const jobs = ended.map(({ after }) => after);
-    await this.announcer.endedInChat(tx, jobs, this.#outcomes, subscribers);
+    const announced = changes.filter(({ after }) => after.announce);
+    const ended = announced
+      .filter(({ before, after }) => isFinal(after.state) && !isFinal(before.state))
+      .map(({ after }) => after)
+      .filter((job) => !isToldWhenSettled(job));
+    if (ended.length > 0) await this.announcer.endedInChat(tx, ended, this.#outcomes, subscribers);
+    const opened = announced
+      .filter(({ before, after }) => !isFinal(after.state) && isFinal(before.state))
+      .map(({ before }) => before)
+      .filter((job) => isToldWhenSettled(job) && job.settled !== SETTLED);
+    for (const job of opened) await this.announcer.failedInChat(tx, job, null, subscribers);
   }
 
   /** What a claim took so far. */

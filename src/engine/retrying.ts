@@ -40,19 +40,11 @@ export async function continueLineage(
   await changeSet.announcer.chat(tx, made, retryText(title, made.retryCount, made.retryMax), to);
 }
 
-/** No retry follows, though one could: people are told why, and that they have to look at it. */
-export async function tellSkipped(
-  tx: Tx,
-  changeSet: ChangeSet,
-  job: Job,
-  { input, words }: Skip,
-  to: Subscribers,
-): Promise<void> {
+/** No retry follows, though one could: people are told why, and that they have to look at it. Answers the words. */
+export function sayWhySkipped(changeSet: ChangeSet, job: Job, { input, words }: Skip): string {
   const why = words ?? 'a retry would fail, too';
   say(changeSet, changeSet.load(job), [], `No retry: ${why}`);
-  if (!job.announce) return;
-  const title = baseTitle(input.title ?? `#${job.no}`, job.retryCount);
-  await changeSet.announcer.chat(tx, job, skipText(title, why), to);
+  return skipText(baseTitle(input.title ?? `#${job.no}`, job.retryCount), why);
 }
 
 function settled(changeSet: ChangeSet, job: Job, text: string | null): void {

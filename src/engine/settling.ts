@@ -2,6 +2,7 @@
 
 import { loopActor } from '../domain/actor.ts';
 import { admit, ADMITTED, dependencyMet } from '../domain/admit.ts';
+import { isToldWhenSettled } from '../domain/chat-text.ts';
 import { CONSULTING, type Job, rootOf, SETTLED, UNSETTLED } from '../domain/job.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { finish } from '../domain/retry.ts';
@@ -11,7 +12,7 @@ import { afterRun, sweepOneShots } from './after-run.ts';
 import type { Subscribers } from './announcing.ts';
 import { countFailure } from './breaker.ts';
 import { consult, NO_RETRY, outlookOf } from './consulting.ts';
-import { continueLineage, tellSkipped } from './retrying.ts';
+import { continueLineage, sayWhySkipped } from './retrying.ts';
 import type { Core } from './core.ts';
 import { routingChanged } from './routing.ts';
 import type { ChangeSet } from './change-set.ts';
@@ -97,9 +98,15 @@ async function settleOne(core: Core, tx: Tx, changeSet: ChangeSet, job: Job, aro
     return;
   }
   if (job.settled === CONSULTING) await tx.consultations.end(job.no);
-  if (outlook.kind === 'retry') return continueLineage(core, tx, changeSet, job, outlook, around.subscribers);
+  const { announcer } = changeSet;
+  const isUntold = isToldWhenSettled(job);
+  if (outlook.kind === 'retry') {
+    if (isUntold) await announcer.failedInChat(tx, job, null, around.subscribers);
+    return continueLineage(core, tx, changeSet, job, outlook, around.subscribers);
+  }
   changeSet.amend({ ...job, settled: SETTLED, retryAt: null });
-  if (outlook.kind === 'skip') await tellSkipped(tx, changeSet, job, outlook, around.subscribers);
+  const why = outlook.kind === 'skip' ? sayWhySkipped(changeSet, job, outlook) : null;
+  if (isUntold) await announcer.failedInChat(tx, { ...job, retryAt: null }, why, around.subscribers);
   await end(core, tx, changeSet, job, around.relatives);
 }
 

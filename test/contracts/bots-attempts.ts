@@ -61,7 +61,7 @@ export function botAttemptCases(start: StartBots): void {
     };
     /** How it ended, for whoever looks at the door of jobs. */
     const end = async (id: string): Promise<unknown[]> => {
-      const { body } = await spine.server.head.get<Record<string, unknown>>(`/jobs/${id}`);
+      const { body } = await spine.server.head.get(`/jobs/${id}`);
       return [body['state'], body['error'] ?? null, body['result'] ?? null];
     };
 

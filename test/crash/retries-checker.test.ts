@@ -19,8 +19,10 @@ const RECORDED: Story = {
   ],
   lines: ['a', 'a1', 'a1', 'a2', 'a2', 'h', 'h'],
   told: [
-    'A failed. Reason: alpha. Retry: yes\nRetry 1/2: A back in queue.',
+    'A failed. Reason: baba is broken (request 1). Retry: yes\nRetry 1/2: A back in queue.',
+    'H failed. Reason: no such ticker (request 2). Retry: no',
     'H will not be retried: there is no such ticker. Needs human attention.',
+    'A (retry 1) failed. Reason: baba is broken (request 3). Retry: yes\nRetry 2/2: A back in queue.',
     'A (retry 2) failed after 2 attempts. Needs human attention.',
     // The server died when Telegram had taken it.
     'A (retry 2) failed after 2 attempts. Needs human attention.',
@@ -76,8 +78,23 @@ const FAULTS: readonly (readonly [fault: string, story: Story, says: RegExp])[] 
   ],
   [
     'an alert that nobody saw',
-    { ...RECORDED, told: RECORDED.told.slice(0, 2) },
+    { ...RECORDED, told: RECORDED.told.slice(0, 4) },
     /nobody was told: A \(retry 2\) failed after 2 attempts/,
+  ],
+  [
+    'a failure that nobody saw',
+    { ...RECORDED, told: RECORDED.told.slice(1) },
+    /nobody was told: A failed\. Reason: baba is broken\. Retry: yes/,
+  ],
+  [
+    'a promise of a retry that never comes',
+    { ...RECORDED, told: [...RECORDED.told, 'H failed. Reason: no such ticker (request 9). Retry: yes'] },
+    /people were told: H failed\. Reason: no such ticker\. Retry: yes/,
+  ],
+  [
+    'a reason of another task',
+    { ...RECORDED, told: [...RECORDED.told, 'A failed. Reason: deba is broken (request 9). Retry: yes'] },
+    /people were told: A failed\. Reason: deba is broken/,
   ],
   [
     'an alert of what goes on',
@@ -99,7 +116,14 @@ test('a question that was answered to nobody leaves it open whether its tasks ar
     }),
   ];
   const jobs = [...RECORDED.jobs.slice(0, 3), ...again];
-  const story = { ...RECORDED, jobs, lines: [...RECORDED.lines, 'h1', 'h1'].toSpliced(5, 1, 'h1') };
+  const told = [
+    ...RECORDED.told.filter((text) => !text.startsWith('H failed')),
+    'H failed. Reason: no such ticker (request 2). Retry: yes',
+    'Retry 1/2: H back in queue.',
+    'H (retry 1) failed. Reason: no such ticker (request 5). Retry: no',
+  ];
+  const lines = [...RECORDED.lines, 'h1', 'h1', 'h1'].toSpliced(5, 1);
+  const story = { ...RECORDED, jobs, lines, told };
   assert.deepEqual(checkStory({ ...story, doubted: [0] }), []);
   assert.match(checkStory(story).join('\n'), /h has 2 tries, not 1/);
 });

@@ -203,6 +203,7 @@ onEvery(DIALECTS, (each) => {
   each(
     'SKIP means no retry: one question, one line in the chat, and the task says why [TQ-28 R4 R5]',
     async (spine) => {
+      const told: string[] = [];
       for (const [i, said] of ['SKIP', 'skip.', 'SKIP - invalid ticker'].entries()) {
         const model = new Scripted();
         model.say = () => said;
@@ -218,16 +219,25 @@ onEvery(DIALECTS, (each) => {
         const why = i === 2 ? 'invalid ticker' : 'a retry would fail, too';
         assert.deepEqual(await commentsOf(spine, job), [`No retry: ${why}`]);
         assert.equal((await read(spine, job)).retryAt, null);
-        const alerts = (await chat(spine)).filter((text) => text?.includes('will not be retried'));
-        assert.deepEqual(alerts.at(-1), `*${title}* will not be retried: ${why}. Needs human attention.`);
-        assert.equal(alerts.length, i + 1);
+        told.push(
+          `*${title}* failed. Reason: No posts found for ticker ${'X'.repeat(i + 1)}. Retry: no`,
+          `*${title}* will not be retried: ${why}. Needs human attention.`,
+        );
+        // All that is said: nobody was promised a retry.
+        assert.deepEqual(await chat(spine), told);
       }
       const model = new Scripted();
       model.say = () => 'Skip the first 10 pages and slow down.';
-      const job = await create(spine, { title: 'Pages' });
+      const job = await create(spine, { title: 'Pages', announce: true });
       await failedUnder(spine, job, 'page 11 is broken');
+      await settleAll(spine);
+      assert.deepEqual(await chat(spine), told, 'it is not told before it is known');
       await settleWith(spine, creatorOf(spine, model));
       assert.ok(await childOf(spine, job));
+      assert.deepEqual((await chat(spine)).slice(told.length), [
+        '*Pages* failed. Reason: page 11 is broken. Retry: yes',
+        'Retry 1/3: *Pages* back in queue.',
+      ]);
     },
     { advice: ADVICE, chat: CHAT },
   );
@@ -347,11 +357,12 @@ onEvery(DIALECTS, (each) => {
     async (spine) => {
       const model = new Scripted();
       const creator = creatorOf(spine, model);
-      const job = await create(spine);
+      const job = await create(spine, { title: 'T', announce: true });
       await failedUnder(spine, job, 'x');
       await spine.engine.jobs.retry(HEAD, job.id);
       await settleWith(spine, creator);
       assert.equal(await stateOf(spine, job), 'queued');
+      assert.deepEqual(await chat(spine), ['*T* failed. Reason: x. Retry: yes']);
       // Nor while the model is asked.
       let answer: (said: string) => void = () => undefined;
       model.say = () => new Promise((resolve) => (answer = resolve));
@@ -368,8 +379,13 @@ onEvery(DIALECTS, (each) => {
       await settleWith(spine, creator);
       assert.ok(await childOf(spine, job));
       assert.equal(await refusal(spine.engine.jobs.retry(HEAD, job.id)), 'conflict');
+      assert.deepEqual((await chat(spine)).slice(1), [
+        '*T* failed. Reason: y. Retry: yes',
+        '*T* failed. Reason: y. Retry: yes',
+        'Retry 1/3: *T* back in queue.',
+      ]);
     },
-    { advice: ADVICE },
+    { advice: ADVICE, chat: CHAT },
   );
 
   each(

@@ -105,4 +105,20 @@ export const RETRIES: readonly Mutant[] = [
     seenBy: ['test/contracts/bots-sqlite.test.ts'],
     only: 'one attempt after another',
   },
+  {
+    name: 'retry-promised-too-early',
+    means: 'people are told that a task is tried again, and then that it is not',
+    file: 'src/domain/chat-text.ts',
+    find: `state === 'failed' && retryAt !== null && cause !== 'stale'`,
+    replace: `state === 'failed' && retryAt === 0 && cause !== 'stale'`,
+    seenBy: ['test/engine/retrying.test.ts'],
+  },
+  {
+    name: 'opened-before-told',
+    means: 'a failure that an admin opens again at once is never told in the chat',
+    file: 'src/engine/change-set.ts',
+    find: `isToldWhenSettled(job) && job.settled !== SETTLED`,
+    replace: `isToldWhenSettled(job) && job.no < 0`,
+    seenBy: ['test/engine/retrying.test.ts'],
+  },
 ];
