@@ -1,10 +1,10 @@
 import { deepStrictEqual, match, ok, rejects, strictEqual } from 'node:assert';
 import { request } from 'node:http';
 import { suite, test } from 'node:test';
-import { FakeClock } from '../support/clock.ts';
+import { FakeClock, until } from '../support/clock.ts';
 import { openServer } from '../http/server.ts';
 import { httpClient } from '../support/http.ts';
-import { type Json, openClient, resultIn } from './support.ts';
+import { type Json, openClient, resultIn, TRANSPORTS } from './support.ts';
 
 type Spine = Awaited<ReturnType<typeof openServer>>;
 type Headers = Readonly<Record<string, string>>;
@@ -220,22 +220,45 @@ suite('the MCP door', () => {
     deepStrictEqual([refused.status, refused.headers['www-authenticate']], [401, 'Bearer']);
   });
 
-  test('tells a waiting client every five seconds that it still waits', async (t) => {
-    const clock = new FakeClock();
-    const spine = await openServer(t, () => ({ clock }));
-    await using claw = await openClient('http', { url: spine.url, token: spine.tokens.left });
-    const heard: number[] = [];
-    const given = { name: 'claim_jobs', arguments: { waitMs: 50_000 } };
-    const waiting = claw.client.callTool(given, undefined, {
-      onprogress: ({ progress }) => heard.push(progress),
+  for (const transport of TRANSPORTS) {
+    test(`tells a waiting client every five seconds that it still waits, over ${transport}`, async (t) => {
+      const clock = new FakeClock();
+      const spine = await openServer(t, () => ({ clock }));
+      await using claw = await openClient(transport, { url: spine.url, token: spine.tokens.left });
+      const heard: number[] = [];
+      const given = { name: 'claim_jobs', arguments: { waitMs: 50_000 } };
+      const waiting = claw.client.callTool(given, undefined, {
+        onprogress: ({ progress }) => heard.push(progress),
+      });
+      await waits(spine, 1);
+      await clock.advance(11_000);
+      await spine.head.post('/jobs', { target: 'left-claw', spec: 'late' });
+      const { jobs } = resultIn(await waiting) as unknown as { jobs: Json[] };
+      strictEqual(jobs[0]?.['spec'], 'late');
+      deepStrictEqual(heard, [5, 10]);
     });
-    await waits(spine, 1);
-    await clock.advance(11_000);
-    await spine.head.post('/jobs', { target: 'left-claw', spec: 'late' });
-    const { jobs } = resultIn(await waiting) as unknown as { jobs: Json[] };
-    strictEqual(jobs[0]?.['spec'], 'late');
-    deepStrictEqual(heard, [5, 10]);
-  });
+
+    test(`lets a client wait for a job that another one takes and ends meanwhile, over ${transport}`, async (t) => {
+      const clock = new FakeClock();
+      const spine = await openServer(t, () => ({ clock }));
+      await using head = await openClient(transport, { url: spine.url, token: spine.tokens.head });
+      await using claw = await openClient(transport, { url: spine.url, token: spine.tokens.left });
+      const { id } = await head.call('create_job', { target: 'left-claw', spec: 'Read the commits' });
+      const heard: number[] = [];
+      const given = { name: 'wait_for_job', arguments: { id, wait: '50s' } };
+      const waiting = head.client.callTool(given, undefined, {
+        onprogress: ({ progress }) => heard.push(progress),
+      });
+      await until('it waits', () => spine.engine.core.ends.size === 1);
+      const { leaseToken } = await claw.call('claim_job', { id });
+      await clock.advance(6_000);
+      strictEqual(spine.engine.core.ends.size, 1, 'a claim is no end');
+      await claw.call('complete_job', { id, leaseToken, result: { commits: 7 } });
+      const ended = resultIn(await waiting);
+      deepStrictEqual([ended['ended'], ended['state'], ended['result']], [true, 'done', { commits: 7 }]);
+      deepStrictEqual(heard, [5]);
+    });
+  }
 
   test('shortens what is too long for a model, never a lease, and reads the rest in parts', async (t) => {
     const spine = await openServer(t);

@@ -117,11 +117,12 @@ async function drive(spine: TestServer, head: McpClient, claw: McpClient): Promi
     spec: 'Read the commits',
   });
   strictEqual(child['parentId'], id);
+  const waiting = head.call('wait_for_job', { id: child['no'], wait: '50s' });
   const taken = await claw.call('claim_job', { id: child['id'] });
   const childLease = { id: taken['id'], leaseToken: taken['leaseToken'] };
   strictEqual((await claw.call('complete_job', { ...childLease, result: { commits: 7 } }))['status'], 'done');
-  const ended = await claw.call('wait_for_job', { id: child['no'] });
-  deepStrictEqual([ended['ended'], ended['result']], [true, { commits: 7 }]);
+  for (const ended of [await waiting, await claw.call('wait_for_job', { id: child['no'] })])
+    deepStrictEqual([ended['ended'], ended['result']], [true, { commits: 7 }]);
 
   await claw.call('ask', {
     ...lease,
