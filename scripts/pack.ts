@@ -1,7 +1,8 @@
 /**
  * Around `npm pack` and `npm publish`: package.json is for a clone, and what is published says other things. It brings the
  * packages it needs along, in the versions that were tested, so that installing it asks nobody and changes nothing else in
- * its user's project; it has no scripts, and no Node, which the launcher finds or fetches.
+ * its user's project; it has no scripts, and no Node, which the launcher finds or fetches. README.md is read on registries'
+ * pages as well: where it is known where the clone came from, its links lead there.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -10,7 +11,8 @@ import { fileURLToPath } from 'node:url';
 
 const at = (name: string): string => fileURLToPath(new URL(`../${name}`, import.meta.url));
 const MANIFEST = at('package.json');
-const KEPT = at('package.json.kept');
+const README = at('README.md');
+const CHANGED = [MANIFEST, README];
 
 const FOR_CLONES = new Set([
   'scripts',
@@ -21,12 +23,18 @@ const FOR_CLONES = new Set([
 ]);
 
 // One that is left from a pack that was cut off is the real one.
-if (existsSync(KEPT)) renameSync(KEPT, MANIFEST);
+for (const file of CHANGED) if (existsSync(`${file}.kept`)) renameSync(`${file}.kept`, file);
 if (!process.argv.includes('--restore')) {
-  const text = readFileSync(MANIFEST, 'utf8');
-  writeFileSync(KEPT, text);
-  writeFileSync(MANIFEST, `${JSON.stringify(published(JSON.parse(text) as Manifest), null, 2)}\n`);
+  const address = publicAddress();
+  const manifest = JSON.parse(readFileSync(MANIFEST, 'utf8')) as Manifest;
+  replace(MANIFEST, `${JSON.stringify(published(manifest, address), null, 2)}\n`);
+  if (address !== null) replace(README, linkedTo(address, readFileSync(README, 'utf8')));
 } else removeBuild();
+
+function replace(file: string, text: string): void {
+  renameSync(file, `${file}.kept`);
+  writeFileSync(file, text);
+}
 
 /** What was built to be packed would from now on be run in place of the sources; the client stays, as `npm ci` makes it. */
 function removeBuild(): void {
@@ -39,12 +47,11 @@ interface Manifest {
   readonly [field: string]: unknown;
 }
 
-function published(manifest: Manifest): object {
+function published(manifest: Manifest, address: string | null): object {
   const kept = Object.fromEntries(Object.entries(manifest).filter(([field]) => !FOR_CLONES.has(field)));
-  const url = publicAddress();
   return {
     ...kept,
-    ...(url !== null && { repository: { type: 'git', url } }),
+    ...(address !== null && { repository: { type: 'git', url: `git+${address}.git` } }),
     bundleDependencies: Object.keys(manifest.dependencies),
   };
 }
@@ -56,5 +63,14 @@ function publicAddress(): string | null {
     /^(?:https:\/\/(?:[^@/]+@)?|ssh:\/\/git@|git@)([\w.-]+\.[a-z]+)[/:](.+?)(?:\.git)?\s*$/.exec(
       stdout ?? '',
     ) ?? [];
-  return host === undefined ? null : `git+https://${host}/${path}.git`;
+  return host === undefined ? null : `https://${host}/${path}`;
+}
+
+/** Pages as they are shown there, pictures as they are. */
+function linkedTo(address: string, page: string): string {
+  return page.replaceAll(
+    /(!?)(\[[^\]]*\])\((?!https?:|#)([^)\s]+)\)/g,
+    (_, picture: string, name: string, to: string) =>
+      `${picture}${name}(${address}/${picture === '' ? 'blob' : 'raw'}/HEAD/${to})`,
+  );
 }

@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { cloneWithoutPackages } from './support/clone.ts';
 import { packed, plainEnvironment } from './support/package.ts';
 import { blockOf } from './support/reader.ts';
 import { installed, INSTALLED_WITHIN_MS } from './support/installed.ts';
@@ -317,6 +318,45 @@ test('the package that npm makes', { timeout: INSTALLED_WITHIN_MS }, async (t) =
     writeFileSync(join(project, 'wrong.mts'), TYPED.replace('width: 100', "width: 'wide'"));
     assert.match(compile('--module nodenext wrong.mts'), /not assignable to type 'number'/);
   });
+});
+
+test('what is packed says where the clone came from, if others can reach that, and its README leads there', (t) => {
+  const clone = cloneWithoutPackages();
+  t.after(() => rmSync(clone, { recursive: true, force: true }));
+  mkdirSync(join(clone, 'dist'));
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: clone });
+  const pack = (...args: string[]) =>
+    execFileSync(process.execPath, ['scripts/pack.ts', ...args], { cwd: clone, stdio: 'pipe' });
+  const text = (name: string): string => readFileSync(join(clone, name), 'utf8');
+  const said = () => (JSON.parse(text('package.json')) as { repository?: unknown }).repository;
+  git('init', '-q');
+  pack();
+  assert.deepEqual([said(), text('README.md')], [undefined, readFileSync(join(REPO, 'README.md'), 'utf8')]);
+  git('remote', 'add', 'origin', '../elsewhere');
+  for (const [origin, address] of [
+    ['../elsewhere', null],
+    ['http://127.0.0.1:3000/secret/place.git', null],
+    ['git@example.com:claws/spine.git', 'https://example.com/claws/spine'],
+    ['ssh://git@example.com/claws/spine', 'https://example.com/claws/spine'],
+    ['https://ada:secret-password@example.com/claws/spine.git', 'https://example.com/claws/spine'],
+  ] as const) {
+    git('remote', 'set-url', 'origin', origin);
+    pack();
+    const url = `git+${address}.git`;
+    assert.deepEqual(said(), address === null ? undefined : { type: 'git', url }, origin);
+    const links = [...text('README.md').matchAll(/\]\(([^)\s]+)\)/g)].map(([, to = '']) => to);
+    assert.ok(links.length > 20);
+    const relative = links.filter((to) => !to.startsWith('https://'));
+    assert.equal(relative.length > 20, address === null, origin);
+    if (address !== null) assert.deepEqual(relative, []);
+    assert.doesNotMatch(text('README.md') + text('package.json'), /secret/);
+  }
+  const page = text('README.md');
+  assert.ok(page.includes('](https://example.com/claws/spine/blob/HEAD/docs/guides/http-api.md)'));
+  assert.ok(page.includes('](https://example.com/claws/spine/raw/HEAD/docs/guides/performance.svg)'));
+  pack('--restore');
+  for (const name of ['README.md', 'package.json'])
+    assert.equal(text(name), readFileSync(join(REPO, name), 'utf8'));
 });
 
 /** What both have to say of a tarball, suggestions as well. */
