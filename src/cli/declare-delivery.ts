@@ -51,7 +51,7 @@ function declareSubscriptions(program: Command, act: Act): void {
     ['spine subscriptions add boss approval', 'whatever waits for a word'],
   ])
     .argument('<alias>', 'who is told')
-    .argument('<events...>', 'done, failed, dead, cancelled, approval, question')
+    .argument('<events...>', 'done, failed, dead, cancelled, approval, question, stale')
     .option('--type <name>', 'only jobs of this type')
     .option('--schedule <schedule>', 'only runs of this schedule: its name, its id or the beginning of it')
     .option('-t, --target <name>', 'only jobs of this target')

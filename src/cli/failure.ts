@@ -12,6 +12,9 @@ export const EXIT = {
   unavailable: 6,
   timeout: 7,
   jobFailed: 8,
+  databaseUnavailable: 69,
+  fault: 70,
+  disk: 74,
   config: 78,
   interrupted: 130,
 } as const;
@@ -27,6 +30,9 @@ export const EXIT_MEANINGS: readonly (readonly [number, string])[] = [
   [EXIT.unavailable, 'server unavailable'],
   [EXIT.timeout, 'timeout'],
   [EXIT.jobFailed, 'the job waited for failed'],
+  [EXIT.databaseUnavailable, 'the database of a server cannot be reached'],
+  [EXIT.fault, 'a server stopped by itself'],
+  [EXIT.disk, 'the disk of a server is full'],
   [EXIT.config, 'wrong settings or start refused'],
   [EXIT.interrupted, 'interrupted (Ctrl-C)'],
 ];

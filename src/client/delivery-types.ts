@@ -24,7 +24,7 @@ export interface NewAlias {
   readonly description?: string | null;
 }
 
-export type SubscribedEvent = 'done' | 'failed' | 'dead' | 'cancelled' | 'approval' | 'question';
+export type SubscribedEvent = 'done' | 'failed' | 'dead' | 'cancelled' | 'approval' | 'question' | 'stale';
 
 export interface NewSubscription {
   /** Who is told. */
@@ -62,6 +62,18 @@ export interface Subscription {
   readonly created_by: string;
 }
 
+export type DeliveryKind =
+  | 'result'
+  | 'failure'
+  | 'approval'
+  | 'question'
+  | 'event'
+  | 'gap'
+  | 'chat'
+  | 'budget'
+  | 'digest'
+  | 'reply'
+  | 'press';
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed';
 
 export interface DeliveryFilter {
@@ -79,7 +91,7 @@ export interface Delivery {
   /** The id. */
   readonly id: string;
   /** What kind it is. */
-  readonly kind: 'result' | 'failure' | 'approval' | 'question' | 'event' | 'gap' | 'chat';
+  readonly kind: DeliveryKind;
   /** The run or job that it tells of. */
   readonly run_id: string | null;
   /** The schedule. */

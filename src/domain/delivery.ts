@@ -11,18 +11,20 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
  * `chat` is a line for the operator's chat, with markup; `budget` asks about one, `digest` tells of a day, `reply` answers a command, and
  * `press` a button.
  */
-export type DeliveryKind =
-  | 'result'
-  | 'failure'
-  | 'approval'
-  | 'question'
-  | 'event'
-  | 'gap'
-  | 'chat'
-  | 'budget'
-  | 'digest'
-  | 'reply'
-  | 'press';
+export const DELIVERY_KINDS = [
+  'result',
+  'failure',
+  'approval',
+  'question',
+  'event',
+  'gap',
+  'chat',
+  'budget',
+  'digest',
+  'reply',
+  'press',
+] as const;
+export type DeliveryKind = (typeof DELIVERY_KINDS)[number];
 
 export interface DeliveryDraft extends Place {
   readonly id: string;

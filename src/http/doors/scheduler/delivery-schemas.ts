@@ -2,7 +2,7 @@
 
 import type { TObject } from 'typebox';
 import { LIMITS } from '../../../domain/limits.ts';
-import { DELIVERY_STATUSES } from '../../../domain/delivery.ts';
+import { DELIVERY_KINDS, DELIVERY_STATUSES } from '../../../domain/delivery.ts';
 import { SUBSCRIBED_EVENTS } from '../../../domain/subscription.ts';
 import { WEBHOOK_URL_CHARS } from '../../../domain/webhook-url.ts';
 import { fields, optional, textOrNull, whole } from '../../fields.ts';
@@ -78,7 +78,7 @@ export const SubscriptionRemoved = Type.Object({ id: text, removed: Type.Literal
 
 export const Delivery = Type.Object({
   id: text,
-  kind: Type.Enum(['result', 'failure', 'approval', 'question', 'event', 'gap', 'chat']),
+  kind: Type.Enum([...DELIVERY_KINDS]),
   run_id: nullableText,
   job_id: nullableText,
   alias: nullableText,
