@@ -3,6 +3,8 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { dataOf } from '../../src/app/backups.ts';
+import { loadConfig } from '../../src/config.ts';
 import { emptyPools } from '../../src/backup/retention.ts';
 import { list, make } from '../../src/backup/run.ts';
 import { filesIn, flipBit, HOUR_MS, NOW, openShop, type Shop } from './support.ts';
@@ -33,6 +35,12 @@ test('snapshots go after their hours and rollups after their days, as the settin
   const kept = (await list([shop.place])).map(({ kind, at: time }) => `${kind} ${(time - NOW) / HOUR_MS}`);
   assert.deepEqual(kept, ['snapshot 5.5', 'rollup 3', 'rollup 2', 'rollup 1']);
   assert.equal(last?.removed, 4);
+});
+
+test('the hours and days are those of the settings [SC-73 SC-74]', () => {
+  const set = { SCHEDULER_BACKUP_RETENTION_H: '5', SCHEDULER_BACKUP_ROLLUP_DAYS: '3' };
+  const { installation } = dataOf(loadConfig(set), '/backups', '0.1.0');
+  assert.deepEqual(installation.retention, { snapshotMs: 5 * HOUR_MS, rollupMs: 72 * HOUR_MS });
 });
 
 test('the newest one stays, however old it is [SC-73]', async () => {

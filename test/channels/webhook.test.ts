@@ -12,11 +12,20 @@ const SECRET = 'secret-of-the-webhook-in-this-test';
 
 type IsGenuine = (secret: string, headers: IncomingHttpHeaders, body: string, now?: number) => boolean;
 
+const guide = readFileSync(new URL('../../docs/guides/events.md', import.meta.url), 'utf8');
+
+const example = (name: string): string =>
+  new RegExp(`\`\`\`${name}\\n([^]*?)\`\`\``).exec(guide)?.[1] ?? assert.fail(`the guide has no ${name}`);
+
+/** The notice as the guide prints it, of another job. */
+function printedNotice(told: object): object {
+  const printed = JSON.parse(example('json notice')) as { job: object };
+  return { ...printed, job: { ...printed.job, ...told } };
+}
+
 /** The check as the guide prints it. */
 async function printedCheck(): Promise<IsGenuine> {
-  const guide = readFileSync(new URL('../../docs/guides/events.md', import.meta.url), 'utf8');
-  const code =
-    /```js webhook\n([\s\S]*?)```/.exec(guide)?.[1] ?? assert.fail('the guide has no such example');
+  const code = example('js webhook');
   const module = (await import(`data:text/javascript,${encodeURIComponent(code)}`)) as {
     isGenuine: IsGenuine;
   };
@@ -39,15 +48,16 @@ test('a server posts the end of every job, signed so that the printed check take
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
   const server = await startServer({ env: { SPINE_WEBHOOK_URL: url, SPINE_WEBHOOK_SECRET: SECRET } });
   try {
-    const { body: job } = await server.head.post<{ id: string }>('/jobs', { target: 'any' });
+    const { body: job } = await server.head.post<{ id: string; no: number }>('/jobs', { target: 'any' });
     await server.head.post(`/jobs/${job.id}/cancel`, {});
     await until('the notice came', () => got.length > 0);
     const { headers, body } = got[0] ?? assert.fail('no notice');
-    assert.deepEqual((JSON.parse(body) as { job: object }).job, {
-      ...(JSON.parse(body) as { job: object }).job,
-      id: job.id,
-      state: 'cancelled',
-    });
+    const { finishedAt } = (JSON.parse(body) as { job: { finishedAt: number } }).job;
+    assert.ok(Math.abs(finishedAt - Date.now()) < 600_000);
+    const { id, no } = job;
+    const told = { id, no, state: 'cancelled', attempts: 0, finishedAt };
+    assert.equal(body, JSON.stringify(printedNotice(told)));
+    assert.equal(headers['x-spine-kind'], 'job.ended');
     const isGenuine = await printedCheck();
     assert.equal(isGenuine('another secret', headers, body), false);
     assert.equal(isGenuine(SECRET, headers, body.replace('cancelled', 'done')), false);

@@ -28,6 +28,14 @@ export const BACKUP: readonly Mutant[] = [
     seenBy: ['test/backup/retention.test.ts'],
   },
   {
+    name: 'backup-retention-not-heard',
+    means: 'backups are kept for as long as snapshots are, whatever the settings say of rollups',
+    file: 'src/app/backups.ts',
+    find: `config.backupRollupDays * 24 * HOUR_MS`,
+    replace: `config.backupRetentionH * HOUR_MS`,
+    seenBy: ['test/backup/retention.test.ts'],
+  },
+  {
     name: 'collected-left-out',
     means: 'a restored server knows of what its bots collected, and has none of it',
     file: 'src/backup/write.ts',
