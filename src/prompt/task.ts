@@ -13,6 +13,8 @@ export interface TaskText {
   readonly steps: readonly string[];
   /** Where the agent reaches the server. */
   readonly url: string;
+  /** What it calls with: a token for this task alone, or the variable that has it. */
+  readonly token: string;
 }
 
 export const TASK_WORKING_DIR = '/home/openclaw/.openclaw/workspace/';
@@ -42,7 +44,7 @@ When finished, update the task status to "review" or "done" by calling:
 \`\`\`bash
 curl -X PATCH ${task.url}/api/tasks/${task.id} \\
   -H "Content-Type: application/json" \\
-  -H "Authorization: Bearer $SPINE_TOKEN" \\
+  -H "Authorization: Bearer ${task.token}" \\
   -d '{"status": "review"}'
 \`\`\`
 

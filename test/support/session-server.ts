@@ -1,8 +1,10 @@
 /** Another server's `/api/sessions`, as the text has it, and strict: what was asked of it, and what becomes of it. */
 
+import { execFile } from 'node:child_process';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
+import { promisify } from 'node:util';
 
 export interface SessionServer {
   readonly url: string;
@@ -65,4 +67,12 @@ export async function sessionServer(t: TestContext): Promise<SessionServer> {
     http.close();
   });
   return Object.assign(state, { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}` });
+}
+
+/** Does what the prompt tells an agent to do at its end: the very command, with nothing in its environment. */
+export async function asPrompted(prompt: string): Promise<void> {
+  const command = /```bash\n(curl .*?)```/s.exec(prompt)?.[1];
+  if (command === undefined) throw new Error('the prompt has no command');
+  const { PATH } = process.env;
+  await promisify(execFile)('/bin/sh', ['-c', command.replace('curl', 'curl -sf')], { env: { PATH } });
 }

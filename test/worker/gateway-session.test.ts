@@ -17,6 +17,7 @@ const ORDER: SessionOrder = {
   leaseMs: 90_000,
   timeoutMs: 1_000,
   mayAsk: true,
+  askedMs: null,
 };
 
 test('a session at a gateway is one turn in a session of its own [WK-14 WK-15]', async () => {

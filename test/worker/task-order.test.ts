@@ -1,4 +1,4 @@
-import { match, notStrictEqual, ok, strictEqual } from 'node:assert';
+import { deepStrictEqual, match, notStrictEqual, ok, strictEqual } from 'node:assert';
 import { test } from 'node:test';
 import { taskOrder } from '../../src/worker/sessions/task-order.ts';
 import { claimedJob } from '../client/support.ts';
@@ -12,6 +12,7 @@ const TERMS = {
   leaseMs: 1,
   nonce: 'n-1',
   mayAsk: false,
+  tokenInPrompt: false,
 };
 const ID = '01a1f0ce-46d3-7f3a-9aa1-ef27b7ce6940';
 
@@ -71,4 +72,25 @@ test('a session is told how to ask only where its questions are heard', () => {
   const order = taskOrder(job, { ...TERMS, mayAsk: true });
   match(order.prompt, /reply with nothing but: ASK <@alias or name>: <question>/);
   strictEqual(order.mayAsk, true);
+test('an agent without an environment finds what it may call with in its prompt, and nobody else does [WK-21]', () => {
+  const job = claimedJob({ id: ID });
+  const own = taskOrder(job, TERMS);
+  const told = taskOrder(job, { ...TERMS, tokenInPrompt: true });
+  match(own.prompt, /Authorization: Bearer \$SPINE_TOKEN"/);
+  ok(!own.prompt.includes(job.leaseToken));
+  ok(told.prompt.includes(`Authorization: Bearer run.${ID}.${job.leaseToken}"`));
+  strictEqual(own.env['SPINE_TOKEN'], `run.${ID}.${job.leaseToken}`);
+});
+
+test('a session is told of the time that its task asks for, up to what the worker allows [WK-22]', () => {
+  const terms = { ...TERMS, timeoutMs: 1_800_000, timeoutMaxMs: 7_200_000 };
+  const times = [undefined, 60_000, 36_000_000].map((timeoutMs) => {
+    const order = taskOrder(claimedJob({ spec: timeoutMs === undefined ? {} : { timeoutMs } }), terms);
+    return [order.timeoutMs, order.askedMs];
+  });
+  deepStrictEqual(times, [
+    [1_800_000, null],
+    [60_000, 60_000],
+    [7_200_000, 7_200_000],
+  ]);
 });

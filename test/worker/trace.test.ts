@@ -15,6 +15,7 @@ const TERMS = {
   leaseMs: 1,
   nonce: 'n',
   mayAsk: false,
+  tokenInPrompt: false,
 };
 
 test('commands and sessions find the trace of their job in their environment, where it has one [WK-39]', () => {

@@ -259,6 +259,7 @@ export class WorkerService {
       leaseMs,
       nonce: newNonce(platform),
       mayAsk: runner.hearsQuestions === true,
+      tokenInPrompt: !runner.hasEnvironment,
     });
     const endedByAgent = (): Promise<boolean> => this.#endedByAgent(job);
     try {

@@ -29,6 +29,7 @@ export function claudeRunner(
   );
   return {
     name: runner.name,
+    hasEnvironment: runner.hasEnvironment,
     begin: (order, say) => beginOrContinue(runner, order, say),
     endLeftover: (id) => runner.endLeftover(id),
   };

@@ -36,6 +36,7 @@ export type Judge = (printed: Printed, order: SessionOrder) => SessionEnd;
 
 export class CommandRunner implements SessionRunner {
   readonly name: string;
+  readonly hasEnvironment = true;
   readonly #options: CommandRunnerOptions;
   readonly #judge: Judge;
   readonly #argumentsOf: (order: SessionOrder) => readonly string[];

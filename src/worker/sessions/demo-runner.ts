@@ -6,6 +6,7 @@ const SHOWN_CHARS = 200;
 
 export const demoRunner: SessionRunner = {
   name: 'demo',
+  hasEnvironment: true,
   begin: async (order: SessionOrder, say: Say): Promise<Session> => {
     const asked = /\*\*Task Title\*\*: (.*)/.exec(order.prompt)?.[1] ?? order.prompt;
     const text = `Demo session: nothing was done about "${asked.slice(0, SHOWN_CHARS)}".`;

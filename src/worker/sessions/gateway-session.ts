@@ -17,6 +17,7 @@ const TEXT_CHARS = 65_536;
 export class GatewaySessionRunner implements SessionRunner {
   readonly name = 'gateway';
   readonly hearsQuestions = true;
+  readonly hasEnvironment = false;
   readonly #gateway: Gateway;
 
   constructor(gateway: Gateway) {

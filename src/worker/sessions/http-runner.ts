@@ -34,6 +34,7 @@ const MISSES = 3;
 
 export class HttpRunner implements SessionRunner {
   readonly name = 'http';
+  readonly hasEnvironment = false;
   readonly #options: HttpRunnerOptions;
   readonly #caller: Caller;
 
@@ -44,10 +45,12 @@ export class HttpRunner implements SessionRunner {
   }
 
   async begin(order: SessionOrder): Promise<Session> {
-    const { id: sessionLabel, channel, prompt, model, thinking } = order;
+    const { id: sessionLabel, channel, prompt, model, thinking, askedMs } = order;
     const over = new AbortController();
+    // What the text has; a server that limits sessions by itself is told of a task that asks for another time.
+    const asked = askedMs === null ? {} : { timeoutMs: askedMs };
+    const json = { sessionLabel, channel, prompt, model, thinking, autoStart: true, ...asked };
     // Once: a second call might find the session under way, and refuse it.
-    const json = { sessionLabel, channel, prompt, model, thinking, autoStart: true };
     await this.#caller.json({
       method: 'POST',
       path: '/api/sessions/spawn',

@@ -23,6 +23,8 @@ export interface SessionOrder {
   readonly timeoutMs: number;
   /** Whether its agent may ask and wait: somebody tells a later session of the same task what was answered. */
   readonly mayAsk: boolean;
+  /** What the task itself asks for, within what the worker allows; null where it asks for nothing. */
+  readonly askedMs: number | null;
 }
 
 /** How a session ended. Without words of its own, an end that says nothing went wrong is no evidence of anything done. */
@@ -51,6 +53,8 @@ export interface SessionRunner {
   readonly name: string;
   /** It understands a reply that asks. */
   readonly hearsQuestions?: true;
+  /** Whether its sessions find the variables of their order in their environment; else the prompt says what they need. */
+  readonly hasEnvironment: boolean;
   begin(order: SessionOrder, say: Say): Promise<Session>;
   /** Ends what a process that is gone left behind under this name. */
   endLeftover(id: string): Promise<void>;

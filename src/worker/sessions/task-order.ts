@@ -27,11 +27,15 @@ export interface TaskTerms extends OrderTerms {
   /** New for every prompt. */
   readonly nonce: string;
   readonly mayAsk: boolean;
+  /** The session has no environment: what it may call with stands in its prompt. */
+  readonly tokenInPrompt: boolean;
 }
 
 export function taskOrder(job: ClaimedJob, terms: TaskTerms): SessionOrder {
   const spec = specOf(job.spec);
   const workingDir = textOf(spec, 'workingDir');
+  // It opens this job and nothing else, and ends with the lease.
+  const token = `run.${job.id}.${job.leaseToken}`;
   const prompt = taskPrompt({
     id: job.id,
     title: job.title ?? `#${job.no}`,
@@ -43,6 +47,7 @@ export function taskOrder(job: ClaimedJob, terms: TaskTerms): SessionOrder {
     deliverables: textOf(spec, 'deliverables'),
     steps: stepsOf(spec['steps']),
     url: terms.url,
+    token: terms.tokenInPrompt ? token : '$SPINE_TOKEN',
   });
   return {
     id: terms.sessionId,
@@ -54,8 +59,7 @@ export function taskOrder(job: ClaimedJob, terms: TaskTerms): SessionOrder {
     ...commonTerms(spec, terms),
     env: {
       SPINE_URL: terms.url,
-      // It opens this job and nothing else, and ends with the lease.
-      SPINE_TOKEN: `run.${job.id}.${job.leaseToken}`,
+      SPINE_TOKEN: token,
       SPINE_JOB_ID: job.id,
       ...traceOf(job),
     },
@@ -104,12 +108,13 @@ type Spec = Readonly<Record<string, unknown>>;
 
 function commonTerms(spec: Spec, terms: OrderTerms) {
   const { timeoutMs: wanted } = spec;
-  const timeoutMs = typeof wanted === 'number' && wanted > 0 ? wanted : terms.timeoutMs;
+  const askedMs = typeof wanted === 'number' && wanted > 0 ? Math.min(wanted, terms.timeoutMaxMs) : null;
   return {
     model: textOf(spec, 'model') ?? MODEL,
     thinking: textOf(spec, 'thinking') ?? THINKING,
     channel: textOf(spec, 'channel') ?? CHANNEL,
-    timeoutMs: Math.min(timeoutMs, terms.timeoutMaxMs),
+    timeoutMs: askedMs ?? Math.min(terms.timeoutMs, terms.timeoutMaxMs),
+    askedMs,
     leaseMs: terms.leaseMs,
   };
 }

@@ -169,6 +169,15 @@ export const WORKERS: readonly Mutant[] = [
     seenBy: ['test/app/left-sessions.test.ts'],
   },
   {
+    name: 'session-token-not-told',
+    means: 'an agent at a gateway or on another server cannot end its own task',
+    file: 'src/worker/service/worker-service.ts',
+    find: `tokenInPrompt: !runner.hasEnvironment,`,
+    replace: `tokenInPrompt: false,`,
+    seenBy: ['test/worker/service/gateway.test.ts'],
+    only: 'ends its own task',
+  },
+  {
     name: 'session-before-its-heartbeat',
     means: 'a worker that dies as its session begins leaves a session that nobody knows of',
     file: 'src/worker/service/worker-service.ts',

@@ -4,11 +4,13 @@ import { match, ok, strictEqual } from 'node:assert';
 import { after, before, suite, test } from 'node:test';
 import { startStandIn, type StandIn } from '../../support/gateway/stand-in.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
+import { asPrompted } from '../../support/session-server.ts';
 import {
   heartbeatOf,
   makeTask,
   SHORT_SERVER,
   startWorker,
+  taskOf,
   until,
   untilBeat,
   untilTask,
@@ -77,6 +79,15 @@ suite('a worker whose sessions are turns of an agent at a gateway', () => {
     strictEqual(done.result?.['text'], 'Painted: red.');
     const { body: job } = await server.head.get<{ attempts: number }>(`/jobs/${task.id}`);
     strictEqual(job.attempts, 1);
+  test('an agent at a gateway ends its own task with what stands in its prompt [WK-21]', async (t) => {
+    startWorker(t, server, 'gw-3', { args: ARGS, env });
+    const task = await makeTask(server, { title: 'hang at its own word', owner: 'gw-3' });
+    const run = await until('the turn', () => runOf('hang at its own word'));
+    await asPrompted(run.message);
+    strictEqual((await taskOf(server, task.id)).status, 'review');
+    gateway.finish(run.key, 'Painted, and said so.');
+    await untilBeat(server, 'gw-3', 'idle');
+    strictEqual((await taskOf(server, task.id)).status, 'review');
   });
 
   test('after kill -9 the next process ends the turn that was left, and does the task anew [WK-23 WK-32]', async (t) => {

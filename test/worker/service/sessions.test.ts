@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test, type TestContext } from 'node:test';
 import { startServer, type TestServer } from '../../support/server.ts';
-import { sessionServer } from '../../support/session-server.ts';
+import { asPrompted, sessionServer } from '../../support/session-server.ts';
 import {
   heartbeatOf,
   linesOf,
@@ -307,6 +307,7 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"Painted it
     const { sessionLabel, prompt, ...rest } = spawned as Record<string, unknown>;
     match(String(sessionLabel), /^agent:main:worker-http-1:/);
     match(String(prompt), /\*\*Task Title\*\*: Elsewhere/);
+    ok(!String(prompt).includes('$SPINE_TOKEN'));
     deepStrictEqual(rest, { channel: 'internal', model: 'my/model', thinking: 'low', autoStart: true });
     // Both were so before anything was begun: whoever comes after a crash finds the session.
     await until('somebody looked', () => seen.length > 0);
@@ -320,6 +321,19 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"Painted it
     sessions.end(String(sessions.spawned[1]?.['sessionLabel']), { completed: true, error: 'it lied' });
     const blocked = await untilTask(server, second.id, 'blocked');
     strictEqual(blocked.metadata['errorReason'], 'it lied');
+  });
+
+  test('an agent of another server ends its own task with what stands in its prompt, and is told of its time [WK-21 WK-22]', async (t) => {
+    const sessions = await sessionServer(t);
+    const task = await makeTask(server, { title: 'Own word', owner: 'http-3', timeoutMs: 3_600_000 });
+    startWorker(t, server, 'http-3', { args: ['--runner', 'http', '--sessions-url', sessions.url] });
+    const [spawned] = await until('the spawn', () => (sessions.spawned.length > 0 ? sessions.spawned : null));
+    strictEqual(spawned?.['timeoutMs'], 3_600_000);
+    await asPrompted(String(spawned?.['prompt']));
+    strictEqual((await taskOf(server, task.id)).status, 'review');
+    sessions.end(String(spawned?.['sessionLabel']), { completed: true });
+    await untilBeat(server, 'http-3', 'idle');
+    strictEqual((await taskOf(server, task.id)).status, 'review');
   });
 
   test('a session that vanishes, cannot be spawned or hangs there blocks its task [WK-19 WK-23 WK-24]', async (t) => {
