@@ -13,6 +13,8 @@ import { JobDrafts } from './job-drafts.ts';
 import { refuseWhenFull } from './jobs.ts';
 import { tooMuchMetadata } from './metadata-room.ts';
 
+const BLOCKED = 'Blocked.';
+
 export function tasksOf(core: Core, { create }: Pick<Jobs, 'create'>): Tasks {
   const jobDrafts = new JobDrafts(core);
   return {
@@ -96,22 +98,28 @@ function commandOf(
     case 'complete':
       return { kind: 'complete', ...on, leaseToken, result: note === null ? null : JSON.stringify(note) };
     case 'fail': {
-      const message = metadata?.['errorReason'] ?? note ?? 'Blocked.';
+      const message = metadata?.['errorReason'] ?? note ?? BLOCKED;
       const error = JSON.stringify({ ...failureFacts(metadata), message });
       return { kind: 'fail', ...on, leaseToken, error, requeue: false, cause: null, spread: null };
     }
     case 'release':
       return { kind: 'release', ...on, leaseToken, reason: note };
     case 'cancel':
-      return { kind: 'cancel', ...on, reason: note ?? 'Blocked.' };
+      return { kind: 'cancel', ...on, reason: reasonOf(metadata) ?? note ?? BLOCKED };
     case 'retry':
       return { kind: 'retry', ...on };
   }
 }
 
 function failureFacts(metadata: TaskChange['metadata']): object {
-  const sessionId = metadata?.['sessionId'];
-  return sessionId === undefined ? {} : { sessionId };
+  const { sessionId, failedAt } = metadata ?? {};
+  return { ...(sessionId !== undefined && { sessionId }), ...(failedAt !== undefined && { failedAt }) };
+}
+
+/** As much of it as a reason may be; all of it is in the metadata. */
+function reasonOf(metadata: TaskChange['metadata']): string | null {
+  const reason = metadata?.['errorReason'];
+  return typeof reason === 'string' && reason !== '' ? reason.slice(0, LIMITS.reasonChars) : null;
 }
 
 function editOf(

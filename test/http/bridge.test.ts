@@ -114,7 +114,7 @@ suite('tasks at the bridge', () => {
     const blocked = await patch(anyone, path, { status: 'blocked', metadata: why });
     strictEqual(blocked.body.status, 'blocked');
     strictEqual(blocked.body.metadata['errorReason'], 'It rained');
-    strictEqual(blocked.body.metadata['sessionId'], 's');
+    deepStrictEqual([blocked.body.metadata['sessionId'], blocked.body.metadata['failedAt']], ['s', 1]);
     deepStrictEqual(
       blocked.body.statusHistory.map(({ from, to, note }) => [from, to, note]),
       [
@@ -123,6 +123,20 @@ suite('tasks at the bridge', () => {
         ['in-progress', 'blocked', 'It rained'],
       ],
     );
+  });
+
+  test('a card that nobody holds is blocked with its reason and time, and a later failure has its own [WK-24]', async (t) => {
+    const { anyone, make } = await openBridge(t);
+    const task = await make({ title: 'Waits' });
+    const path = `/api/tasks/${task.id}`;
+    const why = { errorReason: 'No paint', failedAt: 7, sessionId: 's' };
+    const { body } = await patch(anyone, path, { status: 'blocked', metadata: why });
+    deepStrictEqual([body.status, body.metadata], ['blocked', why]);
+    for (const status of ['todo', 'in-progress']) await patch(anyone, path, { status });
+    const again = await patch(anyone, path, { status: 'blocked', note: 'It rained' });
+    const { errorReason, failedAt } = again.body.metadata;
+    strictEqual(errorReason, 'It rained');
+    ok(Number(failedAt) >= task.createdAt, `failedAt ${String(failedAt)}`);
   });
 
   test('an unknown task is 404, an unknown status 400, and nothing changes [WK-35]', async (t) => {

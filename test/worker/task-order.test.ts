@@ -72,6 +72,8 @@ test('a session is told how to ask only where its questions are heard', () => {
   const order = taskOrder(job, { ...TERMS, mayAsk: true });
   match(order.prompt, /reply with nothing but: ASK <@alias or name>: <question>/);
   strictEqual(order.mayAsk, true);
+});
+
 test('an agent without an environment finds what it may call with in its prompt, and nobody else does [WK-21]', () => {
   const job = claimedJob({ id: ID });
   const own = taskOrder(job, TERMS);

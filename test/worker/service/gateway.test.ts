@@ -79,14 +79,16 @@ suite('a worker whose sessions are turns of an agent at a gateway', () => {
     strictEqual(done.result?.['text'], 'Painted: red.');
     const { body: job } = await server.head.get<{ attempts: number }>(`/jobs/${task.id}`);
     strictEqual(job.attempts, 1);
+  });
+
   test('an agent at a gateway ends its own task with what stands in its prompt [WK-21]', async (t) => {
-    startWorker(t, server, 'gw-3', { args: ARGS, env });
-    const task = await makeTask(server, { title: 'hang at its own word', owner: 'gw-3' });
+    startWorker(t, server, 'gw-4', { args: ARGS, env });
+    const task = await makeTask(server, { title: 'hang at its own word', owner: 'gw-4' });
     const run = await until('the turn', () => runOf('hang at its own word'));
     await asPrompted(run.message);
     strictEqual((await taskOf(server, task.id)).status, 'review');
     gateway.finish(run.key, 'Painted, and said so.');
-    await untilBeat(server, 'gw-3', 'idle');
+    await untilBeat(server, 'gw-4', 'idle');
     strictEqual((await taskOf(server, task.id)).status, 'review');
   });
 

@@ -13,6 +13,7 @@ const ANYBODY = 'any';
 export function taskView(job: Job, { input, error, result }: JobDetails, blockedBy: readonly string[]) {
   const status = taskStatusOf(job);
   const spec = taskSpecOf(input.spec);
+  const told = metaFacts(input.meta);
   const asked = TASK_SPEC_FIELDS.flatMap((name) => (spec[name] === undefined ? [] : [[name, spec[name]]]));
   return {
     id: job.id,
@@ -32,19 +33,20 @@ export function taskView(job: Job, { input, error, result }: JobDetails, blocked
     claimedBy: job.claimedBy,
     attempts: job.attempts,
     ...(result !== null && { result: JSON.parse(result) as unknown }),
-    metadata: { ...metaFacts(input.meta), ...(status === 'blocked' && failureOf(job, error)) },
+    metadata: status === 'blocked' ? { ...told, ...failureOf(job, error, told) } : told,
   };
 }
 
 export type TaskView = ReturnType<typeof taskView>;
 
-/** Why a card is blocked, under the names of the text. */
-function failureOf({ finishedAt, reason }: Job, error: string | null): object {
+/** Why a card is blocked, under the names of the text. Whoever said when it failed knows better than we do. */
+function failureOf({ finishedAt, reason }: Job, error: string | null, told: Facts): object {
   const value: unknown = error === null ? null : JSON.parse(error);
   const facts = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   const errorReason = typeof value === 'string' ? value : (facts['message'] ?? reason ?? 'Blocked.');
-  const { sessionId } = facts;
-  return { errorReason, failedAt: finishedAt, ...(sessionId !== undefined && { sessionId }) };
+  // An error tells of this failure; without one there is only what was said of the card.
+  const { sessionId, failedAt = finishedAt } = error === null ? told : facts;
+  return { errorReason, failedAt, ...(sessionId !== undefined && { sessionId }) };
 }
 
 export interface Move {
