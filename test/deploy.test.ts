@@ -5,25 +5,26 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { Agent, request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { suite, test, type TestContext } from 'node:test';
 import { type RequestBody, SpineClient, type Transport } from '../src/client/index.ts';
 import { until } from './client/support.ts';
+import { PATH, type Program, program } from './support/debian.ts';
 import { freePort, startServer } from './support/server.ts';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../docs/guides/deploy.md'), 'utf8');
-/** Where Debian has programs of administrators. */
-const PATH = `${process.env['PATH']}:/usr/sbin`;
 
 interface Proxy {
   readonly name: string;
+  readonly folder: 'usr/bin' | 'usr/sbin';
   /** The whole configuration around what the page prints. */
   readonly config: (block: string, folder: string) => string;
-  readonly command: (file: string, folder: string) => string[];
+  readonly args: (file: string, folder: string) => string[];
 }
 
 const PROXIES: readonly Proxy[] = [
   {
     name: 'nginx',
+    folder: 'usr/sbin',
     config: (block, folder) =>
       [
         'daemon off;',
@@ -40,32 +41,31 @@ const PROXIES: readonly Proxy[] = [
         block,
         '}',
       ].join('\n'),
-    command: (file, folder) => ['nginx', '-p', folder, '-e', `${folder}/nginx.log`, '-c', file],
+    args: (file, folder) => ['-p', folder, '-e', `${folder}/nginx.log`, '-c', file],
   },
   {
     name: 'caddy',
+    folder: 'usr/bin',
     config: (block) => `{\n  admin off\n  auto_https disable_redirects\n}\n${block}`,
-    command: (file) => ['caddy', 'run', '--adapter', 'caddyfile', '--config', file],
+    args: (file) => ['run', '--adapter', 'caddyfile', '--config', file],
   },
 ];
 
-const has = (program: string): boolean =>
-  spawnSync('sh', ['-c', `command -v ${program}`], { env: { PATH } }).status === 0;
+const openssl = await program('openssl');
+const found = await Promise.all(PROXIES.map(({ name, folder }) => program(name, { folder })));
 
-test('the page has a configuration for each proxy; those that are installed here are run below', (t) => {
-  for (const { name } of PROXIES) {
-    assert.ok(PAGE.includes(`\`\`\`${name}\n`), name);
-    if (!has(name)) t.diagnostic(`${name} is not installed`);
-  }
-});
+void suite('behind a proxy', { concurrency: true }, () =>
+  PROXIES.forEach((proxy, at) => holds(proxy, found[at])),
+);
 
-// Nobody's machine gets a web server for the sake of a test, so they are run where they are.
-for (const proxy of PROXIES.filter(({ name }) => has(name) && has('openssl'))) {
-  const what = `behind ${proxy.name}, set up as the page says, calls, waiting claims, uploads and the live feed go through TLS`;
-  test(what, { timeout: 120_000 }, async (t) => {
+function holds(proxy: Proxy, found: Program = assert.fail(proxy.name)): void {
+  const missing = [found, openssl].flatMap((one) => ('missing' in one ? [one.missing] : []));
+  const what = `${proxy.name}, set up as the page says, calls, waiting claims, uploads and the live feed go through TLS`;
+  test(what, { timeout: 120_000, skip: missing[0] ?? false }, async (t) => {
+    if ('missing' in found) return;
     const port = await freePort();
     await using server = await startServer({ env: { SPINE_ALLOWED_HOSTS: 'spine.example' } });
-    const certificate = start(t, proxy, port, server.port);
+    const certificate = start(t, found.path, proxy, { port, behind: server.port });
     const clientOf = (token: string): SpineClient => {
       const client = new SpineClient({
         baseUrl: 'https://spine.example',
@@ -101,7 +101,12 @@ for (const proxy of PROXIES.filter(({ name }) => has(name) && has('openssl'))) {
 }
 
 /** Starts the proxy on the port and before the server; gives its certificate. */
-function start(t: TestContext, { name, config, command }: Proxy, port: number, behind: number): string {
+function start(
+  t: TestContext,
+  path: string,
+  { name, config, args }: Proxy,
+  { port, behind }: { port: number; behind: number },
+): string {
   const folder = mkdtempSync(join(tmpdir(), `spine-${name}-`));
   mkdirSync(join(folder, 'logs'));
   const [pem, key, file] = ['spine.pem', 'spine.key', 'config'].map((one) => join(folder, one));
@@ -131,8 +136,7 @@ function start(t: TestContext, { name, config, command }: Proxy, port: number, b
     .replace('listen 443', `listen 127.0.0.1:${port}`)
     .replace(/^spine\.example \{/m, `https://spine.example:${port} {\n  bind 127.0.0.1`);
   writeFileSync(file, config(here, folder));
-  const [program = '', ...args] = command(file, folder);
-  const child = spawn(program, args, { env: { PATH, HOME: folder }, stdio: 'ignore' });
+  const child = spawn(path, args(file, folder), { env: { PATH, HOME: folder }, stdio: 'ignore' });
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
   t.after(async () => {
     child.kill('SIGTERM');

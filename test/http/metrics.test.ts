@@ -2,15 +2,15 @@ import { match, ok, strictEqual } from 'node:assert';
 import { spawnSync } from 'node:child_process';
 import { suite, test, type TestContext } from 'node:test';
 import { until } from '../support/clock.ts';
+import { program } from '../support/debian.ts';
 import type { JobBody } from '../support/http.ts';
 import { otlpReceiver } from '../support/otlp.ts';
-import { promtool } from '../support/promtool.ts';
 import { startServer } from '../support/server.ts';
 import { openServer } from './server.ts';
 
 /** Prometheus' own judge has nothing to say of them. */
 async function judged(t: TestContext, text: string): Promise<void> {
-  const tool = await promtool();
+  const tool = await program('promtool', { of: 'prometheus' });
   if ('missing' in tool) return t.skip(tool.missing);
   const { status, stdout, stderr } = spawnSync(tool.path, ['check', 'metrics'], {
     input: text,
