@@ -2,7 +2,7 @@
 
 import { Argument, type Command, Option } from 'commander';
 import { type Act, collect, declare, JOB, JOBS, LEASE_TOKEN, milliseconds, TIME, whole } from './command.ts';
-import { JOB_FILTERS, JOB_OPTIONS, type JobOption } from './job-options.ts';
+import { JOB_CHANGES, JOB_FILTERS, JOB_OPTIONS, type JobOption } from './job-options.ts';
 import { STATES } from './text/states.ts';
 
 export function declareJobs(program: Command, act: Act): void {
@@ -221,13 +221,12 @@ function declareSteering(jobs: Command, act: Act): void {
     .option('--reason <text>', 'why')
     .option('-y, --yes', 'do not ask')
     .action(act(async () => (await import('./commands/jobs-steer.ts')).cancelJobs));
-  declare(jobs, 'change', 'Change jobs that nobody holds.', [
+  const change = declare(jobs, 'change', 'Change jobs that nobody holds.', [
     ['spine jobs change 12 --priority 9', 'sooner'],
     ['spine jobs change 12 --run-at 2h --tag later', 'not before two hours from now, with other tags'],
-  ])
-    .argument(...JOBS)
-    .option('-p, --priority <number>', 'higher is sooner', whole)
-    .option('--run-at <time>', 'not before this: 10m, 2h, 0s for at once, or an ISO 8601 time')
+  ]).argument(...JOBS);
+  for (const option of JOB_CHANGES) declareField(change, option);
+  change
     .option('--params <json>', 'other parameters; - for standard input')
     .option('--tag <tag>', 'a tag, instead of those that it has; may be repeated', collect)
     .action(act(async () => (await import('./commands/jobs-steer.ts')).changeJobs));

@@ -90,6 +90,22 @@ export const JOB_OPTIONS: readonly JobOption[] = [
   },
 ];
 
+/** Those of `spine jobs change`. */
+export const JOB_CHANGES: readonly JobOption[] = [
+  {
+    field: 'priority',
+    flags: '-p, --priority <number>',
+    about: 'higher is sooner',
+    is: 'whole',
+  },
+  {
+    field: 'runAt',
+    flags: '--run-at <time>',
+    about: 'not before this',
+    is: 'time',
+  },
+];
+
 export const JOB_FILTERS: readonly JobOption[] = [
   {
     field: 'pool',

@@ -102,6 +102,9 @@ export interface NewJob {
   readonly parentId?: string;
 }
 
+/** What can be said anew of a job that nobody holds; what is left out stays. */
+export type JobChange = Pick<NewJob, 'priority' | 'runAt' | 'params' | 'tags'>;
+
 export interface Job {
   /** The id. */
   readonly id: string;

@@ -9,9 +9,6 @@ export type * from './job-types.ts';
 
 export type RetryRule = NonNullable<NewJob['retry']>;
 
-/** What can be said anew of a job that nobody holds; what is left out stays. */
-export type JobChange = Pick<NewJob, 'priority' | 'runAt' | 'params' | 'tags'>;
-
 /** A job as its holder sees it. */
 export interface ClaimedJob extends Job {
   /** The proof of the lease, as the claim answered it; the header X-Lease-Token does the same. */

@@ -3,7 +3,8 @@
 import type { ApprovalAuto } from './approval.ts';
 import type { Refusal } from './error.ts';
 import type { EventDraft } from './event.ts';
-import type { AskedJob } from './job-fields.ts';
+import type { AskedJob, RowRewording } from './job-fields.ts';
+import type { InputRewording } from './job-input.ts';
 import type { EndingVerb, FailureCause, Job, JobInput, LeasePolicy, State } from './job.ts';
 import type { Question, QuestionDraft } from './question.ts';
 import type { Grant, Message } from './message.ts';
@@ -151,23 +152,11 @@ export interface Edit extends OnJob {
   /** Set where a caller says the metadata: where it does not fit, it is refused, and these commands of its call are, too. */
   readonly refusedWith?: readonly JobCommand[];
 }
-/** What is asked for, said anew; what is left out stays as it was said. */
-export interface Rewording {
-  readonly title?: string;
-  readonly description?: string;
-  /** As JSON. */
-  readonly params?: string;
-  readonly target?: string;
-  readonly typeNo?: number;
-  readonly retryMax?: number;
-  readonly priority?: number;
-  readonly tags?: readonly string[];
-}
+/** What is asked for, said anew; what is left out stays as it was said. A moment that is over means at once. */
+export type Rewording = RowRewording & InputRewording;
 export interface Reword extends OnJob {
   readonly kind: 'reword';
   readonly asked: Rewording;
-  /** Not before this moment; one that is over means at once. */
-  readonly runAt?: number;
   /** Only while nobody holds the job and it has not ended. */
   readonly waiting?: true;
 }

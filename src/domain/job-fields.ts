@@ -22,12 +22,17 @@ export interface Asked {
 export interface FieldRule {
   /** `json` is JSON as text, `texts` a list of texts as JSON, `time` epoch milliseconds; a list holds the only values. */
   readonly is: 'text' | 'texts' | 'json' | 'whole' | 'time' | 'flag' | readonly (string | number)[];
-  /** How it changes: never; with a claim, a heartbeat or an end; or now and then. Each group is written by its own statement. */
+  /**
+   * How it changes: never, unless it is said anew; with a claim, a heartbeat or an end; or now and then. Each group is written by
+   * its own statement.
+   */
   readonly group: 'key' | 'fixed' | 'lease' | 'rare';
   /** What a new job has unless its maker says otherwise; a field without one must be said. Only what is null here can be null. */
   readonly default?: string | number | boolean | null;
   /** Whoever creates the job says it, within these limits; everything else is the engine's to set. */
   readonly asked?: Asked | { readonly within: 'type' | 'retry' };
+  /** It can be said anew: by a change of a job that nobody holds, or in a way of its own at doors where people look after tasks. */
+  readonly reworded?: 'change' | 'door';
   /** In words, where it is not asked for. */
   readonly about?: string;
   /** Who sees the job sees it, always or when it is not its default; `file` is for its file alone. */
@@ -53,10 +58,18 @@ const RULES = {
   no: { is: 'whole', group: 'key', shown: 'always', about: 'the short number that people say and type' },
   id: { is: 'text', group: 'fixed', shown: 'always' },
   /** 0 stands for "no type", so that one index serves typed and untyped work. */
-  typeNo: { is: 'whole', group: 'fixed', default: 0, differs: true, asked: { within: 'type' } },
+  typeNo: {
+    is: 'whole',
+    group: 'fixed',
+    default: 0,
+    differs: true,
+    reworded: 'door',
+    asked: { within: 'type' },
+  },
   target: {
     is: 'text',
     group: 'fixed',
+    reworded: 'door',
     shown: 'always',
     asked: {
       about: 'who may do it: a worker, a queue, or any (left-claw unless said)',
@@ -97,7 +110,14 @@ const RULES = {
     differs: true,
     asked: { within: 'retry' },
   },
-  retryMax: { is: 'whole', group: 'fixed', default: 0, differs: true, asked: { within: 'retry' } },
+  retryMax: {
+    is: 'whole',
+    group: 'fixed',
+    default: 0,
+    differs: true,
+    reworded: 'door',
+    asked: { within: 'retry' },
+  },
   /** Null is as whoever reports the failure wants it: at once, or after the usual time. */
   backoffMs: { is: 'whole', group: 'fixed', default: null, differs: true, asked: { within: 'retry' } },
   retryCount: { is: 'whole', group: 'fixed', default: 0 },
@@ -216,6 +236,7 @@ const RULES = {
   priority: {
     is: 'whole',
     group: 'rare',
+    reworded: 'change',
     default: 0,
     differs: true,
     handedOn: true,
@@ -231,6 +252,7 @@ const RULES = {
   runAt: {
     is: 'time',
     group: 'rare',
+    reworded: 'change',
     shown: 'set',
     asked: { about: 'not before this', option: '--run-at <time>', child: 'own' },
   },
@@ -440,6 +462,12 @@ export type TimeName = Named<{ readonly asked: Asked; readonly is: 'time' }>;
 export type DraftedRow = Pick<JobRow, Named<{ readonly asked: Asked; readonly default: unknown }>>;
 export const DRAFT_FIELDS = JOB_FIELDS.filter(isDraftField);
 
+/** What can be said anew of the row, and by a change. */
+export type RowRewording = { readonly [K in Named<{ readonly reworded: string }>]?: NonNullable<JobRow[K]> };
+export type ChangeName = Named<{ readonly reworded: 'change' }>;
+export const REWORDED = JOB_FIELDS.filter(isReworded);
+export const CHANGE_FIELDS = DRAFT_FIELDS.filter(({ reworded }) => reworded === 'change');
+
 /** What lists can be asked for by its value. */
 export type FieldFilter = { readonly [K in Named<{ readonly filtered: string }>]?: string };
 export const FILTERED = JOB_FIELDS.filter(isFiltered);
@@ -455,6 +483,10 @@ type DraftField = JobField & { readonly name: keyof JobRowDraft; readonly asked:
 
 function isDraftField(field: JobField): field is DraftField {
   return field.asked !== undefined && 'about' in field.asked;
+}
+
+function isReworded(field: JobField): field is JobField & { readonly name: keyof RowRewording } {
+  return field.reworded !== undefined;
 }
 
 function isFiltered(field: JobField): field is JobField & { readonly name: keyof FieldFilter; asked: Asked } {

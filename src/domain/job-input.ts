@@ -25,6 +25,11 @@ export type JobInputDraft = {
       : string;
 };
 
+/** What of it can be said anew, as it is kept. */
+export type InputRewording = {
+  readonly [K in 'title' | 'description' | 'params' | 'tags']?: NonNullable<InputRow[K]>;
+};
+
 export const INPUT_FIELDS = (Object.keys(RULES) as Name[]).map((name) => ({ name, is: RULES[name] }));
 
 /** How each kind is said when nothing is. */

@@ -1,34 +1,32 @@
 /** What is asked for, said anew: by people who look after the work, not by those who do it. */
 
 import { admit } from './admit.ts';
-import type { Decision, Reword } from './command.ts';
+import type { Decision, Reword, Rewording } from './command.ts';
 import { refuse } from './error.ts';
+import { REWORDED, type RowRewording } from './job-fields.ts';
 import { isFinal, type Job } from './job.ts';
 import { LIMITS } from './limits.ts';
 import { ownPriority } from './priority.ts';
 
 /** Whom a job waits for can be said anew only while it waits. */
 export function reword(job: Job, command: Reword, now: number): Decision {
-  const { actor, asked, runAt } = command;
+  const { actor, asked } = command;
   const problem = problemOf(job, command);
   if (problem !== null) return { job, events: [], answer: problem };
-  const { target = job.target, typeNo = job.typeNo, retryMax = job.retryMax } = asked;
+  const { runAt, ...rest } = asked;
   const state = runAt === undefined ? job.state : stateAt(job, runAt, now);
   const next: Job = {
     ...job,
-    target,
-    typeNo,
-    retryMax,
+    ...rowOf(asked),
     priority: priorityOf(job, asked.priority),
     // Tags may be worth points: they are counted anew.
-    scoreAt: asked.tags === undefined || typeNo === 0 ? job.scoreAt : now,
-    runAt: runAt ?? job.runAt,
+    scoreAt: asked.tags === undefined || (asked.typeNo ?? job.typeNo) === 0 ? job.scoreAt : now,
     state,
     blockedOn: state === job.state ? job.blockedOn : null,
     updatedAt: now,
   };
   const params = asked.params === undefined ? {} : { params: JSON.parse(asked.params) as unknown };
-  const facts = { asked: { ...asked, ...params }, ...(runAt !== undefined && { runAt }) };
+  const facts = { asked: { ...rest, ...params }, ...(runAt !== undefined && { runAt }) };
   return {
     job: next,
     events: [{ kind: 'job.edited', by: actor.name, facts }],
@@ -37,7 +35,14 @@ export function reword(job: Job, command: Reword, now: number): Decision {
   };
 }
 
-function problemOf(job: Job, { actor, asked, runAt, waiting }: Reword): ReturnType<typeof refuse> | null {
+/** What is said anew of the row. */
+function rowOf(asked: Rewording): RowRewording {
+  return Object.fromEntries(
+    REWORDED.flatMap(({ name }) => (asked[name] === undefined ? [] : [[name, asked[name]]])),
+  );
+}
+
+function problemOf(job: Job, { actor, asked, waiting }: Reword): ReturnType<typeof refuse> | null {
   if (actor.role !== 'head' && actor.role !== 'system')
     return refuse('not_owner', { claimedBy: job.claimedBy });
   const { state, claimedBy, leaseUntil } = job;
@@ -47,7 +52,8 @@ function problemOf(job: Job, { actor, asked, runAt, waiting }: Reword): ReturnTy
       ? refuse('conflict', { state, claimedBy, leaseUntil, problem: HELD })
       : refuse('conflict', { state, problem: ENDED });
   if (!waiting) return null;
-  if (runAt !== undefined && job.question !== null) return refuse('conflict', { state, problem: ASKING });
+  if (asked.runAt !== undefined && job.question !== null)
+    return refuse('conflict', { state, problem: ASKING });
   const agreed = job.approval === 'given' || state === 'awaiting_approval';
   return asked.params !== undefined && agreed ? refuse('conflict', { state, problem: AGREED }) : null;
 }

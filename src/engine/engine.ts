@@ -19,7 +19,7 @@ import type {
 import type { Delivery, DeliveryFilter } from '../domain/delivery.ts';
 import type { Refusal } from '../domain/error.ts';
 import type { FeedEvent, FeedPlace, JobEvent } from '../domain/event.ts';
-import type { FieldFilter, JobRowDraft } from '../domain/job-fields.ts';
+import type { ChangeName, FieldFilter, JobRowDraft } from '../domain/job-fields.ts';
 import type { Found } from '../domain/job-filter.ts';
 import type { JobInputDraft } from '../domain/job-input.ts';
 import type { JobType } from '../domain/job-type.ts';
@@ -122,7 +122,7 @@ export interface JobDraft extends JobRowDraft, JobInputDraft {
 }
 
 /** What is left out stays as it was said. */
-export type JobChange = Partial<Pick<JobDraft, 'params' | 'priority' | 'runAt' | 'tags'>>;
+export type JobChange = Partial<Pick<JobDraft, ChangeName | 'params' | 'tags'>>;
 
 export interface IdempotencyKey {
   readonly key: string;

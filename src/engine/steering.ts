@@ -2,6 +2,7 @@
 
 import type { Accepted, Actor, Reword } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
+import { CHANGE_FIELDS } from '../domain/job-fields.ts';
 import { isFinal, type Job, rootOf, SETTLED } from '../domain/job.ts';
 import { Meter } from '../domain/schema/check.ts';
 import type { Tx } from '../store/store.ts';
@@ -12,9 +13,9 @@ import { JobDrafts } from './job-drafts.ts';
 
 /** Params must fit the type, as they had to at the beginning. */
 export async function changeJob(core: Core, actor: Actor, job: Job, change: JobChange): Promise<Accepted> {
-  const { params, runAt, priority, tags } = change;
+  const { params, tags, ...row } = change;
   if (Object.keys(change).length === 0) {
-    const message = 'Send at least one of priority, runAt, params and tags.';
+    const message = `Send at least one of ${CHANGE_FIELDS.map(({ name }) => name).join(', ')}, params and tags.`;
     throw new SpineError('bad_request', {}, { message });
   }
   const type = (await core.typesByNo()).get(job.typeNo);
@@ -25,10 +26,9 @@ export async function changeJob(core: Core, actor: Actor, job: Job, change: JobC
     id: job.id,
     actor,
     waiting: true,
-    ...(runAt !== undefined && { runAt }),
     asked: {
+      ...row,
       ...(params !== undefined && { params: JSON.stringify(params) }),
-      ...(priority !== undefined && { priority }),
       ...(tags !== undefined && { tags: [...new Set(tags)] }),
     },
   };

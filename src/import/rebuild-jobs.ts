@@ -219,7 +219,7 @@ function reworded(event: JobEvent): { jobNo: number; asked: Rewording }[] {
 
 function askedAnew({ kind, facts }: JobEvent): (Omit<Rewording, 'params'> & { params?: unknown }) | null {
   const asked = kind === 'job.edited' ? facts?.['asked'] : undefined;
-  // Our own words: decide-operator.ts writes them.
+  // Our own words: reword.ts writes them.
   return typeof asked === 'object' ? asked : null;
 }
 

@@ -9,12 +9,15 @@ export function fieldOptions(session: Session, declared: readonly JobOption[], o
   const said = new Map<string, unknown>(Object.entries(options));
   return given(
     Object.fromEntries(
-      declared.map(({ field, flags, is }) => {
-        const option = new Option(flags);
-        const value = said.get(option.attributeName());
-        const isTime = is === 'time' && typeof value === 'string';
-        return [field, isTime ? moment(session, value, option.long ?? flags) : value];
+      declared.map((option) => {
+        const value = said.get(new Option(option.flags).attributeName());
+        const isTime = option.is === 'time' && typeof value === 'string';
+        return [option.field, isTime ? moment(session, value, longFlag(option)) : value];
       }),
     ),
   );
+}
+
+export function longFlag({ flags }: JobOption): string {
+  return new Option(flags).long ?? flags;
 }

@@ -1,13 +1,15 @@
 /** What a person does to jobs from outside. */
 
-import type { Job, SpineClient } from '../../client/index.ts';
+import type { Job, JobChange, SpineClient } from '../../client/index.ts';
 import type { Handler } from '../command.ts';
 import type { Session } from '../session.ts';
+import { JOB_CHANGES } from '../job-options.ts';
+import { fieldOptions, longFlag } from './field-options.ts';
 import { confirm } from './confirm.ts';
 import { jobLine } from './job-lines.ts';
 import { jobRef, jobRefs } from './job-ref.ts';
 import { usage } from '../failure.ts';
-import { given, json, moment, readStdin } from './values.ts';
+import { given, json, readStdin } from './values.ts';
 
 interface CancelOptions {
   readonly reason?: string;
@@ -22,22 +24,21 @@ export const cancelJobs: Handler<CancelOptions> = async (session, { args, option
 };
 
 interface ChangeOptions {
-  readonly priority?: number;
-  readonly runAt?: string;
   readonly params?: string;
   readonly tag?: readonly string[];
 }
 
 export const changeJobs: Handler<ChangeOptions> = async (session, { args, options }) => {
-  const { priority, runAt, params, tag: tags } = options;
-  const change = given({
-    priority,
-    tags,
-    params: await json(session, params, '--params'),
-    runAt: runAt === undefined ? undefined : moment(session, runAt, '--run-at'),
-  });
+  const { params, tag: tags } = options;
+  const change: JobChange = {
+    ...fieldOptions(session, JOB_CHANGES, options),
+    ...given({ tags, params: await json(session, params, '--params') }),
+  };
   if (Object.keys(change).length === 0)
-    throw usage('There is nothing to change.', 'Say --priority, --run-at, --params or --tag.');
+    throw usage(
+      'There is nothing to change.',
+      `Say ${JOB_CHANGES.map(longFlag).join(', ')}, --params or --tag.`,
+    );
   const client = await session.client();
   await each(session, await jobRefs(client, args), 'changed', (id) => client.jobs.change(id, change));
 };

@@ -1,8 +1,7 @@
 /** Jobs in a transaction: lock, claim order, insert, update. */
 
-import type { ClaimedJob, Rewording, WriteKind } from '../../domain/command.ts';
+import type { ClaimedJob, WriteKind } from '../../domain/command.ts';
 import type { Job, JobInput, Outcome } from '../../domain/job.ts';
-import { joinedMeta } from '../../domain/meta.ts';
 import { type KeyQuery, locking, perDialect, type Row, type Shape, type Sql } from '../sql/driver.ts';
 import { moveOut, outgrowsRow } from '../sql/history.ts';
 import { handedOnBytes, SHOWN_ALWAYS_BYTES } from '../sql/job-bytes.ts';
@@ -23,10 +22,8 @@ import {
 } from '../sql/job-row.ts';
 import { isPlain } from '../sql/plain-job.ts';
 import { READY_WIDTH, readyColumns, readyJobFrom } from '../sql/ready-row.ts';
-import { inputOf, metaOf } from '../reads/jobs.ts';
-import { first, only } from '../sql/rows.ts';
-import { deleteWords, insertWords } from '../sql/search.ts';
-import { deleteSummaryWords } from '../sql/summary-words.ts';
+import { first } from '../sql/rows.ts';
+import { insertWords } from '../sql/search.ts';
 import { raiseSequence } from '../sql/sequence.ts';
 import { insertTags } from '../sql/tags.ts';
 import { INPUT, INPUT_BYTES, INPUT_COLUMNS, inputFrom, inputRow } from '../sql/texts.ts';
@@ -253,64 +250,6 @@ export function saveErrors(
   );
 }
 
-/** What is said about jobs later joins their meta, each in its turn. Whoever calls has locked the jobs. */
-export async function joinMeta(
-  sql: Sql,
-  edits: readonly { readonly jobNo: number; readonly metadata: string }[],
-): Promise<void> {
-  for (const { jobNo, metadata } of edits) {
-    const joined = joinedMeta(await metaOf(sql, jobNo), metadata);
-    await sql.run('update job_input set meta = $2 where job_no = $1', [jobNo, joined]);
-  }
-}
-
-/** What is asked for, said anew. Whoever calls has locked the jobs. */
-export async function reword(
-  sql: Sql,
-  edits: readonly { readonly jobNo: number; readonly asked: Rewording }[],
-): Promise<void> {
-  for (const { jobNo, asked } of edits) {
-    const { target = null, typeNo = null, retryMax = null } = asked;
-    const { title = null, description = null, params = null, tags } = asked;
-    if (tags !== undefined) await retag(sql, jobNo, tags);
-    if (target !== null || typeNo !== null)
-      await sql.run(
-        `update job set target = coalesce($2, target), type_no = coalesce($3 + 0, type_no),
-           retry_max = coalesce($4 + 0, retry_max) where no = $1`,
-        [jobNo, target, typeNo, retryMax],
-      );
-    if (title === null && description === null && params === null) continue;
-    await sql.run(
-      `update job_input set title = coalesce($2, title), description = coalesce($3, description),
-         params = coalesce($4, params) where job_no = $1`,
-      [jobNo, title, description, params],
-    );
-    await deleteWords(sql, [jobNo]);
-    await insertWords(sql, [{ jobNo, input: await inputOf(sql, jobNo) }]);
-  }
-}
-
-async function retag(sql: Sql, jobNo: number, tags: readonly string[]): Promise<void> {
-  await sql.run('update job_input set tags = $2 where job_no = $1', [
-    jobNo,
-    tags.length === 0 ? null : JSON.stringify(tags),
-  ]);
-  await sql.run('delete from job_tag where job_no = $1', [jobNo]);
-  await insertTags(sql, [{ jobNo, tags }]);
-}
-
-/** Whether its number would be given to the next job if it went. PostgreSQL counts on. */
-export async function isLastNumber(sql: Sql, no: number): Promise<boolean> {
-  if (sql.dialect === 'postgres') return false;
-  return (await only<number | null>(sql, 'select max(no) from job', [])) === no;
-}
-
-/** Those that go on from this one go on from nothing. */
-export async function orphan(sql: Sql, no: number): Promise<void> {
-  await sql.run('update job set retry_of = null where retry_of = $1', [no]);
-  await sql.run('update job set parent_no = null where parent_no = $1', [no]);
-}
-
 // Locked, or a dependent that is created while the lineage settles would wait for ever.
 const lastMember = perDialect(
   (dialect) =>
@@ -323,44 +262,5 @@ export async function lastOfLineage(sql: Sql, rootNo: number): Promise<Job | nul
   return row && jobFrom(row);
 }
 
-const belongings = [
-  'history',
-  'job_input',
-  'job_result',
-  'job_usage',
-  'job_tag',
-  'comment',
-  'job_log',
-  'dependency',
-  'blob',
-  'run',
-  'run_prompt',
-  'run_summary',
-  'approval',
-  'subscription',
-  'question',
-  'checkpoint',
-  'task_item',
-  'task_ticker',
-  'task_file',
-];
-
-const forgetBatches: KeyQuery = {
-  one: 'update task_batch set job_no = null where job_no = $1',
-  many: 'update task_batch set job_no = null where job_no = any($1::bigint[])',
-};
-
-/** Removes jobs with everything that hangs on them. */
-export async function remove(sql: Sql, nos: readonly number[]): Promise<void> {
-  for (const table of belongings) await deleteByKeys(sql, table, 'job_no', nos);
-  // Their objects are removed later; until then the rows say which.
-  await sql.byKeys(forgetBatches, nos);
-  await deleteWords(sql, nos);
-  await deleteSummaryWords(sql, nos);
-  await deleteByKeys(sql, 'job', 'no', nos);
-}
-
-async function deleteByKeys(sql: Sql, table: string, column: string, nos: readonly number[]): Promise<void> {
-  const one = `delete from ${table} where ${column} = $1`;
-  await sql.byKeys({ one, many: `delete from ${table} where ${column} = any($1::bigint[])` }, nos);
-}
+export { joinMeta, reword } from './job-rewording.ts';
+export { isLastNumber, orphan, remove } from './job-removal.ts';

@@ -3,6 +3,8 @@
 import type { TOptional, TProperties, TSchema, TString, TUnsafe } from 'typebox';
 import {
   type Asked,
+  CHANGE_FIELDS,
+  type ChangeName,
   DRAFT_FIELDS,
   type FieldFilter,
   FILTERED,
@@ -44,6 +46,11 @@ export const draftSchemas = Object.fromEntries(
     Type.Optional({ ...draftSchema(field), description: field.asked.about }),
   ]),
 ) as unknown as DraftSchemas;
+
+/** What can be said anew of it. */
+export const changeSchemas = Object.fromEntries(
+  CHANGE_FIELDS.map(({ name }) => [name, draftSchemas[name]]),
+) as unknown as Pick<DraftSchemas, ChangeName>;
 
 function draftSchema({ is, asked }: (typeof DRAFT_FIELDS)[number]): TSchema {
   const { min = 0, max = 0 } = asked;

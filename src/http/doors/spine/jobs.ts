@@ -10,7 +10,7 @@ import { noteJobs } from '../../requests.ts';
 import { type Call, route, type Route } from '../../routes.ts';
 import { AwaitedJob, Job as JobAnswer, JobBatch, JobList, JobRemoved } from './answers.ts';
 import { inMs } from './job-fields.ts';
-import { JobChange, NewJob, type NewJobBody, NewJobs } from './new-job.ts';
+import { CHANGEABLE, JobChange, NewJob, type NewJobBody, NewJobs } from './new-job.ts';
 import { CancelBody, CommentBody, CreateHeaders, GetQuery } from './schemas.ts';
 import { goneSignal } from '../../gone.ts';
 import { LIMITS } from '../../../domain/limits.ts';
@@ -99,7 +99,7 @@ export const jobRoutes: readonly Route[] = [
     method: 'PATCH',
     path: '/jobs/:id',
     name: 'changeJob',
-    about: 'Change the priority, run time, params or tags of a job that nobody holds and that has not ended.',
+    about: `Change what was asked for in a job that nobody holds and that has not ended: ${CHANGEABLE}.`,
     who: HEAD,
     body: JobChange,
     answer: JobAnswer,

@@ -4,7 +4,7 @@ import type { Static } from 'typebox';
 import { LIMITS } from '../../../domain/limits.ts';
 import { fields, optional, whole } from '../../fields.ts';
 import { Type } from '../../typebox.ts';
-import { draftSchemas } from './job-fields.ts';
+import { changeSchemas, draftSchemas } from './job-fields.ts';
 import { id, json, label, list, Name, text } from './schemas.ts';
 
 const Dependency = Type.Union(
@@ -63,10 +63,12 @@ export type NewJobBody = Static<typeof NewJob>;
 
 /** What can be said anew of a job that nobody holds. */
 export const JobChange = fields({
-  priority: draftSchemas.priority,
-  runAt: draftSchemas.runAt,
+  ...changeSchemas,
   params: NewJob.properties.params,
   tags: NewJob.properties.tags,
 });
+
+/** By name, as a sentence says them. */
+export const CHANGEABLE = Object.keys(JobChange.properties).join(', ');
 
 export const NewJobs = fields({ jobs: list(NewJob, LIMITS.batchJobs, 1) });
