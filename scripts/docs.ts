@@ -8,7 +8,7 @@ import { ERRORS } from '../src/domain/error.ts';
 import { DOORS } from '../src/http/doors.ts';
 import { describeApi } from '../src/http/openapi.ts';
 import { EVERYTHING, IMPORT_TABLE } from './import-table.ts';
-import { cliOptions, clientTypes, fieldRows } from './job-pages.ts';
+import { besideRows, cliOptions, clientTypes, fieldRows } from './job-pages.ts';
 
 const PAGES: readonly { readonly file: string; readonly render: () => string | Promise<string> }[] = [
   { file: 'src/client/job-types.ts', render: clientTypes },
@@ -100,9 +100,11 @@ function errorsPage(): string {
 function jobPage(): string {
   return page(
     'The fields of a job',
-    'What every job has, in the order of its row. Beside these a job shows `type`, `title`, `description`, `tags`, `spec`,\n' +
-      '`params`, `meta`, `budget`, `retry`, `after`, `parentId`, `comments`, `result` and `error`.',
-    [table(['Field', 'Kind', 'Set by', 'Limits', 'Shown', 'Meaning'], fieldRows()).join('\n')],
+    'What every job has in its row, in this order; what is said of it or shown beside the row follows below.',
+    [
+      table(['Field', 'Kind', 'Set by', 'Limits', 'Shown', 'Meaning'], fieldRows()).join('\n'),
+      `## Beside the row\n\n${table(['Field', 'Set by', 'Shown', 'Meaning'], besideRows()).join('\n')}`,
+    ],
   );
 }
 

@@ -10,7 +10,7 @@ import {
 } from '../src/domain/job-fields.ts';
 import { STATES } from '../src/domain/job.ts';
 import { SPINE_STATUSES } from '../src/domain/statuses.ts';
-import { Job } from '../src/http/doors/spine/answers.ts';
+import { ClaimedJob, Job } from '../src/http/doors/spine/answers.ts';
 import { JobChange, NewJob } from '../src/http/doors/spine/new-job.ts';
 import { wordsFor } from '../src/http/field-words.ts';
 
@@ -34,6 +34,7 @@ interface Schema {
 /** Items of lists that have a name of their own. */
 const asked: Schema = NewJob as object;
 const shown: Schema = Job as object;
+const held: Schema = ClaimedJob as object;
 const NAMED = new Map<Schema | undefined, string>([
   [asked.properties?.['after']?.items?.anyOf?.[1], 'Dependency'],
   [shown.properties?.['comments']?.items, 'Comment'],
@@ -163,6 +164,27 @@ export function fieldRows(): string[][] {
     field.shown === undefined ? 'no' : SHOWN[field.shown],
     meaningOf(field),
   ]);
+}
+
+/** What a job has beside: what its creator says otherwise, what is shown with it, and what only its holder sees. */
+export function besideRows(): string[][] {
+  const ofRow = new Set(fieldRows().map(([name]) => name));
+  const byCreator = asked.properties ?? {};
+  const fields = { ...byCreator, ...held.properties, ...shown.properties };
+  return Object.entries(fields)
+    .filter(([name]) => !ofRow.has(`\`${name}\``))
+    .map(([name, schema]) => [
+      `\`${name}\``,
+      name in byCreator ? 'its creator' : 'Spine',
+      shownBeside(name),
+      schema.description ?? wordsFor(name) ?? '',
+    ]);
+}
+
+function shownBeside(name: string): string {
+  if (shown.required?.includes(name)) return 'always';
+  if (name in (shown.properties ?? {})) return 'when set';
+  return name in (held.properties ?? {}) ? 'to its holder' : 'no';
 }
 
 const SHOWN = { always: 'always', set: 'when set', file: "in the job's file" } as const;

@@ -4,6 +4,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { besideRows, fieldRows } from '../scripts/job-pages.ts';
 
 const REPO = join(import.meta.dirname, '..');
 const PLANTED = `
@@ -43,4 +44,16 @@ test('a field that stands in the table alone is missed in the client, the comman
   deepStrictEqual([docs('--check').status, docs('--check').stderr], [0, '']);
   for (const file of GENERATED) match(written(file), /\bneeds\b/, file);
   match(written('src/client/job-types.ts'), /readonly needs\?: readonly string\[\];/);
+});
+
+test('the page about jobs says of every field what it means', () => {
+  const rows = [...fieldRows(), ...besideRows()].map((cells) => [cells[0] ?? '', cells.at(-1) ?? '']);
+  ok(rows.length > 60, `saw only ${rows.length} fields`);
+  deepStrictEqual(
+    rows.filter(([, meaning]) => meaning === ''),
+    [],
+  );
+  const named = new Set(rows.map(([name]) => name));
+  for (const name of ['status', 'retryOf', 'releaseReason', 'queuedMs', 'runMs', 'leaseToken', 'runAt'])
+    ok(named.has(`\`${name}\``), name);
 });

@@ -112,7 +112,7 @@ export interface Job {
   readonly no: number;
   /** Who may do it: a worker, a queue, or any (left-claw unless said). */
   readonly target: string;
-  /** Where the job stands, by one of ten names. */
+  /** Where it stands, by one of ten names. */
   readonly state: State;
   /** When it was made. */
   readonly createdAt: string;
@@ -124,7 +124,7 @@ export interface Job {
   readonly claimedBy: string | null;
   /** When its holder loses it without a heartbeat. */
   readonly leaseUntil: string | null;
-  /** How often the job was claimed, or each of those times. */
+  /** How often it was claimed. */
   readonly attempts: number;
   /** How many times it runs at most. */
   readonly maxAttempts: number;
@@ -142,7 +142,7 @@ export interface Job {
   readonly concurrencyKey?: string;
   /** When it ended. */
   readonly finishedAt?: string;
-  /** Why. */
+  /** Why it ended, or was given back. */
   readonly reason?: string;
   /** How far the work is, in the words of its holder. */
   readonly progress?: unknown;
@@ -150,7 +150,7 @@ export interface Job {
   readonly priority: number;
   /** Not before this. */
   readonly runAt?: string;
-  /** Whether to stop: somebody has cancelled the job. */
+  /** Whether to stop: somebody has cancelled it. */
   readonly cancelRequested?: boolean;
   /** What it waits for: the name of a slot pool, a gateway that takes no work, or answer. */
   readonly blockedOn?: string;

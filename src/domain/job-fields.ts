@@ -56,7 +56,7 @@ export type LeaseWrite = 'claim' | 'end';
 
 const RULES = {
   no: { is: 'whole', group: 'key', shown: 'always', about: 'the short number that people say and type' },
-  id: { is: 'text', group: 'fixed', shown: 'always' },
+  id: { is: 'text', group: 'fixed', shown: 'always', about: 'the id' },
   /** 0 stands for "no type", so that one index serves typed and untyped work. */
   typeNo: {
     is: 'whole',
@@ -78,8 +78,8 @@ const RULES = {
       child: 'own',
     },
   },
-  createdAt: { is: 'time', group: 'fixed', shown: 'always' },
-  createdBy: { is: 'text', group: 'fixed', shown: 'always' },
+  createdAt: { is: 'time', group: 'fixed', shown: 'always', about: 'when it was made' },
+  createdBy: { is: 'text', group: 'fixed', shown: 'always', about: 'who made it' },
   leaseMs: {
     is: 'whole',
     group: 'fixed',
@@ -125,7 +125,7 @@ const RULES = {
   /** The first job of a retry lineage; null for that first job itself. */
   rootNo: { is: 'whole', group: 'fixed', default: null },
   parentNo: { is: 'whole', group: 'fixed', default: null },
-  scheduleId: { is: 'text', group: 'fixed', default: null, shown: 'set' },
+  scheduleId: { is: 'text', group: 'fixed', default: null, shown: 'set', about: 'the schedule that made it' },
   uniqueKey: {
     is: 'text',
     group: 'fixed',
@@ -163,9 +163,29 @@ const RULES = {
     },
   },
 
-  state: { is: STATES, group: 'lease', writtenBy: ['claim', 'end'], shown: 'always' },
-  updatedAt: { is: 'time', group: 'lease', writtenBy: ['claim', 'end'], silent: true, shown: 'always' },
-  attempts: { is: 'whole', group: 'lease', writtenBy: ['claim', 'end'], default: 0, shown: 'always' },
+  state: {
+    is: STATES,
+    group: 'lease',
+    writtenBy: ['claim', 'end'],
+    shown: 'always',
+    about: 'where it stands, by one of ten names',
+  },
+  updatedAt: {
+    is: 'time',
+    group: 'lease',
+    writtenBy: ['claim', 'end'],
+    silent: true,
+    shown: 'always',
+    about: 'when it was changed last',
+  },
+  attempts: {
+    is: 'whole',
+    group: 'lease',
+    writtenBy: ['claim', 'end'],
+    default: 0,
+    shown: 'always',
+    about: 'how often it was claimed',
+  },
   fence: { is: 'whole', group: 'lease', writtenBy: ['claim'], default: 0 },
   leaseToken: { is: 'text', group: 'lease', writtenBy: ['claim'], clearedBy: ['end'], default: null },
   leaseUntil: {
@@ -184,6 +204,7 @@ const RULES = {
     writtenBy: ['claim'],
     default: 'own',
     shown: 'file',
+    about: 'what ends its lease: its own time, or that its worker is not heard from (presence)',
   },
   /**
    * How long each heartbeat renews the lease, when its claim asked for more or less than the job's own. Under `presence` it
@@ -216,6 +237,7 @@ const RULES = {
     default: null,
     silent: true,
     shown: 'file',
+    about: 'when the attempt will have taken too long',
   },
   /** The last lease that ended, how, and where that left the job. */
   endedToken: { is: 'text', group: 'lease', atEnd: 'leaseToken', default: null },
@@ -227,9 +249,31 @@ const RULES = {
   },
   endedState: { is: STATES, group: 'lease', writtenBy: ['end'], default: null },
   settled: { is: [0, 1, 2, 3], group: 'lease', writtenBy: ['end'], default: 0, silent: true },
-  finishedAt: { is: 'time', group: 'lease', writtenBy: ['end'], default: null, shown: 'set' },
-  reason: { is: 'text', group: 'lease', writtenBy: ['end'], default: null, shown: 'set' },
-  progress: { is: 'json', group: 'lease', clearedBy: ['claim'], default: null, silent: true, shown: 'set' },
+  finishedAt: {
+    is: 'time',
+    group: 'lease',
+    writtenBy: ['end'],
+    default: null,
+    shown: 'set',
+    about: 'when it ended',
+  },
+  reason: {
+    is: 'text',
+    group: 'lease',
+    writtenBy: ['end'],
+    default: null,
+    shown: 'set',
+    about: 'why it ended, or was given back',
+  },
+  progress: {
+    is: 'json',
+    group: 'lease',
+    clearedBy: ['claim'],
+    default: null,
+    silent: true,
+    shown: 'set',
+    about: 'how far the work is, in the words of its holder',
+  },
   /** The number of its last event. */
   seq: { is: 'whole', group: 'lease', writtenBy: ['claim', 'end'], default: 1, differs: true },
 
@@ -268,7 +312,14 @@ const RULES = {
       option: '--max-attempts <number>',
     },
   },
-  cancelRequested: { is: 'flag', group: 'rare', default: false, silent: true, shown: 'set' },
+  cancelRequested: {
+    is: 'flag',
+    group: 'rare',
+    default: false,
+    silent: true,
+    shown: 'set',
+    about: 'whether to stop: somebody has cancelled it',
+  },
   blockedOn: {
     is: 'text',
     group: 'rare',
