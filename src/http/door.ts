@@ -18,8 +18,25 @@ export interface Door {
   readonly errors: ErrorShape;
   /** Its status for each state of a job. */
   readonly statusOf: StatusOf;
+  /** The sections of the description that its calls stand in: the first that has the path; the last has all others. */
+  readonly tags: readonly [...Tag[], Tag];
   /** Shapes that the description names once and refers to; no two doors may use one name. */
   readonly schemas: Readonly<Record<string, TSchema>>;
+  /** What pages of other origins may read of its answers, beside what every door sends. */
+  readonly answerHeaders?: readonly string[];
+}
+
+export interface Tag {
+  readonly name: string;
+  readonly about: string;
+  /** What its paths begin with. */
+  readonly starts?: readonly string[];
+}
+
+/** The section that a path of the door stands in. */
+export function tagOf({ tags }: Door, path: string): string {
+  const fits = (start: string): boolean => path === start || path.startsWith(`${start}/`);
+  return (tags.find(({ starts }) => starts?.some(fits)) ?? tags[tags.length - 1] ?? tags[0]).name;
 }
 
 export interface ErrorAnswer {

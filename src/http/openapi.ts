@@ -1,9 +1,8 @@
 /** The API described in OpenAPI 3.1, made from the very routes that serve it. */
 
 import type { TSchema } from 'typebox';
-import { type ErrorCode, ERRORS } from '../domain/error.ts';
-import { TAGS, tagOf } from './api-tags.ts';
-import type { Door } from './door.ts';
+import { type ErrorCode, ERRORS, SpineError } from '../domain/error.ts';
+import { type Door, type Tag, tagOf } from './door.ts';
 import { exampleOf } from './example.ts';
 import { pathWords, wordsFor } from './field-words.ts';
 import type { Described } from './routes.ts';
@@ -35,12 +34,14 @@ type Names = ReadonlyMap<object, string>;
 
 /** All of it, or the calls of one tag with what they refer to. */
 export function describeApi(doors: readonly Door[], version: string, tag?: string): Json {
+  const tags = doors.flatMap((door) => door.tags);
+  if (tag !== undefined && tags.every(({ name }) => name !== tag)) throw unknownTag(tags);
   const paths: Record<string, Json> = {};
   const responses: Record<string, Json> = {};
   const names = namesIn(doors);
   for (const door of doors) {
     for (const route of door.routes.filter(({ unlisted }) => unlisted !== true)) {
-      if (tag !== undefined && tagOf(route.path) !== tag) continue;
+      if (tag !== undefined && tagOf(door, route.path) !== tag) continue;
       const path = route.path.replace(/:(\w+)/g, '{$1}');
       const described = operation(route, { door, names, responses });
       paths[path] = { ...paths[path], [route.method.toLowerCase()]: described };
@@ -58,7 +59,7 @@ export function describeApi(doors: readonly Door[], version: string, tag?: strin
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
-    tags: TAGS.map(({ name, about }) => ({ name, description: about })),
+    tags: tags.map(({ name, about }) => ({ name, description: about })),
     paths,
     components: {
       securitySchemes: Object.fromEntries(doors.map(({ auth }) => [auth.name, auth.scheme])),
@@ -68,6 +69,11 @@ export function describeApi(doors: readonly Door[], version: string, tag?: strin
       ),
     },
   };
+}
+
+function unknownTag(tags: readonly Tag[]): SpineError {
+  const message = `tag must be one of ${tags.map(({ name }) => name).join(', ')}.`;
+  return new SpineError('bad_request', { field: 'tag' }, { message });
 }
 
 /** Those that the rest refers to, and what they refer to themselves. */
@@ -98,7 +104,7 @@ function operation(route: Described, context: Context): Json {
   const body = bodyOf(route, names);
   return {
     operationId: name,
-    tags: [tagOf(route.path)],
+    tags: [tagOf(door, route.path)],
     summary: firstSentence(about),
     description: `${about}\n\nWho may call: ${who === 'anyone' ? 'anyone' : who.join(', ')}.`,
     // An empty list says that no token is needed.

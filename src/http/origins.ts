@@ -4,14 +4,12 @@
  */
 
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { Door } from './door.ts';
 
 const METHODS = 'GET, POST, PUT, PATCH, DELETE';
-/** What our routes read beside what a page may send anyway. */
-const REQUEST_HEADERS =
-  'authorization, content-type, idempotency-key, x-lease-token, last-event-id, prefer, traceparent, if-none-match, mcp-protocol-version';
-/** What a page may read of an answer. */
-const ANSWER_HEADERS =
-  'content-disposition, etag, idempotency-replayed, retry-after, x-request-id, x-truncated';
+/** What every door reads, beside what a page may send anyway, and what a page may read of its answers. */
+const REQUEST_HEADERS = ['authorization', 'content-type', 'if-none-match'];
+const ANSWER_HEADERS = ['content-disposition', 'etag', 'retry-after', 'x-request-id'];
 const PREFLIGHT_LASTS_S = '600';
 
 export interface Origins {
@@ -23,7 +21,24 @@ export interface Origins {
   isPreflight(method: string, headers: IncomingHttpHeaders, answer: ServerResponse): boolean;
 }
 
-export function allowOrigins(list: readonly string[]): Origins {
+/** The headers that the doors name: their routes read the ones, and answer with the others. */
+function headersOf(doors: readonly Door[]): { readonly asked: string; readonly answered: string } {
+  const ofAuth = doors.flatMap(({ auth }) =>
+    auth.scheme['in'] === 'header' ? [String(auth.scheme['name'])] : [],
+  );
+  const ofRoutes = doors.flatMap(({ routes }) =>
+    routes.flatMap(({ headers }) => Object.keys(headers?.properties ?? {})),
+  );
+  const listed = (names: readonly string[]): string =>
+    [...new Set(names.map((name) => name.toLowerCase()))].join(', ');
+  return {
+    asked: listed([...REQUEST_HEADERS, ...ofAuth, ...ofRoutes]),
+    answered: listed([...ANSWER_HEADERS, ...doors.flatMap(({ answerHeaders = [] }) => answerHeaders)]),
+  };
+}
+
+export function allowOrigins(list: readonly string[], doors: readonly Door[]): Origins {
+  const { asked, answered } = headersOf(doors);
   const origins = new Set(list);
   return {
     has: (origin) => origin !== undefined && origins.has(origin),
@@ -33,14 +48,14 @@ export function allowOrigins(list: readonly string[]): Origins {
       answer.setHeader('vary', 'origin');
       if (origin === undefined || !origins.has(origin)) return;
       answer.setHeader('access-control-allow-origin', origin);
-      answer.setHeader('access-control-expose-headers', ANSWER_HEADERS);
+      answer.setHeader('access-control-expose-headers', answered);
     },
     isPreflight: (method, headers, answer) => {
       const { origin } = headers;
       if (method !== 'OPTIONS' || origin === undefined || !origins.has(origin)) return false;
       if (headers['access-control-request-method'] === undefined) return false;
       answer.setHeader('access-control-allow-methods', METHODS);
-      answer.setHeader('access-control-allow-headers', REQUEST_HEADERS);
+      answer.setHeader('access-control-allow-headers', asked);
       answer.setHeader('access-control-max-age', PREFLIGHT_LASTS_S);
       return true;
     },

@@ -166,10 +166,15 @@ function requestIds(startedAt: number): () => string {
 
 function addGuard(
   app: FastifyInstance,
-  { allowedHosts, allowedOrigins, monoMs }: Pick<ServerOptions, 'allowedHosts' | 'allowedOrigins' | 'monoMs'>,
+  {
+    allowedHosts,
+    allowedOrigins,
+    doors,
+    monoMs,
+  }: Pick<ServerOptions, 'allowedHosts' | 'allowedOrigins' | 'doors' | 'monoMs'>,
   admitted: Admission,
 ): void {
-  const origins = allowOrigins(allowedOrigins);
+  const origins = allowOrigins(allowedOrigins, doors);
   const problemWith = guard(allowedHosts, origins);
   app.addHook('onRequest', (request, reply, done) => {
     request.arrivedMs = monoMs();

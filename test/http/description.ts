@@ -9,6 +9,7 @@ export type Json = Readonly<Record<string, unknown>>;
 export interface Operation {
   readonly operationId: string;
   readonly summary: string;
+  readonly tags: readonly string[];
   readonly security: readonly object[];
   readonly 'x-roles'?: readonly string[];
   readonly parameters?: readonly { readonly name: string; readonly in: string; readonly schema: Json }[];
@@ -22,6 +23,7 @@ interface Response {
 }
 
 export interface Description {
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly openapi: string;
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: { readonly schemas: Json; readonly responses: Readonly<Record<string, Response>> };

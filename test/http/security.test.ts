@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { allowOrigins } from '../../src/http/origins.ts';
 import { guard } from '../../src/http/security.ts';
 
-const problemWith = guard(['Spine.lan', 'fd00::7'], allowOrigins([]));
+const problemWith = guard(['Spine.lan', 'fd00::7'], allowOrigins([], []));
 const refusal = (
   headers: Record<string, string>,
   method = 'POST',

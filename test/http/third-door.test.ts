@@ -138,6 +138,29 @@ suite('a third door, from one folder and the list of doors', () => {
     const said = all.components.responses['desk-bad_origin-or-forbidden'];
     match(JSON.stringify(said), /"ticket_status"/);
     ok('Ticket' in all.components.schemas);
+    deepStrictEqual(
+      [post?.tags, all.tags.at(-1)],
+      [['desk'], { name: 'desk', description: 'Tickets of the help desk.' }],
+    );
+    deepStrictEqual(all.tags.slice(0, -1), before.tags);
+    const section = JSON.parse(JSON.stringify(describeApi(doors, 'test', 'desk'))) as Description;
+    ok(Object.keys(section.paths).every((path) => path.includes('/desk/')));
+  });
+
+  test('is called by pages of other origins: what its routes and its credentials read may be sent', async (t) => {
+    const origin = 'https://board.example';
+    const { port } = await openServer(t, () => ({ doors, allowedOrigins: [origin] }));
+    const { headers } = await fetch(`http://127.0.0.1:${port}/desk/tickets`, {
+      method: 'OPTIONS',
+      headers: { origin, 'access-control-request-method': 'POST' },
+    });
+    const sent = headers.get('access-control-allow-headers')?.split(', ') ?? [];
+    for (const name of ['x-desk-key', 'x-desk-counter', 'mcp-session-id', 'mcp-protocol-version'])
+      ok(sent.includes(name), `${name} is not among ${sent.join(', ')}`);
+    const answer = await fetch(`http://127.0.0.1:${port}/desk/tickets`, { headers: { origin } });
+    const seen = answer.headers.get('access-control-expose-headers')?.split(', ') ?? [];
+    for (const name of ['x-desk-counter', 'mcp-session-id'])
+      ok(seen.includes(name), `${name}: ${seen.join(', ')}`);
   });
 
   test('cannot be opened where its routes lie at another door, or where a path would be nobody’s', () => {

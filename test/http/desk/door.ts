@@ -19,5 +19,7 @@ export const desk: Door = {
   auth: deskKeys,
   errors: deskErrors,
   statusOf: DESK_STATUS_OF,
+  tags: [{ name: 'desk', about: 'Tickets of the help desk.' }],
   schemas: { Ticket },
+  answerHeaders: ['x-desk-counter'],
 };

@@ -11,3 +11,7 @@ export const TicketsQuery = fields({ status: optional(status), limit: optional(w
 export const Ticket = Type.Object({ number: Type.Integer(), subject: Type.String(), status });
 export const OneTicket = Type.Object({ success: Type.Literal(true), data: Ticket });
 export const Tickets = Type.Object({ success: Type.Literal(true), data: Type.Array(Ticket) });
+
+export const TakeHeaders = Type.Object({
+  'X-Desk-Counter': Type.Optional(Type.String({ description: 'where it is taken' })),
+});

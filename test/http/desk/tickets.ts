@@ -5,7 +5,7 @@ import { statesShownAs } from '../../../src/domain/statuses.ts';
 import type { Engine } from '../../../src/engine/engine.ts';
 import { jobId } from '../../../src/http/job-id.ts';
 import { route, type Route } from '../../../src/http/routes.ts';
-import { NewTicket, OneTicket, Tickets, TicketsQuery } from './schemas.ts';
+import { NewTicket, OneTicket, TakeHeaders, Tickets, TicketsQuery } from './schemas.ts';
 import { DESK_STATUS_OF } from './statuses.ts';
 
 const PAGE = 20;
@@ -47,9 +47,11 @@ export const ticketRoutes: readonly Route[] = [
     name: 'takeTicket',
     about: 'Take a ticket.',
     who: ['worker'],
+    headers: TakeHeaders,
     answer: OneTicket,
     errors: ['not_found', 'already_claimed', 'terminal_status'],
     handle: async (call) => {
+      call.reply.header('x-desk-counter', call.request.headers['x-desk-counter'] ?? 'any');
       const { job } = await call.engine.leases.claim(call.actor, await jobId(call), {});
       return { success: true, data: (await shown(call.engine, [job]))[0] };
     },

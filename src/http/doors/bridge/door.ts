@@ -17,5 +17,6 @@ export const bridge: Door = {
   auth: tokensOrLoopback,
   errors: nativeErrors,
   statusOf: TASK_STATUS_OF,
+  tags: [{ name: 'bridge', about: 'Boards and workers that speak of tasks.' }],
   schemas: { Task, NewTask, TaskChange, Session, Heartbeat },
 };

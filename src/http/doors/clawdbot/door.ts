@@ -29,5 +29,6 @@ export const clawdbot: Door = {
   auth: logins,
   errors: envelopedErrors,
   statusOf: BOT_STATUS_OF,
+  tags: [{ name: 'bots', about: 'Bots that log in and pull typed tasks.' }],
   schemas: { BotWorker, BotTaskType, BotTask, TaskUpdate },
 };

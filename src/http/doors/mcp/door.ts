@@ -75,7 +75,9 @@ export function mcpDoor(others: readonly Door[]): Door {
     auth: bearerTokens,
     errors: nativeErrors,
     statusOf: SPINE_STATUS_OF,
+    tags: [{ name: 'mcp', about: 'The Model Context Protocol.' }],
     schemas: {},
+    answerHeaders: ['mcp-session-id'],
   };
 }
 

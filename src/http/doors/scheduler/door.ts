@@ -44,5 +44,15 @@ export const scheduler: Door = {
   auth: bearerTokens,
   errors: nativeErrors,
   statusOf: RUN_STATUS_OF,
+  tags: [
+    { name: 'approvals', about: "What waits for a person's word.", starts: ['/approvals'] },
+    { name: 'messages', about: 'What agents tell each other.', starts: ['/messages', '/agents'] },
+    {
+      name: 'deliveries',
+      about: 'Texts for people elsewhere, and who gets them.',
+      starts: ['/aliases', '/subscriptions', '/deliveries'],
+    },
+    { name: 'schedules', about: 'What makes jobs by itself, and the runs of it.' },
+  ],
   schemas: { ...NAMED_ANSWERS, Message, Agent, Alias, Subscription, Delivery, NewSchedule, ScheduleChange },
 };

@@ -47,5 +47,27 @@ export const spine: Door = {
   auth: bearerTokens,
   errors: nativeErrors,
   statusOf: SPINE_STATUS_OF,
+  tags: [
+    { name: 'jobs', about: 'Jobs: make, claim, do, end, read and steer them.', starts: ['/jobs', '/bulks'] },
+    { name: 'questions', about: 'What jobs have asked, and the answers.', starts: ['/questions'] },
+    { name: 'files', about: 'Files, as artifacts of jobs or by themselves.', starts: ['/blobs'] },
+    {
+      name: 'events',
+      about: 'What happens, as it happens, and numbers of it.',
+      starts: ['/events', '/stats', '/metrics'],
+    },
+    {
+      name: 'types',
+      about: 'Kinds of work, pools, and what is paused.',
+      starts: ['/types', '/pools', '/pauses', '/targets', '/providers', '/doors'],
+    },
+    {
+      name: 'admin',
+      about: 'Tokens, users, settings and the record of who did what.',
+      starts: ['/me', '/tokens', '/users', '/audit', '/config'],
+    },
+    { name: 'server', about: 'The server itself: is it well, and what can it do.' },
+  ],
+  answerHeaders: ['idempotency-replayed', 'x-truncated'],
   schemas: { ...NAMED_ANSWERS, NewJob },
 };

@@ -4,17 +4,16 @@ import { readFile } from 'node:fs/promises';
 import { SpineError } from '../../../domain/error.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import { Description, Health, HealthDetails, Page, Ready } from './answers.ts';
-import { TAG_NAMES } from '../../api-tags.ts';
 import type { Credential } from '../../auth.ts';
 import type { Parts } from '../../parts.ts';
 import { fields, optional } from '../../fields.ts';
 import { route, type Route } from '../../routes.ts';
 import { iso } from '../../iso.ts';
-import { Type } from '../../typebox.ts';
+import { Name } from './schemas.ts';
 
 const PACKAGED_SKILL = new URL('../../../../SKILL.md', import.meta.url);
 const DescriptionQuery = fields({
-  tag: optional(Type.Enum([...TAG_NAMES], { description: 'which calls; all unless said' })),
+  tag: optional({ ...Name, description: 'which calls, by one of the `tags`; all unless said' }),
 });
 /** Of stored tokens only the hash is known. */
 const LIKE_A_TOKEN = /[\w-]{24,512}/g;
