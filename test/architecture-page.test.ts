@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import type { JobCommand } from '../src/domain/command.ts';
 import { decide } from '../src/domain/decide.ts';
 import { FINAL_STATES, type Job, STATES } from '../src/domain/job.ts';
 import { claimBy, command, HEAD, HOLDER, jobIn, KINDS, NOW, SYSTEM } from './domain/fixtures.ts';
@@ -53,21 +54,32 @@ const VARIANTS: readonly Partial<Job>[] = [
   { runAt: NOW, approval: 'needed' },
   { leaseUntil: NOW - 1, timeoutAt: NOW - 1 },
   { leaseUntil: NOW - 1, timeoutAt: NOW - 1, attempts: 5, maxAttempts: 5 },
+  { startBefore: NOW },
 ];
+
+/** By a person, while nobody holds the job: to another time. */
+const RESCHEDULED = [NOW, NOW + 1_000].map((runAt) => ({
+  ...command('reword', HEAD),
+  asked: { runAt },
+  waiting: true,
+})) as JobCommand[];
 
 /** Every change of state that a command makes, but for those that the page puts in words. */
 function moves(): Set<string> {
   const found = new Set<string>();
   for (const state of STATES)
-    for (const variant of VARIANTS)
+    for (const variant of VARIANTS.filter(({ approval }) => state !== 'queued' || approval !== 'needed'))
       for (const kind of KINDS.filter((each) => each !== 'cancel'))
         for (const actor of [HEAD, HOLDER, SYSTEM]) {
-          const job = jobIn(state, variant);
+          // Nobody has had it yet, unless somebody has it now.
+          const job = jobIn(state, { ...variant, ...(state !== 'running' && { fence: 0 }) });
           const token = actor === HOLDER ? job.leaseToken : null;
           const made = kind === 'claim' ? claimBy(actor) : command(kind, actor, token);
-          const to = decide(job, made, NOW + 1).job.state;
           const isReopened = kind === 'retry' || kind === 'redrive';
-          if (to !== state && !(isReopened && to !== 'queued')) found.add(`${state} ${to}`);
+          for (const one of kind === 'reword' ? [made, ...RESCHEDULED] : [made]) {
+            const to = decide(job, one, NOW + 1).job.state;
+            if (to !== state && !(isReopened && to !== 'queued')) found.add(`${state} ${to}`);
+          }
         }
   return found;
 }
