@@ -59,11 +59,12 @@ export function claimSizeTopics(each: Each): void {
   each('counts what earlier attempts and comments have left', async (spine) => {
     const { engine } = spine;
     const ids = await createMany(spine, FITTING + 1, {});
-    const claimed = await claimNext(spine, { max: 100 });
-    for (const { job } of claimed) {
-      await engine.leases.complete(CLAW, job.id, job.leaseToken, 'r'.repeat(MEGABYTE - 100_000));
-      for (let i = 0; i < 5; i++) await engine.jobs.comment(HEAD, job.id, 'c'.repeat(LIMITS.commentChars));
-      await engine.jobs.retry(HEAD, job.id);
+    const error = 'e'.repeat(LIMITS.errorChars);
+    const comments = MEGABYTE / LIMITS.commentChars - 1;
+    for (const { job } of await claimNext(spine, { max: 100 })) {
+      await engine.leases.fail(CLAW, job.id, job.leaseToken, error, true);
+      for (let i = 0; i < comments; i++)
+        await engine.jobs.comment(HEAD, job.id, 'c'.repeat(LIMITS.commentChars));
     }
     assert.equal(ids.length, FITTING + 1);
     assert.equal((await claimNext(spine, { max: 100 })).length, FITTING);

@@ -137,6 +137,21 @@ onEvery(DIALECTS, (each) => {
     assert.deepEqual(await read(spine, again), now);
   });
 
+  each(
+    'a restart leaves alone what another slot of the same worker has claimed since [WK-32]',
+    async (spine) => {
+      const { workers } = spine.engine;
+      const job = await create(spine, { target: 'slot-1' });
+      await workers.start(ONE, start('a'));
+      const held = await claimed(spine, job, ONE);
+      await workers.beat(ONE, beat('a', { status: 'working', jobId: job.id, attempt: 1 }));
+      await spine.engine.leases.release(ONE, job.id, held.leaseToken, null);
+      const now = await claimed(spine, job, ONE);
+      assert.equal((await workers.start(ONE, start('b', 'a'))).recovered, null);
+      assert.deepEqual(await read(spine, job), now);
+    },
+  );
+
   each('the watchdog finds a silent worker and gives its task back once [WK-07 WK-34]', async (spine) => {
     const { workers } = spine.engine;
     const ended: string[] = [];

@@ -24,8 +24,8 @@ export const WORKERS: readonly Mutant[] = [
     means:
       'the session of a worker is not told the checkpoint, the answers and the messages that came with its task',
     file: 'src/worker/sessions/task-order.ts',
-    find: `prompt: withTold(prompt, job, terms.nonce),`,
-    replace: `prompt,`,
+    find: `told.length === 0 ?`,
+    replace: `told.length >= 0 ?`,
     seenBy: ['test/worker/task-order.test.ts'],
   },
   {
@@ -56,8 +56,8 @@ export const WORKERS: readonly Mutant[] = [
     name: 'watchdog-takes-next-claim',
     means: 'a silent worker costs another one the same task',
     file: 'src/domain/worker-slot.ts',
-    find: ` && job.attempts === attempt`,
-    replace: ``,
+    find: `job.state === 'running' && job.attempts === attempt`,
+    replace: `job.state === 'running'`,
     seenBy: ENGINE,
   },
   {
