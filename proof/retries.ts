@@ -57,13 +57,16 @@ export async function proveRetries(store: ProofStore, options: RetriesOptions): 
   const [first = fail()] = servers;
   const head = new SpineClient({ baseUrl: first.url, token: first.tokens.head });
   stack.defer(() => head.close());
-  const roots = await createTasks(head, options.tasks);
+  await head.types.save('crawl', { maxRetries: MAX_RETRIES });
+  const roots = await createTasks(head, options.tasks, (i) => Math.floor((WAVES * i) / options.tasks));
   const bots = await Promise.all(Array.from({ length: BOTS }, (_, i) => addBot(first, i)));
   const over = new AbortController();
   const line = { isFull: false };
   const watching = [watchChat(first, chat, line, kills, over.signal), watchRetries(head, kills, over.signal)];
   const working = bots.map((token, i) => work(servers, { i, token, line, kills }, over.signal));
-  await kills.run(servers, options.kills, random);
+  await kills.run(servers, options.kills, random, async () => {
+    roots.push(...(await createTasks(head, BOTS, () => WAVES - 1)));
+  });
   await untilOver(first, head);
   over.abort();
   await Promise.all([...working, ...watching]);
@@ -80,10 +83,10 @@ export async function proveRetries(store: ProofStore, options: RetriesOptions): 
     proof: 'retries',
     store: store.kind,
     summary:
-      `${options.tasks} tasks failed ${jobs.length} times, one retry each and never above ${MAX_RETRIES}, ` +
+      `${roots.length} tasks failed ${jobs.length} times, one retry each and never above ${MAX_RETRIES}, ` +
       `${model.asked.length} questions to a model that takes ${options.modelMs} ms, ` +
       `${options.kills} kills of ${servers.length} server(s), ${[...kills.done].map(([step, n]) => `${n} during ${step}`).join(', ')}`,
-    counts: { tasks: options.tasks, jobs: jobs.length, kills: options.kills, asked: model.asked.length },
+    counts: { tasks: roots.length, jobs: jobs.length, kills: options.kills, asked: model.asked.length },
     violations,
     startedMs,
   });
@@ -119,14 +122,17 @@ async function openServers(
   return (await Promise.all(starts)).map((server) => stack.use(server));
 }
 
-async function createTasks(head: SpineClient, count: number): Promise<readonly string[]> {
-  await head.types.save('crawl', { maxRetries: MAX_RETRIES });
+async function createTasks(
+  head: SpineClient,
+  count: number,
+  waveOf: (i: number) => number,
+): Promise<string[]> {
   const ids: string[] = [];
   const drafts = Array.from({ length: count }, (_, i) => ({
     target: 'any',
     type: 'crawl',
     title: `Task ${i}`,
-    params: { failure: i % KINDS, wave: Math.floor((WAVES * i) / count) },
+    params: { failure: i % KINDS, wave: waveOf(i) },
     announce: true,
   }));
   for (let i = 0; i < count; i += 500)

@@ -57,7 +57,7 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'test/first-hour.test.ts': 40,
   'test/packages.test.ts': 35,
   'test/http/generated-clients.test.ts': 20,
-  'test/crash/retries.test.ts': 35,
+  'test/crash/retries.test.ts': 40,
   'test/crash/stale.test.ts': 15,
   'test/crash/terminate.test.ts': 15,
   'test/files/server.test.ts': 15,

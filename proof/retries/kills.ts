@@ -9,7 +9,8 @@ export type Step = (typeof STEPS)[number];
 
 /** As far into a step servers are killed at most, every other time; else at its beginning. */
 const LATER_MS = 40;
-/** Towards the end a step may not come any more. */
+/** A step that does not come in this time needs more work. */
+const IDLE_MS = 2_000;
 const PATIENCE_MS = 20_000;
 
 export class Kills {
@@ -24,14 +25,20 @@ export class Kills {
     this.#waiting = null;
   }
 
-  async run(servers: readonly TestServer[], kills: number, random: Random): Promise<void> {
+  async run(
+    servers: readonly TestServer[],
+    kills: number,
+    random: Random,
+    giveMoreWork: () => Promise<void>,
+  ): Promise<void> {
     let restarting: Promise<unknown> = Promise.resolve();
     for (let i = 0; i < kills; i++) {
       const step = STEPS[i % STEPS.length] as Step;
       // With a server that is dead nothing is under way; but a message may be told as soon as it is there again.
       if (step !== 'a message') await restarting;
-      const isReached = await this.#next(step);
+      const next = this.#next(step);
       await restarting;
+      const isReached = await withWork(next, giveMoreWork);
       const round = Math.floor(i / STEPS.length);
       if ((i + round) % 2 === 1) await sleep(random.int(LATER_MS + 1));
       // In turns all of them, so that nobody else goes on with it, and one, so that somebody does.
@@ -52,5 +59,16 @@ export class Kills {
         reached(false);
       }, PATIENCE_MS);
     });
+  }
+}
+
+async function withWork(next: Promise<boolean>, giveMoreWork: () => Promise<void>): Promise<boolean> {
+  for (;;) {
+    const ending = new AbortController();
+    const idle = sleep(IDLE_MS, null, { signal: ending.signal }).catch(() => null);
+    const isReached = await Promise.race([next, idle]);
+    ending.abort();
+    if (isReached !== null) return isReached;
+    await giveMoreWork();
   }
 }

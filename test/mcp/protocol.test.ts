@@ -232,6 +232,8 @@ suite('the MCP door', () => {
       });
       await waits(spine, 1);
       await clock.advance(11_000);
+      // The official client forgets progress that it reads together with the answer.
+      await until('it has heard twice', () => heard.length === 2);
       await spine.head.post('/jobs', { target: 'left-claw', spec: 'late' });
       const { jobs } = resultIn(await waiting) as unknown as { jobs: Json[] };
       strictEqual(jobs[0]?.['spec'], 'late');
@@ -252,6 +254,7 @@ suite('the MCP door', () => {
       await until('it waits', () => spine.engine.core.ends.size === 1);
       const { leaseToken } = await claw.call('claim_job', { id });
       await clock.advance(6_000);
+      await until('it has heard', () => heard.length === 1);
       strictEqual(spine.engine.core.ends.size, 1, 'a claim is no end');
       await claw.call('complete_job', { id, leaseToken, result: { commits: 7 } });
       const ended = resultIn(await waiting);
