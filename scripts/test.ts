@@ -8,7 +8,7 @@ import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startPostgres } from '../test/support/postgres.ts';
+import { makeTemplate, startPostgres } from '../test/support/postgres.ts';
 import { giveS3 } from '../test/support/s3/given.ts';
 import { startSwift } from '../test/support/s3/swift.ts';
 import { filesAtOnce, slowest, TEST_LIMIT_MS, testFiles } from './durations.ts';
@@ -79,10 +79,15 @@ async function openS3(args: readonly string[]): Promise<ForTests> {
 }
 
 async function openPostgres(): Promise<ForTests> {
-  if (process.env['TEST_POSTGRES_URL']) return { env: {}, stop: async () => {} };
+  const given = process.env['TEST_POSTGRES_URL'];
+  if (given) {
+    const { name, drop } = await makeTemplate(given);
+    return { env: { TEST_POSTGRES_TEMPLATE: name }, stop: drop };
+  }
   try {
     const { url, stop } = await startPostgres({ durable: false });
-    return { env: { TEST_POSTGRES_URL: url }, stop };
+    const { name } = await makeTemplate(url);
+    return { env: { TEST_POSTGRES_URL: url, TEST_POSTGRES_TEMPLATE: name }, stop };
   } catch (error) {
     if (ci) throw error;
     const reason = error instanceof Error ? error.message : String(error);

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { httpClient } from '../support/http.ts';
-import { freshDatabase, skipWithoutPostgres } from '../support/postgres.ts';
+import { emptyDatabase, skipWithoutPostgres } from '../support/postgres.ts';
 import { startServer } from '../support/server.ts';
 import {
   addTask,
@@ -28,7 +28,7 @@ import { post } from './bots-data.ts';
 test('three servers on one database hand out each task once, to workers of all [TQ-02 TQ-42 C12]', {
   skip: skipWithoutPostgres,
 }, async (t) => {
-  const database = await freshDatabase(process.env['TEST_POSTGRES_URL'] ?? '');
+  const database = await emptyDatabase(process.env['TEST_POSTGRES_URL'] ?? '');
   t.after(() => database.drop());
   const one = await startServer({ databaseUrl: database.url });
   const spine = await peopled(one, 10);
@@ -248,7 +248,7 @@ async function silence(t: TestContext, zone: string, databaseUrl?: string): Prom
 }
 
 async function databaseIn(t: TestContext, zone: string): Promise<string> {
-  const database = await freshDatabase(process.env['TEST_POSTGRES_URL'] ?? '');
+  const database = await emptyDatabase(process.env['TEST_POSTGRES_URL'] ?? '');
   t.after(() => database.drop());
   const client = new Client({ connectionString: database.url });
   await client.connect();

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { httpClient, type HttpClient } from '../support/http.ts';
-import { freshDatabase } from '../support/postgres.ts';
+import { emptyDatabase } from '../support/postgres.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
 const NO_TOKENS = { HEAD_TOKEN: '', LEFT_CLAW_TOKEN: '', RIGHT_CLAW_TOKEN: '' };
@@ -30,7 +30,7 @@ export interface Installation {
 
 /** Everything of it is gone after the test. */
 export async function newInstallation(t: TestContext): Promise<Installation> {
-  const database = await freshDatabase(process.env['TEST_POSTGRES_URL'] ?? '');
+  const database = await emptyDatabase(process.env['TEST_POSTGRES_URL'] ?? '');
   t.after(() => database.drop());
   const root = mkdtempSync(join(tmpdir(), 'spine-installation-'));
   t.after(() => rmSync(root, { recursive: true, force: true }));

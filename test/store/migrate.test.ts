@@ -13,7 +13,7 @@ import { MIGRATIONS } from '../../src/store/migrations/index.ts';
 import type { Migration } from '../../src/store/migrations/migration.ts';
 import { SqliteConnection } from '../../src/store/sqlite-connection.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
-import { freshDatabase, skipWithoutPostgres } from '../support/postgres.ts';
+import { emptyDatabase, skipWithoutPostgres } from '../support/postgres.ts';
 
 const step = (version: number, change: Partial<Migration> = {}): Migration => {
   const made = `create table made${version} (no integer primary key)`;
@@ -234,7 +234,7 @@ async function dumpPostgres(client: Client): Promise<unknown> {
 }
 
 async function onPostgres(work: (client: Client, url: string) => Promise<void>): Promise<void> {
-  const database = await freshDatabase(process.env['TEST_POSTGRES_URL'] ?? '');
+  const database = await emptyDatabase(process.env['TEST_POSTGRES_URL'] ?? '');
   const client = new Client({ connectionString: database.url });
   await client.connect();
   try {

@@ -5,7 +5,7 @@ import { Client } from 'pg';
 import { migratePostgres, migrateSqlite } from '../../src/store/migrate.ts';
 import { MIGRATIONS } from '../../src/store/migrations/index.ts';
 import { SqliteConnection } from '../../src/store/sqlite-connection.ts';
-import { freshDatabase, skipWithoutPostgres } from '../support/postgres.ts';
+import { emptyDatabase, skipWithoutPostgres } from '../support/postgres.ts';
 
 interface Schema {
   /** table.column, with whether it may be null. */
@@ -92,7 +92,7 @@ function sqliteSchema(): Schema {
 }
 
 async function postgresSchema(): Promise<Schema> {
-  const database = await freshDatabase(process.env['TEST_POSTGRES_URL'] ?? '');
+  const database = await emptyDatabase(process.env['TEST_POSTGRES_URL'] ?? '');
   const client = new Client({ connectionString: database.url });
   await client.connect();
   try {
