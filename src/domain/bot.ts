@@ -2,6 +2,8 @@
 
 import { ownPriority } from './priority.ts';
 import { isFinal, type Job, type State } from './job.ts';
+import { isJsonObject } from './json-object.ts';
+import { metaFacts } from './meta.ts';
 import type { BotStatus } from './statuses.ts';
 
 /** Work that is nobody's yet. */
@@ -68,10 +70,12 @@ interface CountedRetries {
   readonly retriesCounted?: { readonly job: string; readonly count: number };
 }
 
-/** A retry that is a job of its own takes over the meta, and not the count. */
+/** A retry that is a job of its own takes over the meta, and not the count. At other doors it is whatever its maker likes. */
 export function countedRetries({ id }: Pick<Job, 'id'>, meta: string | null): number {
-  const { retriesCounted } = (JSON.parse(meta ?? '{}') ?? {}) as CountedRetries;
-  return retriesCounted?.job === id && Number.isInteger(retriesCounted.count) ? retriesCounted.count : 0;
+  const said = meta === null ? null : metaFacts(meta)['retriesCounted'];
+  if (!isJsonObject(said) || said['job'] !== id) return 0;
+  const { count } = said;
+  return typeof count === 'number' && Number.isSafeInteger(count) && count > 0 ? count : 0;
 }
 
 export function withRetryCounted({ id }: Pick<Job, 'id'>, meta: string | null): string {

@@ -6,7 +6,7 @@ import type { EventDraft } from './event.ts';
 import { isFinal, type Job, NO_OUTCOME, rootOf, type State } from './job.ts';
 import { alreadyEndedBy, dropLease, holds, notRunning } from './lease.ts';
 import type { ProviderLimit } from './provider-limit.ts';
-import { endBadly, finish, requeueAfter } from './retry.ts';
+import { endBadly, finish, hasLineage, requeueAfter } from './retry.ts';
 import { NOTHING_SENT } from './run.ts';
 
 type Ending = Complete | Fail | Release | Snooze | Ask;
@@ -118,8 +118,8 @@ function release(next: Job, command: Release, now: number): End {
     };
   }
   next.reason = command.reason;
-  // A requeued job counts the claim, as v0 does; a member of a lineage has only one attempt, which it keeps.
-  if (next.retryMode === 'lineage' || command.unanswered) next.attempts -= 1;
+  // A requeued job counts the claim, as v0 does; what is tried again as a job of its own has one attempt, which it keeps.
+  if (hasLineage(next) || command.unanswered) next.attempts -= 1;
   requeueAfter(next, 0, now);
   return { events: [{ kind: 'job.released', by, facts }] };
 }

@@ -121,6 +121,9 @@ export interface RunPlan {
   readonly trigger: TriggerContext | null;
 }
 
+/** Where it stands in the meta: what is said of a run later stands under other names. */
+export const PLAN_NAMES = ['schedule', 'run', 'dueAt', 'trigger'] as const satisfies (keyof RunPlan)[];
+
 /** What a child learns of the run that started it. */
 export interface TriggerContext {
   readonly runId: string;

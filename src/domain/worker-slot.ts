@@ -139,7 +139,9 @@ function leftBy({ sessionId, leftSession }: WorkerSlot): string | null {
 
 /** As everybody outside sees it. */
 export function slotView(slot: WorkerSlot) {
-  const { jobId, title, leftSession, restartCount, draining, metadata } = slot;
+  const { jobId, title, leftSession, restartCount, draining } = slot;
+  // What only the server says of a slot is nothing that its worker can say, though it may send back what it read.
+  const { draining: _, leftSession: __, ...metadata } = slot.metadata;
   const isOff = slot.status === 'offline';
   return {
     slot: slot.slot,

@@ -4,6 +4,8 @@ import type { Actor, CreateAnswer, Edit, JobCommand } from '../domain/command.ts
 import { SpineError } from '../domain/error.ts';
 import type { Job } from '../domain/job.ts';
 import { LIMITS } from '../domain/limits.ts';
+import { metaFacts } from '../domain/meta.ts';
+import { PLAN_NAMES } from '../domain/schedule.ts';
 import { HEADS_STEPS, stepsTo, type TaskSpec, taskSpecOf, type TaskStep } from '../domain/task.ts';
 import { accepted, type Core } from './core.ts';
 import { CreationBatch } from './creation-batch.ts';
@@ -41,6 +43,7 @@ export function tasksOf(core: Core, { create }: Pick<Jobs, 'create'>): Tasks {
     change: async (actor, job, change) => {
       const input = await core.store.read.jobs.inputOf(job.no);
       checkMetadata(change.metadata);
+      if (job.scheduleId !== null) checkPlan(input.meta, change.metadata);
       const leaseMs = leaseOf(core, taskSpecOf(input.spec).timeoutMs);
       const commands = commandsOf(actor, job, change, leaseMs, core.ids.leaseToken());
       if (commands.length === 0) return job;
@@ -153,4 +156,15 @@ function checkMeta(meta: unknown): void {
 function checkMetadata(metadata: TaskChange['metadata']): void {
   if (metadata === null || Buffer.byteLength(JSON.stringify(metadata)) <= LIMITS.metadataBytes) return;
   throw new SpineError('bad_request', tooMuchMetadata(LIMITS.metadataBytes, 'in one call'));
+}
+
+/** The plan of a run says where its answers and questions go: only the scheduler writes it. A client may send it back as it is. */
+function checkPlan(meta: string | null, metadata: TaskChange['metadata']): void {
+  const plan = metaFacts(meta);
+  for (const name of PLAN_NAMES) {
+    const said = metadata?.[name];
+    if (said === undefined || JSON.stringify(said) === JSON.stringify(plan[name])) continue;
+    const problem = `metadata.${name} is the plan of this run, which its schedule has said; leave it out.`;
+    throw new SpineError('bad_request', { field: `metadata.${name}`, problem });
+  }
 }

@@ -125,6 +125,20 @@ export function botLifeCases(start: StartBots): void {
       expectData(await move(bot(1), assigned.id, 'completed'));
     });
 
+    test('a job of another door may be given back as often as one of this door [TQ-10 L4]', async () => {
+      const { head } = spine.server;
+      const { body: job } = await head.post<{ id: string }>('/jobs', { target: 'any', maxAttempts: 1 });
+      const { body: card } = await head.post<{ id: string }>('/api/tasks', { title: 'Card' });
+      for (const { id } of [job, card]) {
+        for (let i = 0; i < 6; i++) {
+          strictEqual((await claimed(bot(1))).id, id);
+          strictEqual(expectData(await move(bot(1), id, 'pending')).status, 'pending');
+        }
+        strictEqual((await claimed(bot(2))).id, id);
+        expectData(await move(bot(2), id, 'completed'));
+      }
+    });
+
     test('a worker that counts its retries by itself is understood [L5]', async () => {
       const type = await addType(spine, { max_retries: 0 });
       const { id } = await begun(bot(1), { task_type_id: type.id });

@@ -26,6 +26,23 @@ const TASKS = 200;
 const NOT_YOURS = 'Task not found or not assigned to you';
 const SECRET = 'a secret of the tests, 32 characters or more';
 
+/** What no id of a task is, of every kind that JSON has. On PostgreSQL the last ones would break a list of texts. */
+const ODD: readonly unknown[] = [
+  true,
+  -7,
+  1.5,
+  '',
+  '17',
+  ' ',
+  [],
+  ['x'],
+  {},
+  { a: 1 },
+  { toString: 1, valueOf: 1 },
+  '{',
+  [5, '{"'],
+];
+
 /** The queue, claims and who may do what. */
 export function botQueueCases(start: StartBots): void {
   suite('queue and claim', () => {
@@ -295,6 +312,37 @@ export function botQueueCases(start: StartBots): void {
         'There is nothing under that id or name.',
       );
       for (const { id } of free) strictEqual((await claimed(bot(1))).id, id);
+    });
+
+    test('whatever other doors put into the meta of a job, it is listed, claimed and done [TQ-01 TQ-40]', async () => {
+      const { head } = spine.server;
+      const { id: parent } = await addTask(spine, { assigned_to: bot(1).id });
+      const metas: unknown[] = [null, true, 0, 'text', ['x'], { parentTaskId: null }];
+      for (const said of ODD) metas.push({ parentTaskId: said, retriesCounted: said });
+      const made: { readonly id: string; readonly parent: string | null }[] = [];
+      for (const meta of metas) {
+        const { status, text, body } = await head.post<{ id: string }>('/jobs', { target: 'any', meta });
+        strictEqual(status, 201, text);
+        made.push({ id: body.id, parent: null });
+      }
+      for (const said of [...ODD, parent]) {
+        const { body } = await head.post<{ id: string }>('/api/tasks', { title: 'Odd' });
+        const metadata = { parentTaskId: said, retriesCounted: { job: body.id, count: said } };
+        const told = await head.request('PATCH', `/api/tasks/${body.id}`, { body: { metadata } });
+        strictEqual(told.status, 200, told.text);
+        made.push({ id: body.id, parent: said === parent ? parent : null });
+      }
+      const listed = expectData(
+        await spine.admin.http.get<Enveloped<Task[]>>(`${ADMIN}/tasks?unassigned=true`),
+      );
+      const seen = new Map(listed.map((task) => [task.id, [task.parent_task_id, task.retry_count]]));
+      for (const each of made) {
+        const task = await claimed(bot(1));
+        deepStrictEqual([task.id, task.parent_task_id, task.retry_count], [each.id, each.parent, 0]);
+        deepStrictEqual(seen.get(task.id), [each.parent, 0]);
+        expectData(await move(bot(1), task.id, 'completed'));
+      }
+      expectData(await move(bot(1), parent, 'completed'));
     });
 
     test('no route of any door looks for a NUL: its query is refused, by name [TQ-40]', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Actor } from '../../src/domain/command.ts';
+import { SpineError } from '../../src/domain/error.ts';
 import { type Job, STATES } from '../../src/domain/job.ts';
 import { type TaskStatus, taskStatusOf } from '../../src/domain/statuses.ts';
 import type { TaskChange } from '../../src/engine/engine.ts';
@@ -65,6 +66,33 @@ onEvery(DIALECTS, (each) => {
     assert.deepEqual(await metaOf(spine, job), { a: 1, b: 2, c: 3 });
     assert.deepEqual(await eventKinds(spine, job), ['job.created', 'job.edited', 'job.claimed']);
   });
+
+  each(
+    'the plan of a run is nothing that is said of it later: its answers go where its schedule says [WK-35]',
+    async (spine) => {
+      const { schedules, tasks } = spine.engine;
+      const { id } = await schedules.create(HEAD, {
+        name: 'Runs',
+        schedule_kind: 'manual',
+        session_target: 'queue',
+      });
+      const run = await schedules.run(HEAD, id);
+      const before = (await metaOf(spine, run)) as Record<string, unknown>;
+      for (const [name, value] of Object.entries({ schedule: null, run: {}, dueAt: 'x', trigger: [1] })) {
+        const metadata = { [name]: value, more: 1 };
+        const change = tasks.change(HEAD, await read(spine, run), { ...NOTHING, metadata });
+        const refused = { code: 'bad_request', field: `metadata.${name}` };
+        const said = await change.then(
+          () => null,
+          (error: unknown) =>
+            error instanceof SpineError ? { code: error.code, field: error.details['field'] } : error,
+        );
+        assert.deepEqual(said, refused);
+      }
+      await tasks.change(HEAD, await read(spine, run), { ...NOTHING, metadata: { ...before, more: 1 } });
+      assert.deepEqual(await metaOf(spine, run), { ...before, more: 1 });
+    },
+  );
 
   each('metadata is bounded, in one call and in all [WK-35]', async (spine) => {
     const job = await create(spine);

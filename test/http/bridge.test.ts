@@ -324,6 +324,13 @@ suite('heartbeats and the picture of what goes on', () => {
     strictEqual(body.status, 'attention');
     deepStrictEqual([body.blockers[0]?.['id'], body.blockers[0]?.['details']], [id, 'no paint']);
     match(JSON.stringify(body.blockers[0]?.['remediation']), /spine jobs retry/);
+    const errorReason = { toString: 1, valueOf: 1 };
+    await make({ title: 'Odd', status: 'in-progress' }).then(({ id: odd }) =>
+      patch(anyone, `/api/tasks/${odd}`, { status: 'blocked', metadata: { errorReason } }),
+    );
+    const { blockers } = (await anyone.get<{ blockers: { title: string; details: string }[] }>('/api/live'))
+      .body;
+    strictEqual(blockers.find(({ title }) => title === 'Odd')?.details, JSON.stringify(errorReason));
   });
 
   test('a server that runs no sessions says what to set [WK-14 WK-36]', async (t) => {

@@ -30,6 +30,15 @@ export const DOORS: readonly Mutant[] = [
     seenBy: ['test/http/matrix.test.ts'],
   },
   {
+    name: 'meta-of-others-trusted',
+    means: 'one job of another door stops the queue of the bots and the list of their admins for ever',
+    file: 'src/http/doors/clawdbot/view.ts',
+    find: `typeof said === 'string' && isFullId(said) ? said : null`,
+    replace: `said === undefined || said === null ? null : (said as string)`,
+    seenBy: ['test/contracts/bots-sqlite.test.ts'],
+    only: 'whatever other doors put into the meta',
+  },
+  {
     name: 'nul-looked-for',
     means: 'on PostgreSQL a query with a NUL in it is answered 500',
     file: 'src/http/mount.ts',

@@ -89,8 +89,8 @@ export const QUEUE: readonly Mutant[] = [
     name: 'release-uses-an-attempt',
     means: 'giving a job back costs it a second attempt beside the one of its claim',
     file: 'src/domain/decide-ending.ts',
-    find: `if (next.retryMode === 'lineage' || command.unanswered) next.attempts -= 1;`,
-    replace: `next.attempts += next.retryMode === 'lineage' || command.unanswered ? -1 : 1;`,
+    find: `if (hasLineage(next) || command.unanswered) next.attempts -= 1;`,
+    replace: `next.attempts += hasLineage(next) || command.unanswered ? -1 : 1;`,
     seenBy: ['test/domain/attempts.test.ts'],
   },
   {

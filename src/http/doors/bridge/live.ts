@@ -67,7 +67,9 @@ async function blocked({ engine, actor }: Call): Promise<object[]> {
     const { title, metadata } = taskView(job, known, []);
     const remediation = [{ label: 'Try again', command: `spine jobs retry ${job.no}`, action: null }];
     const errorReason = (metadata as { errorReason?: unknown }).errorReason;
-    return [{ id: job.id, title, severity: 'medium', details: String(errorReason), remediation }];
+    // A worker's error may be any JSON.
+    const why = typeof errorReason === 'string' ? errorReason : JSON.stringify(errorReason);
+    return [{ id: job.id, title, severity: 'medium', details: why, remediation }];
   });
 }
 

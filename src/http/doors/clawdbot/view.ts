@@ -3,9 +3,11 @@
 import { assigneeOf, botPriorityOf, countedRetries } from '../../../domain/bot.ts';
 import type { JobType } from '../../../domain/job-type.ts';
 import { isFinal, type Job, type JobDetails } from '../../../domain/job.ts';
+import { metaFacts } from '../../../domain/meta.ts';
 import { BOT_STATUS_OF } from '../../../domain/statuses.ts';
 import type { CalledUser, Engine } from '../../../engine/engine.ts';
 import { iso } from '../../iso.ts';
+import { isFullId } from '../../job-id.ts';
 
 /** What there is to show of a task beside its row; of one that was just claimed only what was asked for is known. */
 export type Known = Pick<JobDetails, 'input'> & Partial<Pick<JobDetails, 'result' | 'retryOfId'>>;
@@ -19,10 +21,10 @@ export interface Around {
   readonly parents?: ReadonlySet<string>;
 }
 
-/** The task that this one says it continues, if it says so. */
+/** The task that this one says it continues, if it says so. At other doors meta is whatever its maker likes. */
 function parentSaid({ input }: Known): string | null {
-  const { parentTaskId = null } = (JSON.parse(input.meta ?? '{}') ?? {}) as { parentTaskId?: string };
-  return parentTaskId;
+  const said = input.meta === null ? null : metaFacts(input.meta)['parentTaskId'];
+  return typeof said === 'string' && isFullId(said) ? said : null;
 }
 
 export function parentsOf(engine: Engine, known: Iterable<Known>): Promise<ReadonlySet<string>> {
