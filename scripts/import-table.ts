@@ -47,7 +47,11 @@ export const IMPORT_TABLE: Readonly<Record<string, Row>> = {
     parts: ['domain', 'store interface', 'disk'],
     node: ['crypto', 'fs', 'path', 'util', 'zlib'],
   },
-  blobs: { holds: 'artifacts', parts: ['domain', 'disk'], node: ['crypto', 'fs', 'path', 'stream'] },
+  blobs: {
+    holds: 'artifacts',
+    parts: ['domain', 'disk', 'types of objects'],
+    node: ['crypto', 'fs', 'path', 'stream'],
+  },
   objects: {
     holds: 'large data of tasks, in a bucket or a folder',
     parts: ['domain', 'disk'],

@@ -140,11 +140,8 @@ async function openApp(config: Config): Promise<App> {
     await engine.core.continueTime();
     const tokens = await tokensOf(config, engine, prepared);
     await storage.store.listen((wakeUps) => engine.core.heardOf(wakeUps));
-    const blobs = await openBlobs(config, {
-      newId: () => ids.jobId(engine.now()),
-      now: () => engine.now(),
-      netClock: clock,
-    });
+    const blobPorts = { newId: () => ids.jobId(engine.now()), now: () => engine.now(), netClock: clock };
+    const blobs = await openBlobs(config, blobPorts, log);
     const objects = await openObjects(config, clock, log);
     const probes = openProbes(guard, config.shell === 'on', clock);
     let workers: EmbeddedWorkers | null = null;
@@ -193,7 +190,7 @@ async function openApp(config: Config): Promise<App> {
         ...(storage.dataDir === null ? [] : [dataDirWatch(storage.look, onFatal)]),
         ...(tracer === null ? [] : [tracer]),
         objectSweeper(engine.core, objects.store, OBJECTS_MS),
-        ...(await blobDuties(config, engine, blobs.store, log)),
+        ...(await blobDuties(config, engine, blobs, log)),
       ],
       forget: (ids) => files.forget(ids),
       onError: (loop, error) => log.warn('A background pass failed; it will be tried again', { loop, error }),

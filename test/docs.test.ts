@@ -78,6 +78,7 @@ const SHOWN: Readonly<Record<string, readonly (readonly [beginning: RegExp, how:
   'docs/guides/files-and-backups.md': [
     [/^(npx spine (backup|rebuild)|Made the snapshot)/, HERE],
     [/^SCHEDULER_BACKUP_ENABLED=/, 'settings of the reader’s own storage; test/backup/s3.test.ts'],
+    [/^SPINE_BLOB_BUCKET=/, 'settings of the reader’s own storage; test/installation/artifacts-s3.test.ts'],
   ],
   'docs/guides/gateway.md': [
     [/^OPENCLAW_GATEWAY_URL=/, 'settings of the reader’s own gateway; test/gateway'],

@@ -18,7 +18,8 @@ export async function backup(
     case 'rollup': {
       const { verb } = request;
       const outcome = await once(data, (thread) => thread.call('make', verb, now));
-      return answerOf(outcome, (made) => ({ verb, made, onPostgres, bucket: config.objectBucket }));
+      const buckets = { artifacts: config.blobBucket, taskData: config.objectBucket };
+      return answerOf(outcome, (made) => ({ verb, made, onPostgres, buckets }));
     }
     case 'restore': {
       const { force, name } = request;

@@ -1,11 +1,13 @@
 /** Where large data of tasks lies: in the bucket that the settings name, else where all servers of the installation find it. */
 
 import { join } from 'node:path';
-import { type Config, ConfigError } from '../config.ts';
+import type { Config } from '../config.ts';
 import type { Clock } from '../domain/ports.ts';
 import { databaseObjects } from '../objects/database.ts';
 import { diskObjects } from '../objects/disk.ts';
 import type { ObjectStore } from '../objects/objects.ts';
+import { s3Objects } from '../objects/s3.ts';
+import { openBucketOf } from './bucket.ts';
 import type { Log } from './log.ts';
 
 /** Null when a bucket keeps them, or the database. */
@@ -21,23 +23,11 @@ export interface Objects {
 }
 
 export async function openObjects(config: Config, clock: Clock, log: Log): Promise<Objects> {
-  const { objectBucket: bucket, objectPrefix: dataPrefix, awsRegion: region } = config;
-  if (bucket === null) return openOwnObjects(config, clock);
-  const { awsAccessKeyId: accessKey, awsSecretAccessKey: secretKey, awsSessionToken: sessionToken } = config;
-  if (accessKey === null || secretKey === null)
-    throw new ConfigError(['S3_BUCKET needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.']);
-  const endpoint = config.objectEndpoint ?? `https://s3.${region}.amazonaws.com`;
-  const { s3Objects } = await import('../objects/s3.ts');
-  const store = s3Objects(
-    { endpoint, region, bucket, accessKey, secretKey, sessionToken },
-    {
-      dataPrefix,
-      timeoutMs: config.objectTimeoutMs,
-      after: (delayMs, task) => clock.after(delayMs, task),
-      onProblem: (what, error) => log.warn(`The storage of task data failed while ${what}`, { error }),
-    },
-  );
-  return { store, close: async () => undefined };
+  const { objectBucket, objectPrefix } = config;
+  if (objectBucket === null) return openOwnObjects(config, clock);
+  const use = { setting: 'S3_BUCKET', bucket: objectBucket, holds: 'task data', clock, log };
+  const bucket = await openBucketOf(config, use);
+  return { store: s3Objects(bucket, objectPrefix), close: async () => undefined };
 }
 
 /** Where no bucket keeps them. */

@@ -123,8 +123,8 @@ export type BackupAnswer =
       readonly verb: 'snapshot' | 'rollup';
       readonly made: readonly MadeBackup[];
       readonly onPostgres: boolean;
-      /** That has what bots collected; null where there is none. */
-      readonly bucket: string | null;
+      /** Buckets whose content no backup has; null where there is none. */
+      readonly buckets: { readonly artifacts: string | null; readonly taskData: string | null };
     }
   | {
       readonly verb: 'restore';

@@ -183,7 +183,15 @@ export const SETTINGS = {
     group: 'Storage',
     type: path,
     default: null,
-    help: 'On PostgreSQL: a folder that all servers share, for the bytes of artifacts and, without S3_BUCKET, of what bots collect. Without it they lie in the database.',
+    help: 'On PostgreSQL: a folder that all servers share, for the bytes of artifacts and, without S3_BUCKET, of what bots collect. Without it they lie in the database, unless SPINE_BLOB_BUCKET has the artifacts.',
+  },
+  blobBucket: {
+    ...plain,
+    name: 'SPINE_BLOB_BUCKET',
+    group: 'Storage',
+    type: bucketName,
+    default: null,
+    help: 'A bucket of S3-compatible storage for the bytes of artifacts, at S3_ENDPOINT and with the keys of AWS_ACCESS_KEY_ID. It must be there, and be of this installation alone.',
   },
   pgLanes: {
     ...plain,
@@ -907,7 +915,7 @@ export const SETTINGS = {
     group: 'Task data',
     type: httpUrl,
     default: null,
-    help: 'The address of the storage; without it Amazon S3 in AWS_REGION.',
+    help: 'The address of the storage of S3_BUCKET and SPINE_BLOB_BUCKET; without it Amazon S3 in AWS_REGION.',
   },
   objectTimeoutMs: {
     ...plain,
@@ -915,7 +923,7 @@ export const SETTINGS = {
     group: 'Task data',
     type: whole(100, 600_000, 'milliseconds'),
     default: '10000',
-    help: 'How long the storage may take for one answer.',
+    help: 'How long that storage may take for one answer, or stand still within one.',
   },
   jwtSecret: {
     ...hidden,

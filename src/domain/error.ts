@@ -217,7 +217,7 @@ export const ERRORS = {
     status: 503,
     retryable: true,
     message: 'Storage not available',
-    hint: 'The bucket or folder of task data cannot be reached; nothing was kept. Send the call again.',
+    hint: 'The bucket or folder of these bytes cannot be reached; nothing was kept. Send the call again.',
   },
   unready: {
     status: 503,

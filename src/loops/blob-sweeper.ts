@@ -20,17 +20,21 @@ export class BlobSweeper implements Duty {
   readonly everyMs = EVERY_MS;
   readonly #core: Core;
   readonly #blobs: BlobStore;
+  readonly #isOurs: () => Promise<boolean>;
   #round: AsyncIterator<StoredFile> | null = null;
   /** Files without a record in the round before. Only who is one in two rounds goes: an upload gets its record in between. */
   #suspects: ReadonlySet<string> = new Set();
   #found = new Set<string>();
 
-  constructor(core: Core, blobs: BlobStore) {
+  /** `isOurs` is asked before each round: what is another installation's looks forgotten to this one. */
+  constructor(core: Core, blobs: BlobStore, isOurs: () => Promise<boolean> = async () => true) {
     this.#core = core;
     this.#blobs = blobs;
+    this.#isOurs = isOurs;
   }
 
   async runOnce(): Promise<Pass> {
+    if (this.#round === null && !(await this.#isOurs())) return { done: 0, more: false };
     this.#round ??= this.#blobs.files()[Symbol.asyncIterator]();
     try {
       const window = await nextOf(this.#round);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -17,29 +17,10 @@ import { openPieces } from '../../src/store/postgres-pieces.ts';
 import { eventually } from '../scheduler/support.ts';
 import { HEAD, POSTGRES } from '../support/engines.ts';
 import { skipWithoutPostgres } from '../support/postgres.ts';
-import type { TestServer } from '../support/server.ts';
+import { download, upload } from './artifacts.ts';
 import { madeIn, newInstallation } from './support.ts';
 
 const HOUR_MS = 3_600_000;
-const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
-
-async function upload(server: TestServer, token: string, bytes: Buffer<ArrayBuffer>): Promise<string> {
-  const body = new FormData();
-  body.append('file', new Blob([bytes]), 'made.bin');
-  const headers = { authorization: `Bearer ${token}` };
-  const answer = await fetch(`${server.url}/blobs`, { method: 'POST', headers, body });
-  const { id = '', sha256: sum } = (await answer.json()) as { id?: string; sha256?: string };
-  assert.deepEqual([answer.status, sum], [200, sha256(bytes)]);
-  return id;
-}
-
-async function download(server: TestServer, token: string, id: string): Promise<Buffer> {
-  const headers = { authorization: `Bearer ${token}` };
-  const answer = await fetch(`${server.url}/blobs/${id}?verify=true`, { headers });
-  assert.equal(answer.status, 200);
-  return Buffer.from(await answer.arrayBuffer());
-}
-
 suite('artifacts of servers on one database', { skip: skipWithoutPostgres }, () => {
   test('each serves what any of them took, from data dirs of their own [SP-26]', async (t) => {
     const spine = await newInstallation(t);

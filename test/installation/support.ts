@@ -25,7 +25,11 @@ export interface Installation {
   start(dataDir: string, env?: Readonly<Record<string, string>>): Promise<TestServer>;
   client(server: TestServer, token: string): HttpClient;
   /** Runs `spine` as somebody at that machine would. */
-  spine(dataDir: string, args: readonly string[]): { code: number | null; stdout: string; stderr: string };
+  spine(
+    dataDir: string,
+    args: readonly string[],
+    env?: Readonly<Record<string, string>>,
+  ): { code: number | null; stdout: string; stderr: string };
 }
 
 /** Everything of it is gone after the test. */
@@ -48,9 +52,9 @@ export async function newInstallation(t: TestContext): Promise<Installation> {
       t.after(() => client.close());
       return client;
     },
-    spine: (dataDir, args) => {
+    spine: (dataDir, args, more = {}) => {
       const { PATH, HOME } = process.env;
-      const env = { PATH, HOME, DATABASE_URL: database.url };
+      const env = { PATH, HOME, DATABASE_URL: database.url, ...more };
       const ran = spawnSync(process.execPath, [ENTRY, ...args, '--data-dir', dataDir], {
         encoding: 'utf8',
         env,

@@ -1,8 +1,10 @@
 import { deepStrictEqual, match, ok, rejects, strictEqual } from 'node:assert';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
+import { openBucket } from '../../src/objects/bucket.ts';
 import { s3Objects } from '../../src/objects/s3.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 
@@ -25,7 +27,7 @@ async function storage(t: TestContext, answer: (response: ServerResponse) => voi
   });
   const { port } = server.address() as AddressInfo;
   const told: string[] = [];
-  const objects = s3Objects(
+  const bucket = openBucket(
     {
       endpoint: `http://127.0.0.1:${port}`,
       region: 'here',
@@ -35,13 +37,12 @@ async function storage(t: TestContext, answer: (response: ServerResponse) => voi
       sessionToken: null,
     },
     {
-      dataPrefix: 'worker-data',
       timeoutMs: LIMIT_MS,
       after: (delayMs, task) => systemClock().after(delayMs, task),
       onProblem: (what, error) => told.push(`${what}: ${(error as Error).message}`),
     },
   );
-  return { objects, told, open: () => open };
+  return { bucket, objects: s3Objects(bucket, 'worker-data'), told, open: () => open };
 }
 
 const read = async (chunks: AsyncIterable<Uint8Array> | null): Promise<string> => {
@@ -99,4 +100,32 @@ test('a storage that says nothing, or says no, is told of in the log and called 
   );
   await rejects(refusing.objects.put('k', Buffer.from('x')), AWAY);
   match(refusing.told[0] ?? '', /^writing to s3:\/\/treasure: /);
+});
+
+test('an upload that stands still is given up, and its connection goes [SP-26]', async (t) => {
+  const silent = await storage(t, () => undefined);
+  await rejects(silent.bucket.upload('k', 3, Readable.from([Buffer.from('abc')])), AWAY);
+  deepStrictEqual(silent.told, [`writing to s3://treasure: no answer within ${LIMIT_MS} ms`]);
+  while (silent.open() > 0) await sleep(5);
+  const stuck = async function* (): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('a');
+    await new Promise(() => undefined);
+  };
+  await rejects(silent.bucket.upload('k', 3, stuck()), AWAY);
+  while (silent.open() > 0) await sleep(5);
+});
+
+test('an upload may take as long as it goes on, and sends what was said [SP-26]', async (t) => {
+  const { bucket, told } = await storage(t, (response) => {
+    response.req.on('end', () => response.end());
+  });
+  const slow = async function* (): AsyncGenerator<Uint8Array> {
+    for (let i = 0; i < 5; i++) {
+      await sleep(LIMIT_MS / 2);
+      yield Buffer.from('a');
+    }
+  };
+  await bucket.upload('k', 5, slow());
+  await rejects(bucket.upload('k', 6, slow()), AWAY);
+  strictEqual(told.length, 1);
 });

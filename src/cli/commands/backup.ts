@@ -43,23 +43,25 @@ async function ask(session: Session, request: BackupRequest): Promise<Answered> 
   throw new CliError(EXIT_OF[kind], kind, message);
 }
 
+const OF_A_BUCKET = 'have its storage keep versions or a copy.';
+
 async function make(session: Session, verb: 'snapshot' | 'rollup', { to = null }: { to?: string | null }) {
   const answer = await ask(session, { verb, to });
   if (!('made' in answer)) return;
-  const { made, onPostgres, bucket } = answer;
+  const { made, onPostgres, buckets } = answer;
   for (const { manifest } of made) if (manifest.lost.count > 0) session.out.warn(lostLine(manifest));
   if (onPostgres)
     session.out.warn(
       'The database is on PostgreSQL and not in it: back that up with pg_dump, or with WAL archiving (pg_basebackup).',
     );
-  if (made.some(({ manifest }) => manifest.artifacts === null)) {
-    const what = bucket === null ? 'Artifacts and what bots collected lie' : 'Artifacts lie';
+  if (buckets.artifacts === null && made.some(({ manifest }) => manifest.artifacts === null)) {
+    const what = buckets.taskData === null ? 'Artifacts and what bots collected lie' : 'Artifacts lie';
     session.out.warn(`${what} in the database, too: they are backed up with it.`);
   }
-  if (bucket !== null)
-    session.out.warn(
-      'What bots collected lies in the bucket S3_BUCKET and is not in it: have its storage keep versions or a copy.',
-    );
+  if (buckets.artifacts !== null)
+    session.out.warn(`Artifacts lie in the bucket SPINE_BLOB_BUCKET and are not in it: ${OF_A_BUCKET}`);
+  if (buckets.taskData !== null)
+    session.out.warn(`What bots collected lies in the bucket S3_BUCKET and is not in it: ${OF_A_BUCKET}`);
   session.out.result({
     value: { ok: true, made },
     ids: () => made.map(({ manifest }) => manifest.name),

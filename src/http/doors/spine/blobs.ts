@@ -16,7 +16,7 @@ import { DownloadQuery, LeaseHeaders, NamesQuery } from './schemas.ts';
 import { iso } from '../../iso.ts';
 import { leaseHeader } from './leases.ts';
 
-const UPLOADING = ['missing_file'] as const;
+const UPLOADING = ['missing_file', 'storage_unavailable'] as const;
 
 export const blobRoutes: readonly Route[] = [
   route({
@@ -84,7 +84,7 @@ export const blobRoutes: readonly Route[] = [
     answer: Bytes,
     media: UNKNOWN_TYPE,
     cached: true,
-    errors: ['not_found', 'forbidden', 'artifact_damaged'],
+    errors: ['not_found', 'forbidden', 'artifact_damaged', 'storage_unavailable'],
     handle: download,
   }),
 ];
