@@ -35,6 +35,8 @@ export interface KillOptions {
   readonly how?: How;
   /** A test shares the machine with others and allows more than the second that is promised. */
   readonly restartLimitMs?: number;
+  /** The same for a stop. */
+  readonly stopLimitMs?: number;
 }
 
 type How = 'SIGKILL' | 'SIGTERM' | 'database';
@@ -59,6 +61,7 @@ export async function proveKill(store: ProofStore, options: KillOptions): Promis
     seed,
     how = 'SIGKILL',
     restartLimitMs = how === 'database' ? BACK_LIMIT_MS : RESTART_LIMIT_MS,
+    stopLimitMs = STOP_LIMIT_MS,
   } = options;
   const startedMs = performance.now();
   const random = seeded(seed);
@@ -72,6 +75,7 @@ export async function proveKill(store: ProofStore, options: KillOptions): Promis
   } = await (how === 'database'
     ? crashAgainAndAgain(server, store, kills, random)
     : stopAgainAndAgain(server, kills, how, random));
+
   load.producing = false;
   await running.produced;
   await untilAllEnded(server);
@@ -83,6 +87,9 @@ export async function proveKill(store: ProofStore, options: KillOptions): Promis
     ...check(calls, finals).map((found) => `${found.rule} ${found.subject}: ${found.detail}`),
     ...surprises,
     ...badStops,
+    ...(how === 'SIGTERM' ? stopsMs : [])
+      .filter((ms) => ms > stopLimitMs)
+      .map((ms) => `a stop took ${rounded(ms)} ms`),
     ...restartsMs.filter((ms) => ms >= restartLimitMs).map((ms) => `a restart took ${rounded(ms)} ms`),
   ];
   if (violations.length > 0) keepEvidence(store.kind, seed, calls, finals);
@@ -150,7 +157,7 @@ async function stopAgainAndAgain(
     const askedMs = performance.now();
     await server.kill(signal);
     stops.stopsMs.push(performance.now() - askedMs);
-    if (signal === 'SIGTERM') stops.violations.push(...stopProblems(server, performance.now() - askedMs));
+    if (signal === 'SIGTERM') stops.violations.push(...stopProblems(server));
     if (random.chance(KILLED_AT_BOOT) && done + 1 < kills) {
       const booting = server.restart().catch(() => undefined);
       await sleep(random.int(150));
@@ -182,9 +189,8 @@ async function crashAgainAndAgain(
   return stops;
 }
 
-function stopProblems(server: TestServer, tookMs: number): string[] {
+function stopProblems(server: TestServer): string[] {
   const problems: string[] = [];
-  if (tookMs > STOP_LIMIT_MS) problems.push(`a stop took ${rounded(tookMs)} ms`);
   if (server.exitCode !== 0) problems.push(`a stopped server ended with exit code ${server.exitCode}`);
   return problems;
 }

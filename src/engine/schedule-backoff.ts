@@ -21,12 +21,15 @@ export async function holdBack(tx: Tx, now: number, schedule: Schedule): Promise
   const until = now + holdBackMs(schedule.consecutiveErrors);
   const { nextRunAt } = schedule;
   if (clock === null || nextRunAt === null || nextRunAt >= until) return;
-  const { ticks } = ticksOf(clock, nextRunAt, until - 1, LIMITS.ticksPerPass);
-  const untilAt = ticks.at(-1) ?? nextRunAt;
+  // The end of an earlier hold, which comes later now, is no tick itself.
+  const { ticks } = ticksOf(clock, nextRunAt - 1, until - 1, LIMITS.ticksPerPass);
+  const [at] = ticks;
+  const untilAt = ticks.at(-1);
   const reason = `held back after ${schedule.consecutiveErrors} failures in a row`;
-  await tx.ticks.addMissed([
-    { scheduleId: schedule.id, at: nextRunAt, untilAt, n: ticks.length + 1, reason, recordedAt: now },
-  ]);
+  if (at !== undefined && untilAt !== undefined)
+    await tx.ticks.addMissed([
+      { scheduleId: schedule.id, at, untilAt, n: ticks.length, reason, recordedAt: now },
+    ]);
   const isOver = clock.endsAt !== null && until > clock.endsAt + clock.delayMs;
   schedule.nextRunAt = isOver ? null : until;
   if (isOver) schedule.enabled = false;

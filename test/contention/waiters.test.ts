@@ -5,5 +5,5 @@ import { proveWaiters } from '../../proof/waiters.ts';
 const limits = { coreShare: 0.25, latencyMs: 2_000, acrossMs: 2_000 };
 
 proofTest('hands work to waiting claimers at once and each job to one of them', (store) =>
-  proveWaiters(store, { workers: 60, jobs: 400, samples: 20, idleMs: 1_000, limits }),
+  proveWaiters(store, { workers: 30, jobs: 200, samples: 10, idleMs: 1_000, limits }),
 );

@@ -223,7 +223,7 @@ export function tokenCases(start: Start): void {
       const { id } = await add({ name: 'recorded', role: 'head' });
       await server().head.request('DELETE', '/tokens/recorded');
       const page = expectStatus(
-        await server().head.get<{ entries: Record<string, unknown>[]; nextBefore: number }>('/audit?limit=5'),
+        await server().head.get<{ entries: Record<string, unknown>[] }>('/audit?limit=5'),
         200,
       );
       deepStrictEqual(
@@ -237,11 +237,12 @@ export function tokenCases(start: Start): void {
         ],
       );
       ok(id);
+      const [, second] = page.entries;
       const older = expectStatus(
-        await server().head.get<{ entries: { no: number }[] }>(`/audit?before=${page.nextBefore}`),
+        await server().head.get<{ entries: unknown[] }>(`/audit?before=${Number(second?.['no'])}&limit=3`),
         200,
       );
-      ok(older.entries.every(({ no }) => no < page.nextBefore));
+      deepStrictEqual(older.entries, page.entries.slice(2));
       expectRefusal(await server().left.get('/audit'), 403, 'wrong_role');
     });
 

@@ -3,7 +3,7 @@ import { proveFeed } from '../../proof/feed.ts';
 import { freshSeed } from '../../proof/random.ts';
 
 // Beside other tests memory says little: the full proof measures against the real limit.
-const small = { jobs: 80, stalled: 20, unreadMb: 1, stalledLimitMb: 256, settleMs: 300 };
+const small = { jobs: 40, stalled: 20, unreadMb: 1, stalledLimitMb: 256, settleMs: 300 };
 
 proofTest(
   'shows every event once and in order to readers that are cut off',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { JobDraft } from '../../src/engine/engine.ts';
+import { FakeClock, until } from '../support/clock.ts';
 import {
   claimed,
   claimNext,
@@ -129,6 +130,9 @@ onEvery(ENGINES, (each) => {
   each('wakes who waits for work when a delayed job becomes ready', async (spine) => {
     const job = await create(spine, { runAt: spine.engine.now() + 1_000 });
     const waiting = claimNext(spine, { waitMs: 60_000 });
+    assert.ok(spine.clock instanceof FakeClock);
+    const { clock } = spine;
+    await until('it has found nothing and waits', () => clock.pending > 0);
     await spine.clock.advance(1_000);
     await runTimers(spine);
     assert.deepEqual(

@@ -7,6 +7,6 @@ test('a simulated year: every due tick runs once or is written down, through dea
   const found = await proveYear({ schedules: 12, days: 365, seed: freshSeed() });
   t.diagnostic(found.summary);
   assert.deepEqual(found.violations, [], found.summary);
-  for (const trouble of ['deaths', 'missed', 'failed'])
+  for (const trouble of ['deaths', 'missed', 'failed', 'putOff'])
     assert.ok((found.counts[trouble] ?? 0) > 0, `no ${trouble}: it proves nothing`);
 });

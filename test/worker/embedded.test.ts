@@ -20,10 +20,12 @@ import { pass, pump, runNow, runsOf, schedule, statuses } from '../support/sched
 import { agentJob, ended, serve, turn } from './serving.ts';
 import { ABSENT, failed, running, ScriptedGateway, UNKNOWN } from './scripted-gateway.ts';
 
+const HOUR_MS = 3_600_000;
+
 /** As a server leaves a run behind that was killed in the middle of it. */
 async function orphan(spine: Opened, draft: Record<string, unknown> = {}): Promise<Schedule> {
   const made = await agentJob(spine, draft);
-  await runNow(spine, made);
+  await (made.nextRunAt === null ? runNow(spine, made) : pass(spine, HOUR_MS));
   const dead = worker('gateway-worker');
   const [job] = await embeddedClient(spine.engine, spine.clock, dead).jobs.claimNext({
     targets: ['gateway:main'],
@@ -279,9 +281,31 @@ suite('the gateway worker', () => {
           assert.equal(gateway.turns.length, jobs.length);
         },
       );
-    if (kind.dialect === 'sqlite') afterAKill(each);
+    if (kind.dialect === 'sqlite') {
+      afterAKill(each);
+      asSettings(each);
+    }
   });
 });
+
+/** The store has no hand in this. */
+function asSettings(each: Parameters<Parameters<typeof onEvery>[1]>[0]): void {
+  each('looks at a turn as often as SCHEDULER_HEARTBEAT_CHECK_MS says [SC-90]', async (spine) => {
+    const gateway = new ScriptedGateway();
+    gateway.sees = () => running(`event ${gateway.looks.length}`);
+    await using _ = await serve(spine, gateway, { SCHEDULER_HEARTBEAT_CHECK_MS: '3000' });
+    const job = await runNow(spine, await agentJob(spine));
+    const { answer } = await turn(gateway);
+    for (let looks = 1; looks <= 4; looks++) {
+      await until(`look ${looks}`, () => gateway.looks.length === looks);
+      await spine.clock.advance(2_999);
+      assert.equal(gateway.looks.length, looks);
+      await spine.clock.advance(1);
+    }
+    answer('done');
+    await ended(spine, job);
+  });
+}
 
 /** On SQLite a start knows at once that whoever held a job is gone. */
 function afterAKill(each: Parameters<Parameters<typeof onEvery>[1]>[0]): void {
@@ -305,20 +329,32 @@ function afterAKill(each: Parameters<Parameters<typeof onEvery>[1]>[0]): void {
     assert.equal(gateway.turns.length, 1);
   });
 
-  each('never sends a second time what was promised at most once [SC-60 SC-61 SC-27]', async (spine) => {
-    const made = await orphan(spine, { every: '1h' });
-    const due = (await schedule(spine, made)).nextRunAt;
-    const gateway = new ScriptedGateway();
-    gateway.sees = ABSENT;
-    await using served = await serve(spine, gateway);
-    await until('it crashed', async () => (await statuses(spine, made))[0] === 'crashed');
-    await pump(spine);
-    const after = await schedule(spine, made);
-    assert.equal(after.lastStatus, 'crashed');
-    assert.ok((after.nextRunAt ?? 0) >= (due ?? 0) && after.enabled);
-    assert.deepEqual([gateway.turns.length, (await runsOf(spine, made)).length], [0, 1]);
-    assert.ok(served.log.lines.includes('A run crashed and is not replayed'));
-  });
+  each(
+    'never sends a second time what was promised at most once: its tick is over, and the next one comes [SC-60 SC-61 SC-27]',
+    async (spine) => {
+      const made = await orphan(spine, { every: '1h' });
+      const gateway = new ScriptedGateway();
+      gateway.sees = ABSENT;
+      await using served = await serve(spine, gateway);
+      await until('it crashed', async () => (await statuses(spine, made))[0] === 'crashed');
+      await pump(spine);
+      const after = await schedule(spine, made);
+      assert.deepEqual(
+        [after.lastStatus, after.enabled, (after.nextRunAt ?? 0) - made.createdAt],
+        ['crashed', true, 2 * HOUR_MS],
+      );
+      assert.ok(served.log.lines.includes('A run crashed and is not replayed'));
+      await pass(spine, HOUR_MS - 1);
+      assert.deepEqual([gateway.turns.length, (await runsOf(spine, made)).length], [0, 1]);
+      await pass(spine, 1);
+      (await turn(gateway)).answer('the next one');
+      await until('the next one is done', async () => (await statuses(spine, made))[1] === 'ok');
+      assert.deepEqual(
+        (await runsOf(spine, made)).map(({ run }) => (run.dueAt ?? 0) - made.createdAt),
+        [HOUR_MS, 2 * HOUR_MS],
+      );
+    },
+  );
 
   each('gives a replay of a run by hand the key of the first', async (spine) => {
     const made = await orphan(spine, { delivery_guarantee: 'at-least-once' });

@@ -58,6 +58,16 @@ export const SECRETS: readonly Mutant[] = [
     seenBy: ['test/app/environment.test.ts'],
   },
   {
+    name: 'run-told-secrets',
+    means: 'every shell command finds the token of the gateway in its environment',
+    file: 'src/worker/shell-environment.ts',
+    find: `    ...inherited,
+`,
+    replace: `    ...process.env,
+`,
+    seenBy: ['test/worker/embedded-shell.test.ts'],
+  },
+  {
     name: 'environment-handed-to-openclaw',
     means:
       'while the openclaw command runs, any shell command reads the tokens of the server from its environment',

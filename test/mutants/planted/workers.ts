@@ -193,7 +193,6 @@ export const WORKERS: readonly Mutant[] = [
     find: `const mine = offer.claimId !== null && job.claimId`,
     replace: `const mine = job.claimId`,
     seenBy: ['test/contention/literal-clients.test.ts'],
-    only: 'on sqlite',
   },
   {
     name: 'task-made-before-its-status',
