@@ -3,7 +3,7 @@
 import type { Cancel, Comment, Decision, Edit, Redrive, Retry, Reword } from './command.ts';
 import { refuse } from './error.ts';
 import { isFinal, type Job, NO_OUTCOME } from './job.ts';
-import { LIMITS } from './limits.ts';
+import { roomForComments } from './remark.ts';
 import { finish, reopen, wasRetried } from './retry.ts';
 import { reword } from './reword.ts';
 
@@ -29,9 +29,10 @@ export function decideByOperator(
 }
 
 function comment(job: Job, command: Comment, now: number): Decision {
-  if (job.comments >= LIMITS.commentsPerJob) {
-    const problem = `A job takes at most ${LIMITS.commentsPerJob} comments; write the rest to its log.`;
-    return { job, events: [], answer: refuse('conflict', { problem, limit: LIMITS.commentsPerJob }) };
+  const limit = roomForComments(command.actor);
+  if (job.comments >= limit) {
+    const problem = `A job takes at most ${limit} comments; write the rest to its log.`;
+    return { job, events: [], answer: refuse('conflict', { problem, limit }) };
   }
   const next = { ...job, updatedAt: now, comments: job.comments + 1 };
   const facts = { text: command.text };

@@ -35,9 +35,11 @@ export const LIMITS = {
   commentChars: 20_000,
   /** Every answer that shows the job shows all of them. */
   commentsPerJob: 1_000,
+  /** Of these, left for the operator and for what Spine itself says: whoever works on the job shuts nobody out. */
+  commentsReserved: 50,
   /** The newest of them are shown with the job; all have a page of their own. */
   commentsShown: 100,
-  /** What a worker brings after its job was failed in its absence is kept so often. */
+  /** What a worker brings after its job was failed in its absence is kept in so many comments. */
   lateWords: 100,
   errorChars: 20_000,
   reasonChars: 2_000,

@@ -1,6 +1,6 @@
 /** What the engine says about a job beside what happened, among the comments of people. */
 
-import type { SideWrites } from './command.ts';
+import type { Actor, SideWrites } from './command.ts';
 import type { EventDraft } from './event.ts';
 import type { Job } from './job.ts';
 import { LIMITS } from './limits.ts';
@@ -16,4 +16,10 @@ export function remark(job: Job, by: string, text: string): Remark {
   job.comments += 1;
   const comment = text.slice(0, LIMITS.commentChars);
   return { events: [{ kind: 'job.comment', by, facts: { text: comment } }], writes: { comment } };
+}
+
+/** How many comments a job may have for this actor to add one. */
+export function roomForComments({ role }: Pick<Actor, 'role'>): number {
+  const { commentsPerJob, commentsReserved } = LIMITS;
+  return role === 'head' || role === 'system' ? commentsPerJob : commentsPerJob - commentsReserved;
 }

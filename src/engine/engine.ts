@@ -323,14 +323,16 @@ export interface Leases {
   ): Promise<{ ended: readonly (Accepted | Refusal)[]; next: readonly ClaimedJob[] }>;
   log(actor: Actor, id: string, leaseToken: string | null, lines: readonly LogLine[]): Promise<Accepted>;
   /**
-   * For whoever held a job and brings something after it was failed in its absence: what it brought is kept as a comment
-   * of the job, once, and true is answered. Nothing else changes; the caller is still to be refused with a 409. False when
-   * this is no such case.
+   * For whoever held a job and brings something after it was failed in its absence: all that it brought is kept in comments
+   * of the job, once, unless there is no room. Nothing else changes; the caller is still to be refused with a 409.
    */
-  tooLate(actor: Actor, id: string, brought: string): Promise<boolean>;
+  tooLate(actor: Actor, id: string, brought: string): Promise<LateFate>;
   /** What the next holder is to know; the last one counts. */
   checkpoint(actor: Actor, id: string, leaseToken: string | null, value: unknown): Promise<Accepted>;
 }
+
+/** `not late`: the job was not failed in the absence of whoever asks. */
+export type LateFate = 'kept' | 'no room' | 'not late';
 
 export interface Completion {
   readonly id: string;
@@ -792,8 +794,8 @@ export interface Bots {
 
 /** The records of what bots collect. Their bytes are written before, and lie elsewhere. */
 export interface TaskData {
-  /** Throws unless the job is under way. */
-  checkRunning(job: Job): void;
+  /** Throws unless the job is under way; to whoever lost it in its absence that is said. */
+  checkRunning(actor: Actor, job: Job): void;
   newKey(prefix: string, job: Job, dataType: string): string;
   /** Which of these items have come before. */
   known(job: Job, dataType: string, externalIds: readonly string[]): Promise<ReadonlySet<string>>;

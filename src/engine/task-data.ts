@@ -2,7 +2,7 @@
 
 import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
-import { mayTouch } from '../domain/lease.ts';
+import { mayTouch, wasLostBy } from '../domain/lease.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { Job } from '../domain/job.ts';
 import { batchKey } from '../domain/task-data.ts';
@@ -13,8 +13,8 @@ import type { TaskData } from './engine.ts';
 export function taskDataOf(core: Core): TaskData {
   const { read } = core.store;
   return {
-    checkRunning: ({ state }) => {
-      if (state !== 'running') throw notRunning('data');
+    checkRunning: (actor, job) => {
+      if (job.state !== 'running') throw notRunning(actor, job, 'data');
     },
     newKey: (prefix, { id }, dataType) => {
       const now = core.now();
@@ -72,11 +72,15 @@ async function heldJob(tx: Tx, actor: Actor, id: string, what: 'data' | 'files')
   const [job] = await tx.jobs.lock([id]);
   if (job === undefined || !mayTouch(actor, job) || job.claimedBy !== actor.name)
     throw new SpineError('not_found', { id });
-  if (job.state !== 'running') throw notRunning(what);
+  if (job.state !== 'running') throw notRunning(actor, job, what);
   return job;
 }
 
-function notRunning(what: 'data' | 'files'): SpineError {
+function notRunning(actor: Actor, job: Job, what: 'data' | 'files'): SpineError {
+  if (wasLostBy(job, actor)) {
+    const problem = `This task was failed while nothing was heard of its worker: its ${what} came too late and were not kept.`;
+    return new SpineError('conflict', { problem });
+  }
   const verb = what === 'data' ? 'post data to' : 'register files for';
   return new SpineError('bad_request', {
     problem: `Can only ${verb} tasks with status 'in_progress'`,

@@ -217,6 +217,12 @@ test('a worker counts as online as long as the setting says, and a silent one is
     409,
     /kept as an update/,
   );
+  const items = [{ data: { posts: 3 } }];
+  expectError(
+    await bot.http.post(`${WORKER}/tasks/${id}/data`, { data_type: 'posts', items }),
+    409,
+    /its data came too late and were not kept/,
+  );
   const kept = expectData(
     await bot.http.get<Enveloped<{ content: string }[]>>(`${WORKER}/tasks/${id}/updates`),
   );

@@ -203,12 +203,17 @@ test('a job that succeeds after an operator gave it new attempts loses its old e
   assert.deepEqual(done.writes?.outcome, { result: null, error: null });
 });
 
-test('a job takes a thousand comments and no more, because every answer shows all of them', () => {
-  const comment = command('comment', HOLDER);
-  assert.equal(decide(jobIn('running', { comments: 999 }), comment, NOW).answer.ok, true);
-  const { job, events, writes, answer } = decide(jobIn('running', { comments: 1_000 }), comment, NOW);
-  assert.deepEqual([job.comments, events, writes], [1_000, [], undefined]);
-  assert.equal(answer.ok ? null : answer.code, 'conflict');
+test('a job takes a thousand comments and no more, the last fifty of them not from whoever works on it', () => {
+  for (const [actor, most] of [
+    [HOLDER, 950],
+    [HEAD, 1_000],
+  ] as const) {
+    const comment = command('comment', actor);
+    assert.equal(decide(jobIn('running', { comments: most - 1 }), comment, NOW).answer.ok, true);
+    const { job, events, writes, answer } = decide(jobIn('running', { comments: most }), comment, NOW);
+    assert.deepEqual([job.comments, events, writes], [most, [], undefined]);
+    assert.equal(answer.ok ? null : answer.code, 'conflict');
+  }
 });
 
 test('a comment counts, whatever the state', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Actor } from '../../src/domain/command.ts';
 import type { Job } from '../../src/domain/job.ts';
+import { LIMITS } from '../../src/domain/limits.ts';
 import { hearing } from '../../src/loops/hearing.ts';
 import { Reaper } from '../../src/loops/reaper.ts';
 import { StuckDetector } from '../../src/loops/stuck-detector.ts';
@@ -13,6 +14,7 @@ import {
   type Opened,
   POSTGRES,
   read,
+  reasonOf,
   refusal,
   runTimers,
   settleAll,
@@ -211,7 +213,7 @@ onEvery(DIALECTS, (each, { dialect }) => {
         spine.engine.leases.complete(w, job.id, job.leaseToken, { posts: 847 }),
       ])
         assert.match(await refusal(late), /^(not_running|lease_lost)$/);
-      const tooLate = (by: Actor, id: string, brought: string): Promise<boolean> =>
+      const tooLate = (by: Actor, id: string, brought: string): Promise<string> =>
         spine.engine.leases.tooLate(by, id, brought);
       assert.deepEqual(
         [
@@ -219,14 +221,66 @@ onEvery(DIALECTS, (each, { dialect }) => {
           await tooLate(w, job.id, 'completed {"posts":847}'),
           await tooLate(await join(spine, 'Stranger'), job.id, 'mine'),
         ],
-        [true, true, false],
+        ['kept', 'kept', 'not late'],
       );
       assert.deepEqual((await commentsOf(spine, job)).slice(2), ['Came too late: completed {"posts":847}']);
       assert.equal(await stateOf(spine, job), 'failed');
       const retry = await taken(spine, await join(spine, 'Other'));
       assert.equal(retry.retryOf, job.no);
-      assert.equal(await tooLate(w, retry.id, 'mine'), false);
+      assert.equal(await tooLate(w, retry.id, 'mine'), 'not late');
       assert.equal(await stateOf(spine, retry), 'running');
+    },
+  );
+
+  each(
+    'all that comes late is kept, however long it is, or it is said that nothing is [K5]',
+    async (spine) => {
+      const stuck = await detector(spine);
+      await create(spine);
+      const w = await join(spine, 'W');
+      const job = await taken(spine, w);
+      await watch(spine, stuck, 16);
+      const { leases } = spine.engine;
+      const long = JSON.stringify({ a: '"🚀'.repeat(20_000) });
+      assert.deepEqual(
+        [await leases.tooLate(w, job.id, long), await leases.tooLate(w, job.id, long)],
+        ['kept', 'kept'],
+      );
+      const [, ...parts] = await commentsOf(spine, job);
+      assert.equal(
+        parts.map((part) => /^Came too late \(\d of \d\): ([^]*)$/.exec(part)?.[1]).join(''),
+        long,
+      );
+      assert.ok(parts.every((part) => part.length <= LIMITS.commentChars && part.isWellFormed()));
+      const endless = 'x'.repeat(LIMITS.commentChars * LIMITS.lateWords);
+      assert.equal(await leases.tooLate(w, job.id, endless), 'no room');
+      assert.equal((await commentsOf(spine, job)).length, parts.length + 1);
+    },
+  );
+
+  each(
+    'a worker that says all it may shuts nobody out: what has to be said of its task is [TQ-22 TQ-25]',
+    async (spine) => {
+      const { jobs, leases } = spine.engine;
+      const stuck = await detector(spine);
+      await create(spine);
+      const w = await join(spine, 'W');
+      const job = await taken(spine, w);
+      const said = await Promise.allSettled(
+        Array.from({ length: LIMITS.commentsPerJob }, (_, i) => jobs.comment(w, job.id, `${i}`)),
+      );
+      const refused = said.filter(({ status }) => status === 'rejected');
+      assert.equal(refused.length, LIMITS.commentsReserved);
+      assert.equal(reasonOf(refused[0] as PromiseSettledResult<unknown>)?.code, 'conflict');
+      await watch(spine, stuck, 16);
+      await settleAll(spine);
+      assert.equal(await leases.tooLate(w, job.id, 'what was asked for'), 'no room');
+      await jobs.comment(HEAD, job.id, 'Why so much?');
+      const last = await jobs.comments(HEAD, job.id, LIMITS.commentsPerJob - LIMITS.commentsReserved, 100);
+      assert.deepEqual(
+        last.map(({ text }) => text),
+        ['Worker W went offline. Task marked as failed for retry.', 'Retry #1 created', 'Why so much?'],
+      );
     },
   );
 

@@ -2,6 +2,7 @@
 
 import type { JobComment } from '../../domain/job.ts';
 import type { Sql } from '../sql/driver.ts';
+import { only } from '../sql/rows.ts';
 
 export async function after(
   sql: Sql,
@@ -19,14 +20,13 @@ export async function after(
   }));
 }
 
-/** How often somebody has said something of a job, and whether this was among it. */
-export async function wordsOf(
-  sql: Sql,
-  jobNo: number,
-  by: string,
-  text: string,
-): Promise<{ readonly count: number; readonly said: boolean }> {
-  const sums = 'select count(*), sum(case when body = $3 then 1 else 0 end) from comment';
-  const [row] = await sql.all(`${sums} where job_no = $1 and author = $2`, [jobNo, by, text]);
-  return { count: Number(row?.[0] ?? 0), said: Number(row?.[1] ?? 0) > 0 };
+/** How many of somebody's words on a job begin like that. */
+export async function countOf(sql: Sql, jobNo: number, by: string, beginning: string): Promise<number> {
+  const text = 'select count(*) from comment where job_no = $1 and author = $2 and substr(body, 1, $3) = $4';
+  return Number(await only(sql, text, [jobNo, by, beginning.length, beginning]));
+}
+
+export async function isSaid(sql: Sql, jobNo: number, by: string, text: string): Promise<boolean> {
+  const found = 'select 1 from comment where job_no = $1 and author = $2 and body = $3 limit 1';
+  return (await sql.all(found, [jobNo, by, text])).length > 0;
 }

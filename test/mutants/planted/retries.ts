@@ -60,6 +60,23 @@ export const RETRIES: readonly Mutant[] = [
     seenBy: ['test/engine/breaker.test.ts'],
   },
   {
+    name: 'workers-fill-threads',
+    means:
+      'a worker that says too much of its task keeps its admin, and the word that it went offline, out of the thread',
+    file: 'src/domain/remark.ts',
+    find: `role === 'head' || role === 'system' ? commentsPerJob`,
+    replace: `role !== 'viewer' ? commentsPerJob`,
+    seenBy: ['test/engine/presence.test.ts'],
+  },
+  {
+    name: 'late-words-cut-off',
+    means: 'a worker that comes back late is told that its result is kept, and half of it is gone',
+    file: 'src/engine/late-words.ts',
+    find: `at < brought.length; at +=`,
+    replace: `at < 1; at +=`,
+    seenBy: ['test/engine/presence.test.ts'],
+  },
+  {
     name: 'limits-use-attempts',
     means: 'a provider that is at its limit for an hour costs every task of it its retries',
     file: 'src/domain/decide-ending.ts',

@@ -122,7 +122,7 @@ function itemOf(item: unknown, field: string): DataItem {
 async function keep(call: Call, job: Job, dataType: string, items: readonly DataItem[]): Promise<object> {
   const { engine, actor, parts } = call;
   const { taskData } = engine;
-  taskData.checkRunning(job);
+  taskData.checkRunning(actor, job);
   const named = items.flatMap(({ external_id: id }) => id ?? []);
   for (let looks = 0; ; looks++) {
     const fresh = freshItems(items, await taskData.known(job, dataType, named));

@@ -116,11 +116,13 @@ export const workerTaskRoutes: readonly Route[] = [
     handle: async (call) => {
       const { result } = call.body;
       const job = await ownTask(call);
-      if (job.state !== 'running') {
+      try {
+        return await shown(call, await orNotYours(call.engine.bots.report(call.actor, job.id, result)), true);
+      } catch (error) {
+        if (!(error instanceof SpineError && error.code === 'not_running')) throw error;
         await keepWhatCameLate(call, job, `result ${JSON.stringify(result)}`);
         throw problem('result', "Can only post results to tasks with status 'in_progress'");
       }
-      return shown(call, await orNotYours(call.engine.bots.report(call.actor, job.id, result)), true);
     },
   }),
   route({
@@ -194,9 +196,10 @@ async function moveTask(call: Call<{ status?: unknown; increment_retry?: boolean
 
 /** A worker that was given up may come back with what it did: nothing of it is to be lost. */
 async function keepWhatCameLate({ engine, actor }: Call, { id }: Job, brought: string): Promise<void> {
-  if (!(await engine.leases.tooLate(actor, id, brought))) return;
-  throw new SpineError('conflict', {
-    problem:
-      'This task was failed while nothing was heard of its worker; what came is kept as an update of it.',
-  });
+  const fate = await engine.leases.tooLate(actor, id, brought);
+  if (fate === 'not late') return;
+  const what =
+    fate === 'kept' ? 'is kept as an update of it' : 'is not kept: it takes no more updates of its worker';
+  const problem = `This task was failed while nothing was heard of its worker; what came ${what}.`;
+  throw new SpineError('conflict', { problem });
 }
