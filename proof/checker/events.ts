@@ -9,6 +9,7 @@ const MOVES: ReadonlySet<string> = new Set([
   'completed',
   'failed',
   'released',
+  'unanswered',
   'expired',
   'dead',
 ]);
@@ -22,6 +23,7 @@ const FITS: Readonly<Record<string, readonly string[]>> = {
   completed: ['done'],
   failed: ['queued', 'scheduled', 'failed', 'dead'],
   released: ['queued'],
+  unanswered: ['queued'],
   expired: ['queued', 'dead'],
   dead: ['dead'],
 };
@@ -68,7 +70,9 @@ function mayFollow(kind: string, last: string | undefined): boolean {
 }
 
 function ending(job: FinalJob): Violation[] {
-  const claims = job.events.filter((event) => event.kind === 'claimed').length;
+  const count = (wanted: string): number => job.events.filter(({ kind }) => kind === wanted).length;
+  // A claim whose answer could not be given is as if it had not been made.
+  const claims = count('claimed') - count('unanswered');
   const last = job.events.findLast(isMove)?.kind ?? 'nothing';
   const violations: Violation[] = [];
   if (claims !== job.attempts)

@@ -24,8 +24,10 @@ export function checkWrites(calls: readonly Call[], job: FinalJob): Violation[] 
   });
 }
 
-/** The events between one claim and the next. */
+/** The events between one claim and the next; one that was given back unanswered is no attempt. */
 function attemptsIn(events: readonly FinalEvent[]): readonly (readonly FinalEvent[])[] {
   const starts = events.flatMap(({ kind }, index) => (kind === 'claimed' ? [index] : []));
-  return starts.map((start, index) => events.slice(start, starts[index + 1]));
+  return starts
+    .map((start, index) => events.slice(start, starts[index + 1]))
+    .filter((attempt) => !attempt.some(({ kind }) => kind === 'unanswered'));
 }

@@ -35,7 +35,14 @@ interface EventBody {
   readonly seq: number;
   readonly t: string;
   readonly type: string;
+  readonly reason?: string | null;
 }
+
+/** What the server says of claims that it has given back itself: they are no attempts. */
+const GIVEN_BACK: readonly unknown[] = [
+  'The claimer could not be answered.',
+  'Nobody knew whether the claim was saved.',
+];
 
 /** Just after a fault a server may still say that it cannot answer now. */
 const TRIES = 10;
@@ -51,7 +58,7 @@ async function events(head: HttpClient, id: string, tries = TRIES): Promise<Fina
   return answer.body.events.map((event) => ({
     seq: event.seq,
     timeMs: new Date(event.t).getTime(),
-    kind: event.type.replace(/^job\./, ''),
+    kind: GIVEN_BACK.includes(event.reason) ? 'unanswered' : event.type.replace(/^job\./, ''),
   }));
 }
 

@@ -67,6 +67,24 @@ onEvery([POSTGRES], (each) => {
     assert.equal(taken.length + left.length, 300);
   });
 
+  each('hands out a message once, also when another server takes it meanwhile', async (spine) => {
+    const [held, here, there] = await createMany(spine, 3);
+    assert.ok(held && here && there);
+    await claimNext(spine, { by: worker('alice') });
+    await using other = await connected(spine);
+    await other.client.query(manyMessages(held.no));
+    const found = spine.store.transaction(0, (tx) =>
+      tx.receipts.handOut('alice', { jobNo: here.no, fence: 1 }, 2, 10),
+    );
+    await until('it looks', async () => (await other.client.query(LOOKS_FOR_MAIL)).rowCount === 1);
+    const { rowCount: taken } = await other.client.query(
+      `with claimed as (update job set state = 'running', fence = 1 where no = $1)
+       update receipt set job_no = $1, fence = 1 where agent = 'alice' and job_no is null`,
+      [there.no],
+    );
+    assert.equal((await found).length + (taken ?? 0), 1);
+  });
+
   each('lets one of twenty creators win a unique key over two servers', async (spine) => {
     await using other = await another(spine);
     const ends = await Promise.allSettled(
@@ -331,12 +349,26 @@ function cutConnections(spine: Opened): Promise<void> {
   );
 }
 
+/** Many that are on their way with a running job, and behind them one that is free: to find it takes a while. */
+const manyMessages = (jobNo: number): string => `
+  insert into message (id, kind, sender, recipient, status, body, priority, rank, created_at)
+  select 'm' || n, 'text', 'head', 'alice', 'delivered', 'hello', 0, n, 1 from generate_series(1, 30000) n;
+  insert into receipt (message_no, agent, rank, open, job_no, fence)
+  select no, 'alice', rank, 1, case when rank < 30000 then ${jobNo} end, 1 from message`;
+const LOOKS_FOR_MAIL = `
+  select 1 from pg_stat_activity
+  where datname = current_database() and state = 'active' and query like '%for update of receipt skip locked'`;
+
 /** What any program with a right to the database may do. */
 async function asAnother(spine: Opened, text: string, values: string[] = []): Promise<void> {
-  const client = new Client({ connectionString: spine.place });
+  await using other = await connected(spine);
+  await other.client.query(text, values);
+}
+
+async function connected({ place }: Opened) {
+  const client = new Client({ connectionString: place });
   await client.connect();
-  await client.query(text, values);
-  await client.end();
+  return { client, [Symbol.asyncDispose]: () => client.end() };
 }
 
 function numberOnce(store: Store): Promise<number> {

@@ -58,6 +58,20 @@ test('the checker accepts a late repetition of an ending call whose answer was l
   assert.deepEqual(check([...CLEAN_CALLS, lost, again], [failed]), []);
 });
 
+test('the checker counts no claim that was given back because it could not be answered', () => {
+  const givenBack = events(
+    'created',
+    'claimed',
+    'unanswered',
+    'claimed',
+    'heartbeat',
+    'expired',
+    'claimed',
+    'completed',
+  );
+  assert.deepEqual(check(CLEAN_CALLS, [{ ...CLEAN_JOB, events: givenBack }]), []);
+});
+
 /** One planted fault each, with the rule that must name it. */
 const PLANTED: readonly {
   fault: string;

@@ -2,6 +2,7 @@
 
 import { type Carrier, IN_PROMPT, type Message, type Receipt } from '../../domain/message.ts';
 import { locking, perDialect, type Sql } from '../sql/driver.ts';
+import { column } from '../sql/rows.ts';
 import { insertInto } from '../sql/table.ts';
 import { MESSAGE, RECEIPT } from '../sql/tables.ts';
 
@@ -22,19 +23,35 @@ export async function addBroadcasts(sql: Sql, agent: string, now: number, limit:
   );
 }
 
-/**
- * A message that was handed out is free again when its carrier is gone: a lease by its fence, a prompt by the end of its
- * job. Two carriers at once see disjoint rows. Served by receipt_open.
- */
+// Its carrier is gone: a lease by its fence, a prompt by the end of its job.
+const isLeft = `not exists (
+  select 1 from job where job.no = receipt.job_no and job.finished_at is null
+    and (receipt.fence = ${IN_PROMPT} or (job.fence = receipt.fence and job.state = 'running')))`;
+
+// Served by receipt_open.
 const free = perDialect(
   (dialect) =>
-    `select ${MESSAGE.selected} from receipt join message on message.no = receipt.message_no
+    `select ${MESSAGE.selected}, receipt.job_no from receipt join message on message.no = receipt.message_no
      where receipt.agent = $1 and receipt.open = 1 and (receipt.expires_at is null or receipt.expires_at > $2)
-       and (receipt.job_no is null or (receipt.job_no = $3 and receipt.fence = $4) or not exists (
-         select 1 from job where job.no = receipt.job_no and job.finished_at is null
-           and (receipt.fence = ${IN_PROMPT} or (job.fence = receipt.fence and job.state = 'running'))))
-     order by receipt.rank, receipt.message_no limit $5 + 0${locking({ dialect }, 'for update of receipt skip locked')}`,
+       and (receipt.job_no is null or ${isLeft})
+     order by receipt.rank, receipt.message_no limit $3 + 0${locking({ dialect }, 'for update of receipt skip locked')}`,
 );
+
+const left = `select message_no from receipt where agent = $1 and message_no = any($2::bigint[]) and ${isLeft}`;
+
+/**
+ * A message that was handed out is free again when its carrier is gone. Two carriers at once see disjoint rows. PostgreSQL
+ * judges a row that another carrier has just taken by that row as it is now, but by the jobs as they were when the statement
+ * began, in which the carrier is none yet: once the row is locked, the next statement sees both.
+ */
+async function lockFree(sql: Sql, agent: string, now: number, limit: number): Promise<Message[]> {
+  const rows = await sql.all(free(sql), [agent, now, limit]);
+  const messages = rows.map((row) => MESSAGE.from(row));
+  const carried = messages.filter((_, i) => rows[i]?.at(-1) !== null).map(({ no }) => no);
+  if (sql.dialect === 'sqlite' || carried.length === 0) return messages;
+  const isFree = new Set(await column<number>(sql, left, [agent, `{${carried.join()}}`]));
+  return messages.filter(({ no }) => isFree.has(no) || !carried.includes(no));
+}
 
 /** The next messages of an agent, in the order in which they matter. From now on they go with this carrier alone. */
 export async function handOut(
@@ -46,9 +63,7 @@ export async function handOut(
 ): Promise<Message[]> {
   // What this carrier had before and does not get again must not arrive with it.
   await takeBack(sql, { jobNo, fence });
-  const messages = (await sql.all(free(sql), [agent, now, jobNo, fence, limit])).map((row) =>
-    MESSAGE.from(row),
-  );
+  const messages = await lockFree(sql, agent, now, limit);
   for (const { no } of messages)
     await sql.run('update receipt set job_no = $3, fence = $4 where message_no = $1 and agent = $2', [
       no,
