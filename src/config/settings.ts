@@ -199,7 +199,7 @@ export const SETTINGS = {
     group: 'Storage',
     type: whole(1, 16, 'lanes'),
     default: '3',
-    help: 'PostgreSQL connections that write, each committing its own groups of commands; heartbeats have one more.',
+    help: 'PostgreSQL connections that write, each committing its own groups of commands; heartbeats have two more.',
   },
   pgPool: {
     ...plain,
@@ -207,7 +207,7 @@ export const SETTINGS = {
     group: 'Storage',
     type: whole(1, 100, 'connections'),
     default: '8',
-    help: 'PostgreSQL connections for reads.',
+    help: 'PostgreSQL connections for reads; looking up who calls has two more.',
   },
   files: {
     ...plain,
@@ -386,7 +386,7 @@ export const SETTINGS = {
     group: 'Limits',
     type: whole(0, 1_000_000, 'calls'),
     default: '1000',
-    help: 'The same for one worker token; its creates, claims and reads do not count either.',
+    help: 'The same for one worker token; its creates, claims and reads do not count either, and what it tells of its slots counts by itself.',
   },
   viewerCallsPerSecond: {
     ...plain,

@@ -154,6 +154,8 @@ export const LIMITS = {
   loginFailuresPerAddress: 1_000,
   /** Logins that wait until their password is looked at. */
   waitingLogins: 100,
+  /** Calls with tokens of runs that never counted before, while they wait until the token is looked up. */
+  waitingStrangers: 1_000,
   /** Of a session's label. */
   sessionIdChars: 200,
 } as const;

@@ -254,7 +254,8 @@ export class Core {
     this.ends = new EndWatch(options.clock);
     this.longWork = new LongWork(1, options.clock);
     this.tokens = new TokenCache(options.store, options.configured ?? []);
-    const laneNames = Array.from({ length: options.store.lanes + 1 }, () =>
+    const { lanes, heartbeatLanes } = options.store;
+    const laneNames = Array.from({ length: lanes + Object.keys(heartbeatLanes ?? {}).length }, () =>
       String(Math.floor(options.ids.fraction() * LANE_NAMES)),
     );
     this.flusher = new Flusher({

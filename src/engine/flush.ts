@@ -40,6 +40,8 @@ export interface FlushSettings {
   readonly handsOver: boolean;
   /** For whom messages wait. */
   readonly mail: MailHint;
+  /** Jobs whose rows others hold are taken for not found, instead of waiting for them. */
+  readonly passesOver: boolean;
 }
 
 export interface Flushed {
@@ -56,7 +58,7 @@ export async function flush(tx: Tx, commands: readonly Command[], settings: Flus
   const readHeads = (): Promise<void> => claimBatch.readHeads(commands.filter(isClaimNext));
   // Looking for ready jobs early spares a round trip where there are any; those made here are found only later.
   const early = settings.shared && !settings.handsOver;
-  await read(tx, changeSet, commands, settings.routing, early ? readHeads : async () => undefined);
+  await read(tx, changeSet, commands, settings, early ? readHeads : async () => undefined);
 
   const answers = Array.from<Answer>({ length: commands.length });
   // A flush may hold a thousand ends that each ask for more: looking for each among all would take a million steps.
@@ -99,12 +101,13 @@ async function read(
   tx: Tx,
   changeSet: ChangeSet,
   commands: readonly Command[],
-  routing: Routing,
+  { routing, passesOver }: FlushSettings,
   readHeads: () => Promise<void>,
 ): Promise<void> {
   const ids = idsOf(commands);
+  const lock = passesOver ? tx.jobs.lockFree : tx.jobs.lock;
   const [named, revision] = await Promise.all([
-    ids.length > 0 ? tx.jobs.lock(ids) : [],
+    ids.length > 0 ? lock(ids) : [],
     commands.some(claims) ? tx.routing.revision() : routing.revision,
     readHeads(),
   ]);

@@ -16,6 +16,7 @@ import type { Store, Tx } from '../store/store.ts';
 import { FairQueue, type Piece } from './fair-queue.ts';
 import { type Answer, flush, type Flushed, StaleRouting } from './flush.ts';
 import { type Audience, type Effects, ChangeSet } from './change-set.ts';
+import { Hearing } from './hearing.ts';
 import type { MailHint } from './mail-hint.ts';
 import type { HandedOver } from './waiters.ts';
 import { weightOf } from './command-weight.ts';
@@ -47,10 +48,13 @@ interface Alone extends Piece {
   readonly run: (lane: number) => Promise<void>;
 }
 
-/** Somebody who waits until these heartbeats are decided. */
-interface Listener {
-  readonly unheard: Set<Waiting>;
-  readonly resolve: () => void;
+/** What becomes of heartbeats whose rows others hold. Where it is null, a flush waits for them. */
+type PassedOver = (waiting: Waiting) => void;
+
+/** Heartbeats that wait for a lane of their own. */
+interface HeartbeatLine {
+  readonly queue: FairQueue<Waiting>;
+  isUnderWay: boolean;
 }
 
 export interface FlusherOptions {
@@ -76,19 +80,19 @@ export interface FlusherOptions {
 
 /**
  * Five kinds of work wait apart, so that none can stand before another: heartbeats, claims, other commands, the
- * callers' own transactions and those of the loops. Heartbeats have a lane of their own where there is one, and wait
- * for nothing else; with a single lane a flush takes all of them, and of the other commands what fits. Flushes and
+ * callers' own transactions and those of the loops. Heartbeats have lanes of their own where there are some, and wait
+ * for nothing else: those whose jobs others are just writing are passed over, and wait for them apart from all that can
+ * be decided. With a single lane a flush takes all heartbeats, and of the other commands what fits. Flushes and
  * transactions alternate. Within a kind everybody is served in rotation.
  */
 export class Flusher {
   readonly #options: FlusherOptions;
   readonly #freeLanes: number[];
   readonly #parking = new Set<string>();
-  readonly #heartbeats = new FairQueue<Waiting>();
-  #heartbeatsUnderWay = false;
-  /** Those that were sent and are not decided yet. */
-  readonly #unheard = new Set<Waiting>();
-  readonly #listeners = new Set<Listener>();
+  readonly #heartbeats: HeartbeatLine = { queue: new FairQueue(), isUnderWay: false };
+  /** Those that were passed over. */
+  readonly #heldUp: HeartbeatLine = { queue: new FairQueue(), isUnderWay: false };
+  readonly #hearing = new Hearing<Waiting>();
   readonly #commands = new FairQueue<Waiting>();
   /** The last flush had no room for them. */
   #passedOver = false;
@@ -130,8 +134,9 @@ export class Flusher {
     return new Promise((resolve, reject) => {
       const waiting: Waiting = { actor, weight: weightOf(commands), commands, resolve, reject };
       queue.push(waiting);
-      if (queue === this.#heartbeats) this.#unheard.add(waiting);
-      if (queue === this.#heartbeats && this.#options.store.heartbeatLane !== null) this.#kickHeartbeats();
+      const isHeartbeat = queue === this.#heartbeats.queue;
+      if (isHeartbeat) this.#hearing.came(waiting);
+      if (isHeartbeat && this.#options.store.heartbeatLanes !== null) this.#kickHeartbeats();
       else this.#kick();
     });
   }
@@ -155,8 +160,7 @@ export class Flusher {
 
   /** Resolves when every heartbeat that has come by now is decided. */
   heard(): Promise<void> {
-    if (this.#unheard.size === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#listeners.add({ unheard: new Set(this.#unheard), resolve }));
+    return this.#hearing.heard();
   }
 
   /** Takes no more commands, and resolves when those under way are durable. */
@@ -167,13 +171,14 @@ export class Flusher {
   }
 
   get pending(): number {
-    const commands = this.#heartbeats.size + this.#claims.size + this.#commands.size;
-    return commands + this.#transactions.size + this.#duties.size;
+    const heartbeats = this.#heartbeats.queue.size + this.#heldUp.queue.size;
+    const commands = this.#claims.size + this.#commands.size;
+    return heartbeats + commands + this.#transactions.size + this.#duties.size;
   }
 
   #queueOf(commands: readonly Command[]): FairQueue<Waiting> {
     if (commands.some(({ kind }) => kind === 'claimNext')) return this.#claims;
-    return commands.every(({ kind }) => kind === 'heartbeat') ? this.#heartbeats : this.#commands;
+    return commands.every(({ kind }) => kind === 'heartbeat') ? this.#heartbeats.queue : this.#commands;
   }
 
   #kick(): void {
@@ -185,19 +190,46 @@ export class Flusher {
   }
 
   #kickHeartbeats(): void {
-    const { heartbeatLane } = this.#options.store;
-    if (heartbeatLane === null || this.#heartbeatsUnderWay || this.#heartbeats.size === 0) return;
-    this.#heartbeatsUnderWay = true;
-    this.#underWay++;
-    setImmediate(() => void this.#workHeartbeats(heartbeatLane).catch(stopTheServer));
+    const lanes = this.#options.store.heartbeatLanes;
+    if (lanes === null) return;
+    this.#kickLine(this.#heartbeats, (batch) => this.#flushFree(lanes.first, batch));
+    this.#kickLine(this.#heldUp, (batch) => this.#flushHeldUp(lanes.waiting, batch));
   }
 
-  async #workHeartbeats(lane: number): Promise<void> {
-    const heartbeats = this.#heartbeats.take(FLUSH_WEIGHT);
-    await this.#flush(lane, heartbeats);
-    this.#tellListeners(heartbeats);
-    this.#heartbeatsUnderWay = false;
-    this.#leave();
+  #kickLine(line: HeartbeatLine, decide: (batch: readonly Waiting[]) => Promise<void>): void {
+    if (line.isUnderWay || line.queue.size === 0) return;
+    line.isUnderWay = true;
+    this.#underWay++;
+    const work = async (): Promise<void> => {
+      await decide(line.queue.take(FLUSH_WEIGHT));
+      line.isUnderWay = false;
+      this.#leave();
+    };
+    setImmediate(() => void work().catch(stopTheServer));
+  }
+
+  /** Decides what it can without waiting for anybody's row. */
+  async #flushFree(lane: number, batch: readonly Waiting[]): Promise<void> {
+    const heldUp = new Set<Waiting>();
+    await this.#flush(lane, batch, (waiting) => {
+      const { queue } = this.#heldUp;
+      if (queue.isFullFor(waiting.actor, LIMITS.pendingCommands)) return waiting.reject(overloaded());
+      queue.push(waiting);
+      heldUp.add(waiting);
+    });
+    this.#hearing.decided(heldUp.size === 0 ? batch : batch.filter((waiting) => !heldUp.has(waiting)));
+  }
+
+  /** Waits for whoever holds the rows. Where that takes too long, those that came free meanwhile are decided all the same. */
+  async #flushHeldUp(lane: number, batch: readonly Waiting[]): Promise<void> {
+    try {
+      answer(batch, await this.#attempt(lane, batch, null), null);
+    } catch (error) {
+      if (this.#options.store.trouble() === null)
+        await this.#flush(lane, batch, ({ reject }) => reject(error));
+      else for (const { reject } of batch) reject(error);
+    }
+    this.#hearing.decided(batch);
   }
 
   async #work(lane: number): Promise<void> {
@@ -225,7 +257,7 @@ export class Flusher {
   }
 
   #beatsAmongCommands(): boolean {
-    return this.#heartbeats.size > 0 && this.#options.store.heartbeatLane === null;
+    return this.#heartbeats.queue.size > 0 && this.#options.store.heartbeatLanes === null;
   }
 
   /** Where there are several lanes, one is always left for commands. */
@@ -245,7 +277,7 @@ export class Flusher {
   }
 
   async #flushNext(lane: number): Promise<void> {
-    const heartbeats = this.#beatsAmongCommands() ? this.#heartbeats.take(FLUSH_WEIGHT) : [];
+    const heartbeats = this.#beatsAmongCommands() ? this.#heartbeats.queue.take(FLUSH_WEIGHT) : [];
     const claims = this.#claiming ? [] : this.#claims.take(FLUSH_WEIGHT);
     const least = this.#options.store.lanes > 1 && !this.#passedOver ? 0 : FLUSH_WEIGHT / 2;
     const others = this.#commands.take(Math.max(least, FLUSH_WEIGHT - weightOfAll(claims)));
@@ -254,17 +286,7 @@ export class Flusher {
     if (this.#hasCommands()) this.#kick();
     await this.#flush(lane, this.#withWaiters([...heartbeats, ...claims, ...others]));
     if (claims.length > 0) this.#claiming = false;
-    if (heartbeats.length > 0) this.#tellListeners(heartbeats);
-  }
-
-  #tellListeners(heard: readonly Waiting[]): void {
-    for (const waiting of heard) this.#unheard.delete(waiting);
-    for (const listener of this.#listeners) {
-      for (const waiting of heard) listener.unheard.delete(waiting);
-      if (listener.unheard.size > 0) continue;
-      this.#listeners.delete(listener);
-      listener.resolve();
-    }
+    if (heartbeats.length > 0) this.#hearing.decided(heartbeats);
   }
 
   /** A job for which somebody waits is made and handed out in one commit instead of two. */
@@ -294,14 +316,12 @@ export class Flusher {
     return [...claims, ...batch];
   }
 
-  async #flush(lane: number, batch: readonly Waiting[]): Promise<void> {
+  async #flush(lane: number, batch: readonly Waiting[], passedOver: PassedOver | null = null): Promise<void> {
     try {
-      const answers = await this.#attempt(lane, batch);
-      let next = 0;
-      for (const { commands, resolve } of batch) resolve(answers.slice(next, (next += commands.length)));
+      answer(batch, await this.#attempt(lane, batch, passedOver), passedOver);
     } catch (error) {
       if (error instanceof SpineError) for (const waiting of batch) waiting.reject(error);
-      else await this.#flushHalves(lane, batch);
+      else await this.#flushHalves(lane, batch, passedOver);
     }
   }
 
@@ -309,25 +329,29 @@ export class Flusher {
    * After an unexpected error only the guilty caller fails. It is looked for in halves: a flush for each of a thousand
    * would keep all others waiting for seconds.
    */
-  async #flushHalves(lane: number, batch: readonly Waiting[]): Promise<void> {
+  async #flushHalves(lane: number, batch: readonly Waiting[], passedOver: PassedOver | null): Promise<void> {
     const [first] = batch;
-    if (first !== undefined && batch.length === 1) return this.#flushAlone(lane, first);
+    if (first !== undefined && batch.length === 1) return this.#flushAlone(lane, first, passedOver);
     const half = Math.ceil(batch.length / 2);
-    await this.#flush(lane, batch.slice(0, half));
-    await this.#flush(lane, batch.slice(half));
+    await this.#flush(lane, batch.slice(0, half), passedOver);
+    await this.#flush(lane, batch.slice(half), passedOver);
   }
 
-  async #flushAlone(lane: number, waiting: Waiting): Promise<void> {
+  async #flushAlone(lane: number, waiting: Waiting, passedOver: PassedOver | null): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
-        return waiting.resolve(await this.#attempt(lane, [waiting]));
+        return answer([waiting], await this.#attempt(lane, [waiting], passedOver), passedOver);
       } catch (error) {
         if (error instanceof SpineError || tries === TRIES_ALONE) return waiting.reject(error);
       }
     }
   }
 
-  async #attempt(lane: number, batch: readonly Waiting[]): Promise<readonly Answer[]> {
+  async #attempt(
+    lane: number,
+    batch: readonly Waiting[],
+    passedOver: PassedOver | null,
+  ): Promise<readonly Answer[]> {
     const { store, now, laneKey, newToken, mail, monoMs } = this.#options;
     const commands = batch.flatMap((waiting) => waiting.commands);
     for (;;) {
@@ -342,6 +366,7 @@ export class Flusher {
         newToken,
         mail,
         handsOver: batch.some(({ handedOver }) => handedOver),
+        passesOver: passedOver !== null,
       };
       let decided: Flushed | null = null;
       const work = async (tx: Tx): Promise<Flushed> => (decided = await flush(tx, commands, settings));
@@ -375,6 +400,17 @@ export class Flusher {
     });
     this.#options.onEffects(changeSet.effects);
     return value;
+  }
+}
+
+function answer(batch: readonly Waiting[], answers: readonly Answer[], passedOver: PassedOver | null): void {
+  let next = 0;
+  for (const waiting of batch) {
+    const own = answers.slice(next, (next += waiting.commands.length));
+    // A row that others hold, and one that is not there, look alike from here.
+    if (passedOver !== null && own.every((each) => !each.ok && each.code === 'not_found'))
+      passedOver(waiting);
+    else waiting.resolve(own);
   }
 }
 

@@ -34,7 +34,7 @@ export function loginsOf(core: Core, passwords: Passwords, settings: LoginSettin
   const behind = async (token: string, use: Use): Promise<{ user: User; claims: Claims } | null> => {
     const found = claimsOf(token, await secret());
     if (found === null || !counts(found, use, core.now())) return null;
-    const user = await users.byId(String(found['user_id']));
+    const user = await core.store.readCallers.users.byId(String(found['user_id']));
     if (user === null || !user.active || found['password_at'] !== user.passwordAt) return null;
     return { user, claims: found };
   };

@@ -4,6 +4,7 @@ import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
 import type { Job } from '../domain/job.ts';
 import { GRANTED_KINDS, type MessageKind, type MessageRecord } from '../domain/message.ts';
+import type { Reads } from '../store/store.ts';
 import type { Core } from './core.ts';
 
 /** Head and viewers of everything see all. A worker sees what it sent or was sent, a run what it wrote or was handed. */
@@ -43,9 +44,9 @@ export interface Sender {
 }
 
 /** Whoever does the work at a gateway is its agent, not the worker that sent it there. Null for all other work. */
-export async function agentAtGateway(core: Core, { target, scheduleId }: Job): Promise<string | null> {
+export async function agentAtGateway(read: Reads, { target, scheduleId }: Job): Promise<string | null> {
   if (!target.startsWith('gateway:') || scheduleId === null) return null;
-  const [schedule] = await core.store.read.schedules.byPrefix(scheduleId, 1);
+  const [schedule] = await read.schedules.byPrefix(scheduleId, 1);
   return schedule?.spec.agentId ?? null;
 }
 
@@ -65,6 +66,6 @@ export async function senderOf(
     throw new SpineError('forbidden', {
       why: 'only a running job of a schedule may spawn, in its own name',
     });
-  const agent = job === null ? null : await agentAtGateway(core, job);
+  const agent = job === null ? null : await agentAtGateway(core.store.read, job);
   return { name: agent ?? actor.name, scheduleId: own, jobNo: job?.no ?? null };
 }

@@ -24,7 +24,8 @@ async function asAgent(
 ): Promise<string | null> {
   const { jobs, messages, receipts } = core.store.read;
   const job = await jobs.byId(runId);
-  if (job === null || rootOf(job) === rootNo || (await agentAtGateway(core, job)) !== to) return null;
+  if (job === null || rootOf(job) === rootNo || (await agentAtGateway(core.store.read, job)) !== to)
+    return null;
   const mail = await messages.byId(id);
   const handed = mail === null ? [] : ((await receipts.of([mail.no])).get(mail.no) ?? []);
   return handed.some(({ agent, jobNo }) => agent === to && jobNo === job.no) ? to : null;

@@ -6,9 +6,11 @@ import { SpineError } from '../domain/error.ts';
 import type { Token } from '../domain/token.ts';
 import { keepAgents } from './agents.ts';
 import { audit } from './audit.ts';
+import type { Reads } from '../store/store.ts';
 import type { Core } from './core.ts';
 import { agentAtGateway } from './message-rights.ts';
 import type { Tokens } from './engine.ts';
+import { Strangers } from './strangers.ts';
 
 /** A token that stands for one attempt: `run.<job id>.<lease token>`. It ends when the lease does. */
 const RUN = /^run\.([\w-]{1,64})\.([\w-]{16,64})$/;
@@ -21,6 +23,7 @@ const TURN = /^turn\.([\w-]{1,64})\.(\d{1,16})\.[\w-]{43}$/;
 const TURN_SECRET = 'turn_secret';
 
 export function tokensOf(core: Core): Tokens {
+  const strangers = new Strangers(core.store);
   return {
     add: async (actor, draft) => {
       // Two lease tokens' worth of randomness.
@@ -67,9 +70,11 @@ export function tokensOf(core: Core): Tokens {
     },
     actorBehind: async (token) => {
       const turn = TURN.exec(token);
-      if (turn !== null) return turnBehind(core, turn[1] ?? '', Number(turn[2]), token);
+      if (turn !== null) return turnBehind(core, strangers, turn[1] ?? '', Number(turn[2]), token);
+      const hashed = hashOf(token);
       const run = RUN.exec(token);
-      return run === null ? core.tokens.actorOf(hashOf(token)) : runBehind(core, run[1] ?? '', run[2] ?? '');
+      if (run === null) return core.tokens.actorOf(hashed);
+      return strangers.lookUp(hashed, (read) => runBehind(core, read, run[1] ?? '', run[2] ?? ''));
     },
     ofTurn: (jobId, dispatchedAt) => turnToken(core, jobId, dispatchedAt),
     onChange: (listener) => core.tokens.onChange(listener),
@@ -87,8 +92,8 @@ async function refuseTaken(core: Core, name: string): Promise<void> {
   }
 }
 
-async function runBehind(core: Core, jobId: string, leaseToken: string): Promise<Actor | null> {
-  const job = await core.store.read.jobs.byId(jobId);
+async function runBehind(core: Core, read: Reads, jobId: string, leaseToken: string): Promise<Actor | null> {
+  const job = await read.jobs.byId(jobId);
   if (job?.state !== 'running' || job.leaseToken === null || job.claimedBy === null) return null;
   if (!isSame(job.leaseToken, leaseToken)) return null;
   // What a worker handed on ends with the worker's own right.
@@ -105,17 +110,27 @@ async function turnToken(core: Core, jobId: string, dispatchedAt: number): Promi
 
 async function turnBehind(
   core: Core,
+  strangers: Strangers,
   jobId: string,
   dispatchedAt: number,
   token: string,
 ): Promise<Actor | null> {
   if (!isSame(token, await turnToken(core, jobId, dispatchedAt))) return null;
-  const job = await core.store.read.jobs.byId(jobId);
+  return strangers.lookUp(hashOf(token), (read) => runOfTurn(core, read, jobId, dispatchedAt));
+}
+
+async function runOfTurn(
+  core: Core,
+  read: Reads,
+  jobId: string,
+  dispatchedAt: number,
+): Promise<Actor | null> {
+  const job = await read.jobs.byId(jobId);
   if (job?.state !== 'running' || job.leaseToken === null || job.claimedBy === null) return null;
-  const [run] = await core.store.read.runs.byNo([job.no]);
+  const [run] = await read.runs.byNo([job.no]);
   if (run?.dispatchedAt !== dispatchedAt) return null;
   const { claimedBy: name, target, leaseToken } = job;
-  const agent = await agentAtGateway(core, job);
+  const agent = await agentAtGateway(read, job);
   // It speaks for its agent, so that what the agent's own token may say counts.
   const grants = agent === null ? [] : await core.tokens.grantsOf(agent);
   return { name, role: 'run', targets: [target], onlyJob: jobId, leaseToken, shown: true, grants };

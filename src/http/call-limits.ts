@@ -6,10 +6,11 @@ import { SpineError } from '../domain/error.ts';
 import type { Clock } from '../domain/ports.ts';
 
 /**
- * How a call counts. `lease` calls keep or end a lease and are never refused for what else their caller does; `job`
- * calls make or take work; `write` calls leave something behind; `read` calls look; a `stream` stays open.
+ * How a call counts. `lease` calls keep or end a lease and are never refused for what else their caller does, nor are
+ * `beat` calls, which keep a slot: their rate counts by itself. `job` calls make or take work; `write` calls leave
+ * something behind; `read` calls look; a `stream` stays open.
  */
-export type Load = 'lease' | 'job' | 'write' | 'read' | 'stream';
+export type Load = 'lease' | 'beat' | 'job' | 'write' | 'read' | 'stream';
 
 export interface Limit {
   /** 0 is no limit. */
@@ -29,8 +30,8 @@ export interface CallLimitSettings {
 
 /** Which calls a rate is for: workers make and take jobs as fast as they can. */
 const RATED: Readonly<Record<LimitedRole, readonly Load[]>> = {
-  head: ['write', 'read', 'stream'],
-  worker: ['write', 'stream'],
+  head: ['write', 'beat', 'read', 'stream'],
+  worker: ['write', 'beat', 'stream'],
   viewer: ['write', 'read', 'stream'],
   run: ['job', 'write', 'read', 'stream'],
 };
@@ -42,16 +43,21 @@ const SMALL_BODY_BYTES = 16_384;
 /** With more principals than this, those who have nothing open and have not called lately are forgotten. */
 const REMEMBERED = 1_000;
 
+/** How many calls may be sent now, as of then. */
+interface Allowance {
+  left: number;
+  asOf: number;
+}
+
 interface Principal {
   readonly name: string;
   calls: number;
   streams: number;
   bodyBytes: number;
-  /** Of calls that keep or end a lease: no other may stand in their way. */
+  /** Of calls that keep or end a lease or a slot: no other may stand in their way. */
   leaseBytes: number;
-  /** How many calls it may send now, as of then. */
-  allowance: number;
-  asOf: number;
+  readonly allowance: Allowance;
+  readonly beats: Allowance;
 }
 
 export class CallLimits {
@@ -74,12 +80,12 @@ export class CallLimits {
     const bytes = bodyBytes > SMALL_BODY_BYTES ? bodyBytes : 0;
     if ((load === 'lease' && bytes === 0) || actor.role === 'system') return null;
     const principal = this.#find(actor, actor.role);
-    const refusal =
-      load === 'lease'
-        ? this.#bodyRefusal(principal, principal.leaseBytes, bytes)
-        : (this.#openRefusal(principal, actor.role, load) ??
-          this.#bodyRefusal(principal, principal.bodyBytes, bytes) ??
-          this.#rateRefusal(principal, actor.role, load));
+    const refusal = keeps(load)
+      ? (this.#bodyRefusal(principal, principal.leaseBytes, bytes) ??
+        this.#rateRefusal(principal, principal.beats, actor.role, load))
+      : (this.#openRefusal(principal, actor.role, load) ??
+        this.#bodyRefusal(principal, principal.bodyBytes, bytes) ??
+        this.#rateRefusal(principal, principal.allowance, actor.role, load));
     if (refusal !== null) return refusal;
     count(principal, load, bytes, 1);
     return () => count(principal, load, bytes, -1);
@@ -90,15 +96,16 @@ export class CallLimits {
     const known = this.#principals.get(name);
     if (known !== undefined) return known;
     if (this.#principals.size >= REMEMBERED) this.#forgetIdle();
-    const allowance = this.#settings.perSecond[role].most * BURST_S;
+    const left = this.#settings.perSecond[role].most * BURST_S;
+    const asOf = this.#clock.now();
     const fresh = {
       name,
       calls: 0,
       streams: 0,
       bodyBytes: 0,
       leaseBytes: 0,
-      allowance,
-      asOf: this.#clock.now(),
+      allowance: { left, asOf },
+      beats: { left, asOf },
     };
     this.#principals.set(name, fresh);
     return fresh;
@@ -107,8 +114,9 @@ export class CallLimits {
   /** Whoever has not called for as long as a burst takes to grow again is like new. */
   #forgetIdle(): void {
     const since = this.#clock.now() - BURST_S * 1_000;
-    for (const [name, { calls, streams, bodyBytes, leaseBytes, asOf }] of this.#principals)
-      if (calls + streams + bodyBytes + leaseBytes === 0 && asOf < since) this.#principals.delete(name);
+    for (const [name, { calls, streams, bodyBytes, leaseBytes, allowance, beats }] of this.#principals)
+      if (calls + streams + bodyBytes + leaseBytes === 0 && Math.max(allowance.asOf, beats.asOf) < since)
+        this.#principals.delete(name);
   }
 
   #openRefusal(principal: Principal, role: LimitedRole, load: Load): SpineError | null {
@@ -126,21 +134,26 @@ export class CallLimits {
     return refusal(principal, limit, `bodies of ${limit.most} bytes under way`);
   }
 
-  #rateRefusal(principal: Principal, role: LimitedRole, load: Load): SpineError | null {
+  #rateRefusal(principal: Principal, allowance: Allowance, role: LimitedRole, load: Load): SpineError | null {
     const limit = this.#settings.perSecond[role];
     if (limit.most === 0 || !RATED[role].includes(load)) return null;
     const now = this.#clock.now();
-    const grown = principal.allowance + ((now - principal.asOf) / 1_000) * limit.most;
-    principal.allowance = Math.min(limit.most * BURST_S, grown);
-    principal.asOf = now;
-    if (principal.allowance < 1) return refusal(principal, limit, `sent ${limit.most} calls a second`);
-    principal.allowance -= 1;
+    const grown = allowance.left + ((now - allowance.asOf) / 1_000) * limit.most;
+    allowance.left = Math.min(limit.most * BURST_S, grown);
+    allowance.asOf = now;
+    if (allowance.left < 1) return refusal(principal, limit, `sent ${limit.most} calls a second`);
+    allowance.left -= 1;
     return null;
   }
 }
 
+/** Whether the call keeps or ends something that its caller holds. */
+function keeps(load: Load): boolean {
+  return load === 'lease' || load === 'beat';
+}
+
 function count(principal: Principal, load: Load, bytes: number, by: 1 | -1): void {
-  if (load === 'lease') {
+  if (keeps(load)) {
     principal.leaseBytes += by * bytes;
     return;
   }

@@ -16,12 +16,23 @@ export interface KnownRow {
   readonly writer: Writer;
 }
 
+interface LockTexts {
+  readonly each: string;
+  /** Locks all, and answers how many of them have this writer: a thousand rows need not be sent for that. */
+  readonly ofOne: string;
+}
+
 // The same order as everywhere: two commits never deadlock.
-const LOCK = 'select no, xmin::text from job where no = any($1::bigint[]) order by no for update';
-/** Locks all, and answers how many of them have this writer: a thousand rows need not be sent for that. */
-const LOCK_OF_ONE = `select count(*) from (
-  select xmin from job where no = any($1::bigint[]) order by no for update
-) as locked where xmin::text = $2`;
+function lockTexts(clause: string): LockTexts {
+  return {
+    each: `select no, xmin::text from job where no = any($1::bigint[]) order by no ${clause}`,
+    ofOne: `select count(*) from (
+  select xmin from job where no = any($1::bigint[]) order by no ${clause}
+) as locked where xmin::text = $2`,
+  };
+}
+const ALL = lockTexts('for update');
+const FREE = lockTexts('for update skip locked');
 
 /** A transaction's verbs that remember the running jobs they wrote, once that is durable. */
 export class RememberingTx {
@@ -37,7 +48,12 @@ export class RememberingTx {
     this.#memory = memory;
     this.tx = {
       ...plain,
-      jobs: { ...plain.jobs, lock: (ids) => this.#lock(ids), update: (changes) => this.#update(changes) },
+      jobs: {
+        ...plain.jobs,
+        lock: (ids) => this.#lock(ids, ALL, plain.jobs.lock),
+        lockFree: (ids) => this.#lock(ids, FREE, plain.jobs.lockFree),
+        update: (changes) => this.#update(changes),
+      },
     };
   }
 
@@ -54,17 +70,17 @@ export class RememberingTx {
   }
 
   /** Known rows are locked without being read; those that somebody wrote since are read under the lock. */
-  async #lock(ids: readonly string[]): Promise<Job[]> {
+  async #lock(ids: readonly string[], texts: LockTexts, read: Tx['jobs']['lock']): Promise<Job[]> {
     const known = ids.flatMap((id) => this.#memory.take(id) ?? []);
-    if (known.length < ids.length) return this.#plain.jobs.lock(ids);
+    if (known.length < ids.length) return read(ids);
     const nos = known.map(({ job }) => job.no);
     const writer = known[0]?.writer ?? '';
     // Whoever ends many at once has claimed them at once.
     if (known.every((row) => row.writer === writer)) {
-      const [count] = await this.#connection.all(LOCK_OF_ONE, [arrayOf(nos, 'bigint'), writer]);
+      const [count] = await this.#connection.all(texts.ofOne, [arrayOf(nos, 'bigint'), writer]);
       if (count?.[0] === nos.length) return known.map(({ job }) => job);
     }
-    const rows = await this.#connection.all(LOCK, [arrayOf(nos, 'bigint')]);
+    const rows = await this.#connection.all(texts.each, [arrayOf(nos, 'bigint')]);
     const writers = new Map(rows.map(([no, by]) => [no, by]));
     const changed = nos.filter((no, i) => writers.has(no) && writers.get(no) !== known[i]?.writer);
     const same = known.filter((row) => writers.get(row.job.no) === row.writer).map(({ job }) => job);

@@ -11,7 +11,7 @@ import { openWatchedReader, type PostgresReader } from './postgres-reader.ts';
 import { REACHABLE } from './postgres-session.ts';
 import { PostgresWatch } from './postgres-watch.ts';
 import { RowMemory } from './row-memory.ts';
-import type { Reads, Store, Tx } from './store.ts';
+import type { HeartbeatLanes, Reads, Store, Tx } from './store.ts';
 
 export interface PostgresOptions {
   readonly url: string;
@@ -42,18 +42,22 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   }
 }
 
+/** Connections on which callers are looked up: a row by its key each time. */
+const CALLERS_POOL = 2;
 const CLOCK_LOOKS = 3;
 const DATABASE_CLOCK = 'select floor(extract(epoch from clock_timestamp()) * 1000)::bigint';
 
 class PostgresStore implements Store {
   readonly dialect = 'postgres';
   readonly lanes: number;
-  readonly heartbeatLane: number;
+  readonly heartbeatLanes: HeartbeatLanes;
   readonly identity: string;
   readonly read: Reads;
+  readonly readCallers: Reads;
   readonly #clock: Clock;
   readonly #lanes: PostgresLane[];
   readonly #reader: PostgresReader;
+  readonly #callersReader: PostgresReader;
   readonly #watch: PostgresWatch;
   #offsetMs = 0;
 
@@ -62,13 +66,16 @@ class PostgresStore implements Store {
     this.#clock = clock;
     this.identity = identity;
     this.lanes = options.lanes;
-    this.heartbeatLane = options.lanes;
+    this.heartbeatLanes = { first: options.lanes, waiting: options.lanes + 1 };
     const memory = new RowMemory<KnownRow>();
     const watch = new PostgresWatch(url, netClock);
     this.#watch = watch;
-    this.#lanes = Array.from({ length: options.lanes + 1 }, () => new PostgresLane(url, memory, watch));
+    const lanes = options.lanes + Object.keys(this.heartbeatLanes).length;
+    this.#lanes = Array.from({ length: lanes }, () => new PostgresLane(url, memory, watch));
     this.#reader = openWatchedReader(url, options.pool, watch);
     this.read = this.#reader.read;
+    this.#callersReader = openWatchedReader(url, CALLERS_POOL, watch);
+    this.readCallers = this.#callersReader.read;
     watch.start();
   }
 
@@ -122,6 +129,7 @@ class PostgresStore implements Store {
     await Promise.allSettled([
       this.#watch.close(),
       this.#reader.close(),
+      this.#callersReader.close(),
       ...this.#lanes.map((lane) => lane.close()),
     ]);
   }

@@ -48,9 +48,10 @@ export function openSqlite(options: SqliteOptions): Store {
 class SqliteStore implements Store {
   readonly dialect = 'sqlite';
   readonly lanes = 1;
-  readonly heartbeatLane = null;
+  readonly heartbeatLanes = null;
   readonly identity: string;
   readonly read: Reads;
+  readonly readCallers: Reads;
   readonly #writer: SqliteConnection;
   readonly #reader: SqliteConnection | null;
   readonly #remembering: RememberingTx;
@@ -70,6 +71,7 @@ class SqliteStore implements Store {
     this.#reader?.database.exec('pragma cache_size = -16384; pragma trusted_schema = off;');
     this.#look = inMemory ? () => null : lookAt(options);
     this.read = readsOver(this.#reader ?? waitingSql(writer, this.#mutex));
+    this.readCallers = this.read;
     const tx = transactionOver(writer, {
       // Waiters live in this very process: there is nobody else to tell.
       notify: () => undefined,

@@ -16,8 +16,8 @@ export interface Store {
   readonly dialect: 'sqlite' | 'postgres';
   /** How many transactions may be under way at once. */
   readonly lanes: number;
-  /** One more lane, for heartbeats alone; null where a single one has to do for all. */
-  readonly heartbeatLane: number | null;
+  /** Two more lanes, for heartbeats alone; null where a single one has to do for all. */
+  readonly heartbeatLanes: HeartbeatLanes | null;
   /** Who this installation is; written when the database was made. */
   readonly identity: string;
   /** What must be added to this machine's clock to read the store's. */
@@ -30,6 +30,8 @@ export interface Store {
   transaction<T>(lane: number, work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Reads outside any transaction: only what is committed. */
   readonly read: Reads;
+  /** The same for who calls, which every call has to know first: it waits behind no list of anybody's. */
+  readonly readCallers: Reads;
   /** Why it cannot be used now, in words; null while it can. Known without asking it. */
   trouble(): string | null;
   /** Calls the listener each time that it can be used again. */
@@ -37,6 +39,13 @@ export interface Store {
   /** Calls `wake` when another server queued work. A hint: polling stays the truth. */
   listen(wake: (targets: string[]) => void): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface HeartbeatLanes {
+  /** For all of them: what others hold is passed over. */
+  readonly first: number;
+  /** For those that were passed over: here one may wait for whoever holds its job's row. */
+  readonly waiting: number;
 }
 
 /** A way to look at the store from beside it. */

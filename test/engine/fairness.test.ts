@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { Client } from 'pg';
 import type { Actor } from '../../src/domain/command.ts';
+import type { SpineError } from '../../src/domain/error.ts';
+import type { Job } from '../../src/domain/job.ts';
 import { LIMITS } from '../../src/domain/limits.ts';
 import { FairQueue } from '../../src/engine/fair-queue.ts';
 import type { Store, Tx } from '../../src/store/store.ts';
@@ -191,7 +194,7 @@ function holdingLanes(): { wrap: (store: Store) => Store; hold: () => () => void
         const value = target[name];
         if (name === 'transaction')
           return async (lane: number, work: Parameters<Store['transaction']>[1]) => {
-            if (lane !== target.heartbeatLane) await held;
+            if (lane < target.lanes) await held;
             return target.transaction(lane, work);
           };
         return typeof value === 'function' ? (value as () => unknown).bind(target) : value;
@@ -227,6 +230,41 @@ function countEntries({ engine }: Opened): () => number {
     return transact(actor, work);
   };
   return () => entries;
+}
+
+interface Beat {
+  /** `renewed`, or the code of its refusal. */
+  readonly answer: Promise<string>;
+  readonly decided: () => boolean;
+}
+
+function beat({ engine }: Pick<Opened, 'engine'>, { id, leaseToken }: Job): Beat {
+  let isDecided = false;
+  const answer = engine.leases
+    .heartbeat(worker('w'), id, leaseToken, null)
+    .then(() => 'renewed')
+    .catch((error: SpineError) => error.code)
+    .finally(() => (isDecided = true));
+  return { answer, decided: () => isDecided };
+}
+
+/** Another client of the database, which holds rows of jobs. */
+async function rowHolder({ place }: Opened) {
+  const client = new Client({ connectionString: place });
+  await client.connect();
+  const waiting =
+    'select distinct pid from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))';
+  return {
+    hold: async ({ no }: Job): Promise<void> => {
+      await client.query('begin');
+      await client.query('select 1 from job where no = $1 for update', [no]);
+    },
+    letGo: () => client.query('rollback'),
+    /** Who waits for them. */
+    waiting: async () => (await client.query<{ pid: number }>(waiting)).rows.map(({ pid }) => pid),
+    cancel: (pid: number) => client.query('select pg_cancel_backend($1)', [pid]),
+    [Symbol.asyncDispose]: () => client.end(),
+  };
 }
 
 const READERS = 4;
@@ -270,7 +308,7 @@ onEvery(DIALECTS, (each, kind) => {
         // Head stands in the crowd himself: his commands are of another kind.
         const waits = await behindCrowd(spine, () => [
           // With a lane of its own it waits for no commit of others, however many they make meanwhile.
-          ...(spine.store.heartbeatLane === null
+          ...(spine.store.heartbeatLanes === null
             ? [spine.engine.leases.heartbeat(worker('w'), held.id, held.leaseToken, null)]
             : []),
           create(spine),
@@ -409,13 +447,47 @@ onEvery(DIALECTS, (each, kind) => {
         const held = await claimed(spine, await create(spine));
         const letGo = busy.hold();
         const made = Array.from({ length: 4 }, () => create(spine));
-        const renewed = await spine.engine.leases.heartbeat(worker('w'), held.id, held.leaseToken, null);
-        assert.equal(renewed.ok, true);
-        letGo();
+        const renewed = beat(spine, held);
+        await until('it is decided', () => renewed.decided()).finally(letGo);
+        assert.equal(await renewed.answer, 'renewed');
         await Promise.all(made);
       },
       { wrap: busy.wrap },
     );
+
+    each('a heartbeat of a job whose row somebody holds keeps no other waiting', async (spine) => {
+      const [a, b] = [await claimed(spine, await create(spine)), await claimed(spine, await create(spine))];
+      await using holder = await rowHolder(spine);
+      await holder.hold(a);
+      const [heldUp, free] = [beat(spine, a), beat(spine, b)];
+      assert.equal(await free.answer, 'renewed');
+      await until('it waits for the row', async () => (await holder.waiting()).length === 1);
+      assert.equal(await beat(spine, b).answer, 'renewed');
+      assert.equal(heldUp.decided(), false);
+      await holder.letGo();
+      assert.equal(await heldUp.answer, 'renewed');
+    });
+
+    each('of heartbeats that wait for rows, one that waits too long fails alone', async (spine) => {
+      const [a, b] = [await claimed(spine, await create(spine)), await claimed(spine, await create(spine))];
+      await using holder = await rowHolder(spine);
+      await using other = await rowHolder(spine);
+      await holder.hold(a);
+      await other.hold(b);
+      const [heldUp, passing] = [beat(spine, a), beat(spine, b)];
+      await until('they wait for the first row', async () => (await holder.waiting()).length === 1);
+      await other.letGo();
+      // As when its time is up.
+      for (const pid of await holder.waiting()) await holder.cancel(pid);
+      assert.deepEqual([await heldUp.answer, await passing.answer], ['store_unavailable', 'renewed']);
+      await spine.engine.core.flusher.heard();
+    });
+
+    each('a heartbeat of a job that is not there is told so', async (spine) => {
+      const held = await claimed(spine, await create(spine));
+      const [lost, renewed] = [beat(spine, { ...held, id: 'none' }), beat(spine, held)];
+      assert.deepEqual([await lost.answer, await renewed.answer], ['not_found', 'renewed']);
+    });
   }
 
   each('says when all heartbeats that had come are decided', async (spine) => {

@@ -5,6 +5,9 @@ import { loadConfig } from '../../src/config.ts';
 import type { Actor } from '../../src/domain/command.ts';
 import { SpineError } from '../../src/domain/error.ts';
 import { CallLimits, type Load } from '../../src/http/call-limits.ts';
+import { heartbeatRoutes } from '../../src/http/doors/bridge/heartbeats.ts';
+import { loadOf } from '../../src/http/mount.ts';
+import type { Route } from '../../src/http/routes.ts';
 import { LongWork } from '../../src/engine/long-work.ts';
 import { FakeClock } from '../support/clock.ts';
 import { HEAD, worker } from '../support/engines.ts';
@@ -64,6 +67,22 @@ suite('what one principal may do', () => {
       'rate_limited',
       'SPINE_OPEN_BODY_BYTES',
     ]);
+  });
+
+  test('beats of slots are refused for how many they are, never for what else the caller does', async () => {
+    const { sent, limits, clock } = limitsOf({
+      SPINE_WORKER_CALLS_PER_SECOND: '10',
+      SPINE_WORKER_OPEN_CALLS: '1',
+    });
+    const w = worker('w');
+    strictEqual(loadOf(heartbeatRoutes.find(({ name }) => name === 'beatWorker') as Route), 'beat');
+    limits.enter(w, 'read', 0);
+    strictEqual(sent(w, 'write', 100), 0);
+    strictEqual(sent(w, 'beat', 100), 20);
+    deepStrictEqual(settingOf(limits.enter(w, 'beat', 0)), ['rate_limited', 'SPINE_WORKER_CALLS_PER_SECOND']);
+    strictEqual(sent(w, 'lease', 100), 100);
+    await clock.advance(1_000);
+    strictEqual(sent(w, 'beat', 100), 10);
   });
 
   test('calls, streams and bodies under way are bounded, and what ends makes room', () => {

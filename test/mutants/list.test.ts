@@ -45,6 +45,30 @@ test(`at least ${LEAST} bugs are planted, each with a name of its own, what it m
   }
 });
 
+/** Each of them once passed every test there was. */
+const ONCE_UNSEEN = [
+  'lease-token-prefix',
+  'unique-key-of-running-holder',
+  'other-body-replayed-in-flush',
+  'commits-not-synced',
+  'run-token-of-an-earlier-attempt',
+  'viewer-sees-all-events',
+  'ladder-anew-after-timeout',
+  'journal-not-synced',
+  'stop-without-waiting',
+  'client-gone-while-served',
+  'notice-never-queued',
+  'secrets-compared-by-char',
+];
+
+test('the twelve bugs that no test saw at first are planted for good', () => {
+  const names = new Set(ALL.map(({ name }) => name));
+  deepStrictEqual(
+    ONCE_UNSEEN.filter((name) => !names.has(name)),
+    [],
+  );
+});
+
 test('a bug is planted in the one place that it names, as it is written', () => {
   strictEqual(planted('return a + b;', mutant), 'return $& a - b;');
   throws(() => planted('return a;', mutant), /"plus-is-minus" is stale: its text stands 0 times/);

@@ -39,9 +39,16 @@ const lockedByNo: KeyQuery = {
   many: `select ${JOB_COLUMNS} from job where no = any($1::bigint[]) order by no for update`,
 };
 
+const freeById: KeyQuery = { one: lockedById.one, many: `${lockedById.many} skip locked` };
+
 /** Locks the rows in the order of their numbers and reads them. */
 export async function lock(sql: Sql, ids: readonly string[]): Promise<Job[]> {
   return (await sql.byKeys(lockedById, ids)).map(jobFrom);
+}
+
+/** The same without waiting for anybody: rows that others hold are left out. */
+export async function lockFree(sql: Sql, ids: readonly string[]): Promise<Job[]> {
+  return (await sql.byKeys(freeById, ids)).map(jobFrom);
 }
 
 export async function lockByNo(sql: Sql, nos: readonly number[]): Promise<Job[]> {

@@ -43,7 +43,7 @@ export const heartbeatRoutes: readonly Route[] = [
     name: 'beatWorker',
     about: 'Say that a worker is alive and what it does. The answer says whether to take nothing new.',
     who: WORKERS,
-    load: 'lease',
+    load: 'beat',
     body: BeatBody,
     answer: Heartbeat,
     errors: ['not_found', 'forbidden', 'not_owner', 'conflict'],
