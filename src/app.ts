@@ -136,7 +136,7 @@ async function openApp(config: Config): Promise<App> {
       configured: prepared === null ? [] : credentialsOf(prepared.tokens).map(({ actor }) => actor.name),
     });
     if (log.writes('warn')) engine.core.watchers.push(jobLog(log, clock));
-    const tracer = openTracer(config, engine.core, version());
+    const tracer = openTracer(config, engine.core, version(), log);
     await engine.core.continueTime();
     const tokens = await tokensOf(config, engine, prepared);
     await storage.store.listen((wakeUps) => engine.core.heardOf(wakeUps));

@@ -1,7 +1,7 @@
 /** Sends spans to a collector, as OTLP over HTTP in JSON. */
 
 import type { Span } from '../domain/spans.ts';
-import { post, refused } from './post.ts';
+import { fieldsOf, post, refused } from './post.ts';
 
 export interface OtlpOptions {
   /** The collector's address; traces go to `/v1/traces` below it. */
@@ -13,7 +13,13 @@ export interface OtlpOptions {
   readonly instance: string;
 }
 
-export type SendSpans = (spans: readonly Span[], signal: AbortSignal) => Promise<void>;
+/** Of the spans that were sent, those that the collector did not keep. */
+export interface Rejected {
+  readonly count: number;
+  readonly why: string;
+}
+
+export type SendSpans = (spans: readonly Span[], signal: AbortSignal) => Promise<Rejected>;
 
 const TIMEOUT_MS = 10_000;
 const WHO = 'the OTLP collector';
@@ -41,8 +47,21 @@ export function otlp({ endpoint, headers, service, version, instance }: OtlpOpti
       timeoutMs: TIMEOUT_MS,
       who: WHO,
     });
-    if (answer.status < 200 || answer.status > 299) throw refused(WHO, answer);
+    const said = fieldsOf(answer.body);
+    if (answer.status < 200 || answer.status > 299) throw refused(WHO, answer, wordsOf(said['message']));
+    return rejectedOf(said['partialSuccess'], spans.length);
   };
+}
+
+/** A whole number of 64 bits is a text in JSON; some send a number all the same. */
+function rejectedOf(partial: unknown, sent: number): Rejected {
+  const { rejectedSpans, errorMessage } = (partial ?? {}) as Readonly<Record<string, unknown>>;
+  const count = Math.min(sent, Math.max(0, Number(rejectedSpans ?? 0) || 0));
+  return { count, why: `${WHO} rejected spans: ${wordsOf(errorMessage) || 'it did not say why'}` };
+}
+
+function wordsOf(said: unknown): string {
+  return typeof said === 'string' ? said.slice(0, 300) : '';
 }
 
 function spanJson({ traceId, spanId, parentSpanId, name, startMs, endMs, ok, links, facts }: Span): object {

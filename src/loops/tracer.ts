@@ -1,7 +1,7 @@
-/** Takes spans from commits and has them sent. Nobody waits for it: what a collector is too slow for is left out and counted. */
+/** Takes spans from commits and has them sent. Nobody waits for it: what a collector does not take is left out, counted and told. */
 
 import { SendError } from '../channels/channel.ts';
-import type { SendSpans } from '../channels/otlp.ts';
+import type { Rejected, SendSpans } from '../channels/otlp.ts';
 import { BAD_ENDS, type Span, spansOf } from '../domain/spans.ts';
 import type { CommitWatcher, Core } from '../engine/core.ts';
 import type { Duty, Pass } from './loop.ts';
@@ -17,11 +17,13 @@ export class Tracer implements Duty {
   readonly #house: string;
   readonly #over = new AbortController();
   readonly #most: number;
+  readonly #onRefused: (why: string, spans: number) => void;
   #kept: Span[] = [];
   #sent = 0;
   #dropped = 0;
 
-  constructor(core: Core, send: SendSpans, most = KEPT) {
+  constructor(core: Core, send: SendSpans, onRefused: (why: string, spans: number) => void, most = KEPT) {
+    this.#onRefused = onRefused;
     this.#most = most;
     this.#house = core.store.identity;
     this.#send = send;
@@ -39,16 +41,22 @@ export class Tracer implements Duty {
   async runOnce(): Promise<Pass> {
     const batch = this.#kept.slice(0, AT_ONCE);
     if (batch.length === 0) return { done: 0, more: false };
-    try {
-      await this.#send(batch, this.#over.signal);
-      this.#sent += batch.length;
-    } catch (error) {
-      // What it will never take would keep all others waiting.
-      if (!(error instanceof SendError && error.final)) throw error;
-      this.#dropped += batch.length;
-    }
+    const { count, why } = await this.#sendOnce(batch);
+    this.#sent += batch.length - count;
+    this.#dropped += count;
+    if (count > 0) this.#onRefused(why, count);
     this.#kept = this.#kept.slice(batch.length);
     return { done: batch.length, more: this.#kept.length > 0 };
+  }
+
+  async #sendOnce(batch: readonly Span[]): Promise<Rejected> {
+    try {
+      return await this.#send(batch, this.#over.signal);
+    } catch (error) {
+      // What it will never take would keep all others waiting.
+      if (error instanceof SendError && error.final) return { count: batch.length, why: error.message };
+      throw error;
+    }
   }
 
   status(): { readonly sent: number; readonly dropped: number } {

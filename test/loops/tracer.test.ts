@@ -21,9 +21,12 @@ import { type OtlpReceiver, otlpReceiver, type ReceivedSpan } from '../support/o
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const CALLER = '00f067aa0ba902b7';
 
+const told: string[] = [];
+
 function tracing(spine: Opened, { url }: OtlpReceiver, most?: number): Tracer {
   const options = { endpoint: `${url}/`, service: 'spine', version: '1', instance: 'one' };
-  const tracer = new Tracer(spine.engine.core, otlp({ ...options, headers: { 'x-key': 'secret' } }), most);
+  const send = otlp({ ...options, headers: { 'x-key': 'secret' } });
+  const tracer = new Tracer(spine.engine.core, send, (why, spans) => told.push(`${spans}: ${why}`), most);
   spine.engine.core.watchers.push(tracer.watch);
   return tracer;
 }
@@ -103,6 +106,24 @@ onEvery(DIALECTS, (each) => {
     assert.equal(receiver.requests.length, 0);
   });
 
+  each('what a collector will never take is counted, and its reason is told [WK-39]', async (spine) => {
+    await using receiver = await otlpReceiver();
+    const tracer = tracing(spine, receiver);
+    told.length = 0;
+    receiver.mode = 'strict';
+    await finished(spine, await create(spine));
+    await sent(tracer);
+    assert.deepEqual(tracer.status(), { sent: 0, dropped: 3 });
+    receiver.mode = 'partial';
+    await finished(spine, await create(spine));
+    await sent(tracer);
+    assert.deepEqual(tracer.status(), { sent: 2, dropped: 4 });
+    assert.deepEqual(told, [
+      '3: the OTLP collector answered 415: protobuf, please',
+      '1: the OTLP collector rejected spans: too old',
+    ]);
+  });
+
   each(
     'a collector that refuses or never answers holds up nothing; what is too much is left out and counted [WK-39]',
     async (spine) => {
@@ -120,6 +141,18 @@ onEvery(DIALECTS, (each) => {
       assert.deepEqual(tracer.status(), { sent: 0, dropped: 6 });
     },
   );
+});
+
+test('a server whose collector takes no JSON says so in its log [WK-39]', async () => {
+  await using receiver = await otlpReceiver();
+  receiver.mode = 'strict';
+  await using server = await startServer({
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url },
+    logLevel: 'warn',
+  });
+  const { body: job } = await server.head.post<{ id: string }>('/jobs', {});
+  await server.head.post(`/jobs/${job.id}/cancel`, {});
+  await until('the log says why', () => /collector answered 415: protobuf, please/.test(server.output()));
 });
 
 test('a server whose collector never answers goes on, and stops in good order [WK-39]', async () => {

@@ -24,8 +24,8 @@ export interface OtlpReceiver extends AsyncDisposable {
   readonly requests: { readonly headers: Readonly<Record<string, unknown>> }[];
   /** What was taken, as it came. */
   readonly bodies: unknown[];
-  /** `silent` takes requests and never answers. */
-  mode: 'takes' | 'silent' | 'broken';
+  /** `silent` takes requests and never answers; `strict` knows no JSON, and `partial` rejects one span of each request. */
+  mode: 'takes' | 'silent' | 'broken' | 'strict' | 'partial';
 }
 
 export async function otlpReceiver(): Promise<OtlpReceiver> {
@@ -36,6 +36,8 @@ export async function otlpReceiver(): Promise<OtlpReceiver> {
       receiver.requests.push({ headers: request.headers });
       if (receiver.mode === 'silent') return;
       if (receiver.mode === 'broken') return void response.writeHead(503).end();
+      if (receiver.mode === 'strict')
+        return void response.writeHead(415).end('{"message":"protobuf, please"}');
       try {
         assert.equal(request.method, 'POST');
         assert.equal(request.url, '/v1/traces');
@@ -43,7 +45,10 @@ export async function otlpReceiver(): Promise<OtlpReceiver> {
         const body: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'));
         receiver.spans.push(...spansIn(body));
         receiver.bodies.push(body);
-        response.writeHead(200, { 'content-type': 'application/json' }).end('{"partialSuccess":{}}');
+        const partial = receiver.mode === 'partial' ? { rejectedSpans: '1', errorMessage: 'too old' } : {};
+        response
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(JSON.stringify({ partialSuccess: partial }));
       } catch (error) {
         receiver.problems.push(String(error));
         response.writeHead(400).end();

@@ -91,7 +91,7 @@ function queueFamilies(counts: Counted, { gauges, streams, version }: Parts): Fa
       ? []
       : [
           family('spine_spans_sent_total', 'counter', 'Spans that the collector took.', [[spans.sent]]),
-          family('spine_spans_dropped_total', 'counter', 'Spans that it was too slow for.', [
+          family('spine_spans_dropped_total', 'counter', 'Spans that it refused, or was too slow for.', [
             [spans.dropped],
           ]),
         ]),
