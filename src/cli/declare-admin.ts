@@ -34,7 +34,11 @@ function declareTypes(program: Command, act: Act): void {
     .option('--label <text>', 'its name for people')
     .option('--sop <file>', 'how such jobs are done: a file, or - for standard input')
     .option('--schema <json>', 'JSON Schema of the params: JSON, a file, or - for standard input')
-    .option('--max-retries <number>', 'how often a failed one is tried again, each time as a new job', whole)
+    .option(
+      '--max-retries <number>',
+      'how often its jobs are tried again after a failure, unless they say so themselves',
+      whole,
+    )
     .option('--backoff <duration>', 'how long a failed one waits, then twice as long each time', milliseconds)
     .option('--scoring <json>', 'points for its jobs, e.g. {"tags":{"watchlist":4},"perHour":1}')
     .option('--provider <name>', 'whose limits its jobs run into: one that is reported parks them all')

@@ -270,8 +270,8 @@ export interface JobType {
   readonly sop: string | null;
   /** The JSON Schema of the params of its jobs. */
   readonly paramsSchema: unknown;
-  /** How many jobs may follow a failed one, where each retry is a job of its own. */
-  readonly maxRetries: number;
+  /** How often its jobs are tried again, unless they say so themselves; null where nobody has said. */
+  readonly maxRetries: number | null;
   /** What its jobs have unless they say it themselves; null is as whoever reports the failure wants it. */
   readonly retry: { readonly backoffMs: number | null };
   /** How its jobs stand among those of the same priority; null where the older goes first. */
@@ -294,7 +294,7 @@ export interface NewJobType {
   /** The JSON Schema of the params of its jobs. */
   readonly paramsSchema?: unknown;
   /** How often its jobs are tried again. */
-  readonly maxRetries?: number;
+  readonly maxRetries?: number | null;
   /** What its jobs have unless they say it themselves. */
   readonly retry?: { readonly backoffMs?: number | null };
   /** The points by which its jobs go before others of the same priority. */

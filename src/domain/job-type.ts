@@ -12,12 +12,17 @@ export interface NewType {
   readonly label: string;
   readonly sop: string | null;
   readonly paramsSchema: string | null;
-  readonly maxRetries: number;
+  readonly maxRetries: number | null;
   readonly backoffMs: number | null;
   readonly scoring: Scoring | null;
   readonly provider: string | null;
   /** Keep what is there when the type exists already. */
   readonly onlyIfMissing: boolean;
+}
+
+/** How many jobs may follow a failed one of the type, where each retry is a job of its own and nobody says otherwise. */
+export function lineageRetries(type: Pick<JobType, 'maxRetries'> | null): number {
+  return type?.maxRetries ?? LINEAGE_RETRIES;
 }
 
 /** A type that is named for the first time comes into being, so that nothing has to be set up before the first job. */
@@ -27,7 +32,7 @@ export function bareType(name: string): NewType {
     label: name,
     sop: null,
     paramsSchema: null,
-    maxRetries: LINEAGE_RETRIES,
+    maxRetries: null,
     backoffMs: null,
     scoring: null,
     provider: null,
@@ -63,8 +68,8 @@ export interface JobType {
   readonly label: string;
   readonly sop: string | null;
   readonly paramsSchema: string | null;
-  /** How many jobs may follow a failed one, where each retry is a job of its own and nobody says otherwise. */
-  readonly maxRetries: number;
+  /** How often its jobs are tried again, unless they say so themselves; null where nobody has said. */
+  readonly maxRetries: number | null;
   /** How long its jobs wait after their first failure, unless they say so themselves. */
   readonly backoffMs: number | null;
   /** How its jobs stand among those of the same priority; null where the older goes first. */

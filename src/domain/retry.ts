@@ -14,6 +14,12 @@ export function hasLineage({ retryMode, leasePolicy }: Pick<Job, 'retryMode' | '
   return retryMode === 'lineage' || leasePolicy === 'presence';
 }
 
+/** How often a job may be tried again, and how often it was: the same job, or the next of its lineage. */
+export function retries(job: Job): { readonly max: number; readonly count: number } {
+  if (hasLineage(job)) return { max: job.retryMax, count: job.retryCount };
+  return { max: job.maxAttempts - 1, count: Math.max(0, job.attempts - 1) };
+}
+
 /** `failed` when nobody wants it again, `dead` when the attempts are used up. */
 export function afterFailure(job: Job, requeue: boolean): 'queued' | 'failed' | 'dead' {
   if (hasLineage(job)) return requeue && job.retryCount >= job.retryMax ? 'dead' : 'failed';

@@ -1,7 +1,7 @@
 /** Types and pools that stand beside schedules in a set of files. They are made and changed, never removed. */
 
 import type { Actor } from '../domain/command.ts';
-import { type JobType, LINEAGE_RETRIES, type NewType } from '../domain/job-type.ts';
+import type { JobType, NewType } from '../domain/job-type.ts';
 import type { Pool } from '../domain/pool.ts';
 import type { FieldChange } from '../domain/schedule-replace.ts';
 import type { Tx } from '../store/store.ts';
@@ -60,7 +60,7 @@ async function applyType(
   draft: TypeDraft,
   before: JobType | undefined,
 ): Promise<Applied> {
-  const { name, label = draft.name, sop = null, paramsSchema = null, maxRetries = LINEAGE_RETRIES } = draft;
+  const { name, label = draft.name, sop = null, paramsSchema = null, maxRetries = null } = draft;
   const backoffMs = draft.retry?.backoffMs ?? null;
   const schema = paramsSchema === null ? null : JSON.stringify(paramsSchema);
   const { scoring = null, provider = null } = draft;

@@ -3,6 +3,7 @@
 import type { Actor, Rewording } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
 import { isFinal, type Job, rootOf } from '../domain/job.ts';
+import { lineageRetries } from '../domain/job-type.ts';
 import { finish } from '../domain/retry.ts';
 import { Meter } from '../domain/schema/check.ts';
 import type { Core } from './core.ts';
@@ -31,7 +32,9 @@ export async function rewordingOf(
     ...(target !== undefined && target !== job.target && { target }),
     ...(typeNo !== undefined && { typeNo }),
     // As often as its type says, as if it had been made with it.
-    ...(typeNo !== undefined && job.retryMode === 'lineage' && wanted && { retryMax: wanted.maxRetries }),
+    ...(typeNo !== undefined &&
+      job.retryMode === 'lineage' &&
+      wanted && { retryMax: lineageRetries(wanted) }),
     ...(priority !== undefined && { priority }),
   };
 }

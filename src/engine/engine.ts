@@ -345,7 +345,7 @@ export interface TypeDraft {
   readonly label?: string;
   readonly sop?: string | null;
   readonly paramsSchema?: unknown;
-  readonly maxRetries?: number;
+  readonly maxRetries?: number | null;
   /** For its jobs that do not say it themselves. */
   readonly retry?: { readonly backoffMs?: number | null };
   readonly scoring?: Scoring | null;

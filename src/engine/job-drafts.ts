@@ -2,13 +2,14 @@
 
 import type { Actor, ApprovalTerms, NewJob } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
-import { type JobType, LINEAGE_RETRIES, newTypeProblem } from '../domain/job-type.ts';
+import { type JobType, lineageRetries, newTypeProblem } from '../domain/job-type.ts';
 import { unsizedPool } from '../domain/pool.ts';
 import { Meter } from '../domain/schema/check.ts';
 import { inputOf } from '../domain/job-input.ts';
 import { draftedRow } from '../domain/new-job.ts';
 import { scored } from '../domain/scoring.ts';
 import { APPROVAL_TIMEOUT_S } from '../domain/schedule-fields.ts';
+import { LIMITS } from '../domain/limits.ts';
 import type { Core } from './core.ts';
 import type { JobDraft } from './engine.ts';
 import { typeNamed, unknownType } from './naming-types.ts';
@@ -42,13 +43,18 @@ export class JobDrafts {
   #completed(draft: JobDraft, type: JobType | null, now: number): NewJob {
     const { settings, ids } = this.#core;
     const mode = draft.retry?.mode ?? 'requeue';
-    const typesMax = type?.maxRetries ?? LINEAGE_RETRIES;
+    const typesMax = lineageRetries(type);
     // A job that may run twice may be followed once, where its door makes each retry a job of its own.
     const ownMax = draft.maxAttempts === undefined ? typesMax : draft.maxAttempts - 1;
     const retryMax = draft.retry?.max ?? (mode === 'lineage' ? typesMax : ownMax);
     // Each member of a lineage runs once; a job that is requeued runs as often as its limit says.
+    const stated = draft.retry?.max ?? type?.maxRetries ?? null;
     const attempts =
-      mode === 'lineage' ? 1 : draft.retry?.max === undefined ? settings.maxAttempts : draft.retry.max + 1;
+      mode === 'lineage'
+        ? 1
+        : stated === null
+          ? settings.maxAttempts
+          : Math.min(stated + 1, LIMITS.maxAttempts);
     const readyAt = Math.max(now, draft.runAt ?? now);
     const standing = { priority: draft.priority ?? 0, tags: draft.tags ?? [], readyAt };
     const { priority, ...points } = scored(type?.scoring ?? null, standing, now);

@@ -2,7 +2,7 @@
 
 import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
-import { type JobType, LINEAGE_RETRIES, type NewType } from '../domain/job-type.ts';
+import type { JobType, NewType } from '../domain/job-type.ts';
 import type { PoolUse } from '../domain/pool.ts';
 import { BOT_DOOR } from '../domain/bot.ts';
 import type { Pause, PauseKind } from '../domain/routing.ts';
@@ -27,7 +27,7 @@ export function typesOf(core: Core): Types {
       label: draft.label ?? draft.name,
       sop: draft.sop ?? null,
       paramsSchema: schema === null ? null : JSON.stringify(schema),
-      maxRetries: draft.maxRetries ?? LINEAGE_RETRIES,
+      maxRetries: draft.maxRetries ?? null,
       backoffMs: draft.retry?.backoffMs ?? null,
       scoring: draft.scoring ?? null,
       provider: draft.provider ?? null,

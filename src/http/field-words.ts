@@ -155,7 +155,8 @@ const WORDS: Readonly<Record<string, string>> = {
   lines: 'the lines, oldest first',
   logs: 'the lines, oldest first',
   max: 'how many at most',
-  maxRetries: 'how often jobs of the type are tried again',
+  maxRetries:
+    'how often jobs of the type are tried again, unless they say so themselves; null where nobody has said: as often as `DEFAULT_MAX_ATTEMPTS` lets them, or three times where each retry is a job of its own',
   message: 'the same in a sentence, for people',
   messages: 'the messages',
   meta: 'notes of its maker, for programs',

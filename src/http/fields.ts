@@ -11,6 +11,12 @@ export const fields = <T extends TProperties>(properties: T) =>
 export const whole = (minimum: number, maximum: number) => Type.Integer({ minimum, maximum });
 export const textOrNull = (max: number) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength: max });
+/** How often jobs of a type are tried again unless they say it themselves. */
+export const TypeMaxRetries = Type.Unsafe<number | null>({
+  type: ['integer', 'null'],
+  minimum: 0,
+  maximum: LIMITS.maxAttempts,
+});
 /** What jobs of a type have unless they say it themselves. */
 export const TypeRetry = fields({
   backoffMs: optional(

@@ -3,7 +3,6 @@
 import { isJsonObject } from '../domain/json-object.ts';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { LINEAGE_RETRIES } from '../domain/job-type.ts';
 import type { Scoring } from '../domain/scoring.ts';
 import type { Store } from '../store/store.ts';
 import { readFields, textOf, timeOf, wholeOf } from './v0-files.ts';
@@ -30,7 +29,7 @@ export async function importTypes(dir: string, store: Store): Promise<string[]> 
       sop: textOf(fields['sop']),
       // Whoever claims a job gets this text as it is, so that anything but JSON would spoil the answer.
       paramsSchema: schema !== null && isObjectText(schema) ? schema : null,
-      maxRetries: wholeOf(fields['maxRetries']) ?? LINEAGE_RETRIES,
+      maxRetries: wholeOf(fields['maxRetries']),
       backoffMs: wholeOf(fields['backoffMs']),
       scoring: scoringOf(fields['scoring']),
       provider: textOf(fields['provider']),

@@ -289,6 +289,36 @@ export function nativeCases(start: Start): void {
       }
     });
 
+    test('what is shown of its retries is what will happen, also where the same job runs again', async () => {
+      const { head, left } = server();
+      const retries = async (draft: object) => {
+        const { maxAttempts, retry } = await createJob(head, draft);
+        return [maxAttempts, retry] as const;
+      };
+      const shown = (max: number) => ({ mode: 'requeue', max, backoffMs: 5_000, count: 0 });
+      const backoff = { backoffMs: 5_000 };
+      deepStrictEqual(await retries({ retry: backoff }), [5, shown(4)]);
+      deepStrictEqual(await retries({ retry: { ...backoff, max: 1 } }), [2, shown(1)]);
+      expectStatus(
+        await head.request('PUT', '/types/only-once', { body: { maxRetries: 0, retry: backoff } }),
+        200,
+      );
+      deepStrictEqual(await retries({ type: 'only-once' }), [1, shown(0)]);
+      const unsaid = expectStatus(
+        await head.request('PUT', '/types/unsaid', { body: { maxRetries: null } }),
+        200,
+      );
+      strictEqual((unsaid as { maxRetries?: unknown }).maxRetries, null);
+
+      const { id } = await createJob(head, { retry: { ...backoff, backoffMs: 0 }, target: 'left-claw' });
+      for (const count of [0, 1]) {
+        const { leaseToken } = expectStatus(await left.post<JobBody>(`/jobs/${id}/claim`), 200);
+        const running = expectStatus(await head.get<JobBody>(`/jobs/${id}`), 200);
+        strictEqual((running['retry'] as { count: number }).count, count);
+        expectStatus(await left.post(`/jobs/${id}/fail`, { error: 'no', requeue: true, leaseToken }), 200);
+      }
+    });
+
     test('an unknown type is refused with the one that was meant, unless it is said to be new', async () => {
       expectStatus(await server().head.request('PUT', '/types/resize', { body: {} }), 200);
       const refused = await server().head.post('/jobs', { type: 'reszie' });

@@ -101,6 +101,17 @@ onEvery(ENGINES, (each) => {
     assert.equal(await waits({}), null);
   });
 
+  each('is tried as often as its type says, unless it says otherwise', async (spine) => {
+    await spine.engine.types.save(HEAD, { name: 'once', maxRetries: 0 });
+    await spine.engine.types.save(HEAD, { name: 'unsaid', label: 'Nobody has said how often' });
+    const tries = async (draft: Partial<JobDraft>) => (await create(spine, draft)).maxAttempts;
+    const usual = await tries({});
+    assert.deepEqual([await tries({ type: 'once' }), await tries({ type: 'unsaid' })], [1, usual]);
+    assert.equal(await tries({ type: 'once', maxAttempts: 4 }), 4);
+    assert.equal(await tries({ type: 'once', retry: { max: 2 } }), 3);
+    assert.equal(await stateOf(spine, await failed(spine, await create(spine, { type: 'once' }))), 'dead');
+  });
+
   each('is put off by its holder, who loses it with that, and by head', async (spine) => {
     const { engine } = spine;
     const job = await create(spine);

@@ -48,7 +48,7 @@ function typeLines(type: JobType, nowMs: number): Line[] {
   return [
     styled('bold', `Type ${type.name}`),
     fact('label', type.label),
-    fact('retries', String(type.maxRetries)),
+    ...(type.maxRetries === null ? [] : [fact('retries', String(type.maxRetries))]),
     ...(type.retry.backoffMs === null ? [] : [fact('backoff', duration(type.retry.backoffMs))]),
     ...(type.scoring === null ? [] : [fact('scoring', scoringText(type.scoring))]),
     ...(type.provider === null ? [] : [fact('provider', type.provider)]),

@@ -1,7 +1,7 @@
 /** A job as bots see it: a task, with the names of those who have to do with it. */
 
 import { assigneeOf, botPriorityOf, countedRetries } from '../../../domain/bot.ts';
-import type { JobType } from '../../../domain/job-type.ts';
+import { type JobType, lineageRetries } from '../../../domain/job-type.ts';
 import { isFinal, type Job, type JobDetails } from '../../../domain/job.ts';
 import { metaFacts } from '../../../domain/meta.ts';
 import { BOT_STATUS_OF } from '../../../domain/statuses.ts';
@@ -58,7 +58,7 @@ export function taskView(job: Job, known: Known, about: Around) {
         name: type.name,
         label: type.label,
         ...(withSop && { sop: type.sop }),
-        max_retries: type.maxRetries,
+        max_retries: lineageRetries(type),
       },
     }),
     params: parsed(input.params),
@@ -88,7 +88,7 @@ export function typeView(type: JobType) {
     label,
     sop,
     param_schema: parsed(paramsSchema),
-    max_retries: maxRetries,
+    max_retries: lineageRetries({ maxRetries }),
     scoring,
     provider,
     is_active: active,

@@ -1,7 +1,16 @@
 /** What requests about schedules, runs, approvals and messages must look like. */
 
 import type { TObject, TSchema } from 'typebox';
-import { fields, optional, textOrNull, TypeProvider, TypeRetry, TypeScoring, whole } from '../../fields.ts';
+import {
+  fields,
+  optional,
+  textOrNull,
+  TypeProvider,
+  TypeMaxRetries,
+  TypeRetry,
+  TypeScoring,
+  whole,
+} from '../../fields.ts';
 import { Type } from '../../typebox.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { SCHEDULE_FIELDS, type ScheduleField } from '../../../domain/schedule-draft.ts';
@@ -92,7 +101,7 @@ export const ApplyBody = fields({
         retry: optional(TypeRetry),
         scoring: optional(TypeScoring),
         provider: optional(TypeProvider),
-        maxRetries: optional(Type.Integer({ minimum: 0, maximum: LIMITS.maxAttempts })),
+        maxRetries: optional(TypeMaxRetries),
       }),
       { maxItems: LIMITS.appliedSettings },
     ),

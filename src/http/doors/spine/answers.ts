@@ -198,7 +198,7 @@ export const JobType = Type.Object({
   label: text,
   sop: orNull('string'),
   paramsSchema: json,
-  maxRetries: whole,
+  maxRetries: orNull('integer'),
   retry: Type.Object({ backoffMs: orNull('integer') }),
   scoring: Type.Unsafe<object | null>({ ...TypeScoring }),
   provider: orNull('string'),

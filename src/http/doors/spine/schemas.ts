@@ -1,7 +1,16 @@
 /** The shapes that requests must have. Limits are the domain's; unknown fields are refused everywhere. */
 
 import type { Static } from 'typebox';
-import { fields, optional, textOrNull, TypeProvider, TypeRetry, TypeScoring, whole } from '../../fields.ts';
+import {
+  fields,
+  optional,
+  textOrNull,
+  TypeMaxRetries,
+  TypeProvider,
+  TypeRetry,
+  TypeScoring,
+  whole,
+} from '../../fields.ts';
 import { Type } from '../../typebox.ts';
 import { EVENT_KINDS } from '../../../domain/event.ts';
 import { LIMITS } from '../../../domain/limits.ts';
@@ -190,7 +199,7 @@ export const TypeBody = fields({
   label: optional(text(LIMITS.titleChars)),
   sop: optional(textOrNull(LIMITS.sopChars)),
   paramsSchema: optional(json),
-  maxRetries: optional(whole(0, LIMITS.maxAttempts)),
+  maxRetries: optional(TypeMaxRetries),
   retry: optional(TypeRetry),
   scoring: optional(TypeScoring),
   provider: optional(TypeProvider),

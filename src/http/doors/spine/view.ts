@@ -7,6 +7,7 @@
 import type { Accepted } from '../../../domain/command.ts';
 import type { Job, JobDetails, JobInput } from '../../../domain/job.ts';
 import { queuedMs, runMs } from '../../../domain/job-times.ts';
+import { retries } from '../../../domain/retry.ts';
 import { SPINE_STATUS_OF } from '../../../domain/statuses.ts';
 import type { HandedOn } from '../../../engine/engine.ts';
 import { iso } from '../../iso.ts';
@@ -61,7 +62,8 @@ function timeFields(job: Job): string {
 
 function retryField(job: Job): string {
   if (job.retryMode === 'requeue' && job.backoffMs === null) return '';
-  return `,"retry":{"mode":"${job.retryMode}","max":${job.retryMax},"backoffMs":${job.backoffMs},"count":${job.retryCount}}`;
+  const { max, count } = retries(job);
+  return `,"retry":{"mode":"${job.retryMode}","max":${max},"backoffMs":${job.backoffMs},"count":${count}}`;
 }
 
 function storedJson({ input, result, error }: JobDetails): string {

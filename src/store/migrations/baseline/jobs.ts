@@ -16,7 +16,7 @@ create table job_type (
   label text not null,
   sop text,                    -- how the work is done, for whoever does it
   params_schema text,          -- JSON Schema of params
-  max_retries ${int} not null, -- how many jobs may follow a failed one, unless it says so itself (lineage)
+  max_retries ${int},          -- how often its jobs are tried again, unless they say so themselves; null: nobody has said
   backoff_ms ${int},           -- how long its jobs wait after their first failure, unless they say so themselves
   scoring text,                -- JSON: how its jobs stand among those of the same priority
   provider text,               -- whose limits its jobs run into
