@@ -32,7 +32,7 @@ import { sessionRunnerOf } from './app/session-runner.ts';
 import { EXIT, explained, Fault } from './app/start-error.ts';
 import { type StopRequest, stopRequest } from './app/stop-request.ts';
 import { openStorage, type Storage } from './app/storage.ts';
-import { unservedBecause, unservedOf } from './app/unserved.ts';
+import { servedAnywhere, unservedBecause, unservedOf } from './app/unserved.ts';
 import { watchUnexpected } from './app/unexpected.ts';
 import { AddressGuard } from './channels/guard.ts';
 import { operatorWebhook } from './channels/operator-webhook.ts';
@@ -145,6 +145,8 @@ async function openApp(config: Config): Promise<App> {
     const objects = await openObjects(config, clock, log);
     const probes = openProbes(guard, config.shell === 'on', clock);
     let workers: EmbeddedWorkers | null = null;
+    engine.core.gatewaysHere = () =>
+      workers?.status().map(({ target, ready, why }) => ({ target, ready, why })) ?? null;
     const duties = startDuties({
       core: engine.core,
       clock,
@@ -306,14 +308,14 @@ async function listen(parts: Parts): Promise<FastifyInstance> {
         pulse: duties.status().find(({ name }) => name === 'pulse'),
         now: clock.now(),
       }),
-    unserved: (target) => unservedBecause(target, parts.workers?.status() ?? null),
+    unserved: (target) => unservedBecause(target, servedAnywhere(engine.core)),
     health: async () => ({
       store: storage.store.dialect,
       pendingCommands: engine.core.flusher.pending,
       files: files.status(),
       loops: duties.status(),
       workers: parts.workers?.status() ?? [],
-      unserved: unservedOf(await engine.counts(), parts.workers?.status() ?? null),
+      unserved: unservedOf(await engine.counts(), servedAnywhere(engine.core)),
     }),
     log,
     monoMs: () => systemTime.monoMs(),

@@ -1,7 +1,8 @@
-/** Work that this server would do itself, and cannot: its gateway is away, or is none that it knows. */
+/** Work that a server would do itself, and none can: its gateway is away, or is none that any of them knows. */
 
 import type { State } from '../domain/job.ts';
-import type { EmbeddedStatus } from '../worker/embedded.ts';
+import type { ServedGateway } from '../domain/served-gateway.ts';
+import type { Core } from '../engine/core.ts';
 
 const GATEWAY = 'gateway:';
 
@@ -12,22 +13,29 @@ export interface Unserved {
 }
 
 /** Null when somebody does it, or when nobody knows yet: a server that starts has not looked. */
-export function unservedBecause(target: string, workers: readonly EmbeddedStatus[] | null): string | null {
-  if (workers === null || !target.startsWith(GATEWAY)) return null;
+export function unservedBecause(target: string, served: readonly ServedGateway[] | null): string | null {
+  if (served === null || !target.startsWith(GATEWAY)) return null;
   const name = target.slice(GATEWAY.length);
-  const own = workers.find((worker) => worker.target === target);
-  if (own === undefined) return `No gateway called ${name} is configured here; the job waits until one is.`;
-  if (own.ready || own.why === null) return null;
-  return `The gateway ${name} takes no work now (${own.why}); the job waits until it does.`;
+  const serving = served.filter((one) => one.target === target);
+  const [first] = serving;
+  if (first === undefined) return `No gateway called ${name} is configured here; the job waits until one is.`;
+  if (serving.some(({ ready, why }) => ready || why === null)) return null;
+  return `The gateway ${name} takes no work now (${first.why}); the job waits until it does.`;
+}
+
+/** By any server of the installation; null while one of them does not know. */
+export function servedAnywhere({ gatewaysHere, gatewaysElsewhere }: Core): readonly ServedGateway[] | null {
+  const here = gatewaysHere();
+  return here === null || gatewaysElsewhere === null ? null : [...here, ...gatewaysElsewhere];
 }
 
 /** Of the targets for which work waits. */
 export function unservedOf(
   counts: readonly { readonly target: string; readonly state: State; readonly n: number }[],
-  workers: readonly EmbeddedStatus[] | null,
+  served: readonly ServedGateway[] | null,
 ): Unserved[] {
   return counts.flatMap(({ target, state, n }) => {
-    const why = state === 'queued' && n > 0 ? unservedBecause(target, workers) : null;
+    const why = state === 'queued' && n > 0 ? unservedBecause(target, served) : null;
     return why === null ? [] : [{ target, queued: n, why }];
   });
 }

@@ -11,6 +11,7 @@ import type { Routing } from '../domain/routing.ts';
 import { BREAKER_FAILURES } from '../domain/streak.ts';
 import { webhookUrlProblem } from '../domain/webhook-url.ts';
 import { Schemas } from '../domain/schema/schemas.ts';
+import type { ServedGateway } from '../domain/served-gateway.ts';
 import { loopActor } from '../domain/actor.ts';
 import type { Store } from '../store/store.ts';
 import { Flusher } from './flusher.ts';
@@ -201,6 +202,10 @@ export class Core {
   /** So much later than this server another one may know who was heard. */
   readonly heardMs: number;
   readonly unknownClaims = new UnknownClaims();
+  /** What this server serves; null while it does not know. */
+  gatewaysHere: () => readonly ServedGateway[] | null = () => null;
+  /** What the other servers said that they serve. */
+  gatewaysElsewhere: readonly ServedGateway[] | null = null;
   /** Pools that were seen to exist, so that not every job has to look. */
   readonly knownPools = new Set<string>();
   readonly hints: Hints = {
@@ -233,6 +238,8 @@ export class Core {
   constructor(options: EngineOptions) {
     this.store = options.store;
     this.ids = options.ids;
+    // An embedded server has no others.
+    if (options.store.dialect === 'sqlite') this.gatewaysElsewhere = [];
     this.server = serverName(options.site ?? 'here', options.ids.jobId(options.clock.now()));
     this.settings = options.settings;
     this.scheduling = options.scheduling ?? NO_SCHEDULING;

@@ -23,6 +23,24 @@ export function gauge(core: Core): Duty {
   };
 }
 
+/** A server that was not heard from for so long serves nothing. */
+const SERVES_MS = 10_000;
+
+/** Looks at what the other servers serve (PostgreSQL only): work that one of them does is not left. */
+export function gatewayWatch(core: Core): Duty {
+  return {
+    name: 'gateways',
+    everyMs: 1_000,
+    runOnce: async () => {
+      core.gatewaysElsewhere = await core.store.read.servers.gatewaysElsewhere(
+        core.server,
+        core.now() - SERVES_MS,
+      );
+      return { done: 0, more: false };
+    },
+  };
+}
+
 /** Gives commits their place in the event feed (PostgreSQL only; SQLite's have one at once). */
 export function sequencer(core: Core): Duty {
   return {

@@ -83,7 +83,8 @@ export class Reaper implements Duty {
       runOnce: async () => {
         const now = this.#core.now();
         const lastBeat = await this.#core.flusher.transact(REAPER, async (tx) => {
-          if (this.#core.store.dialect === 'postgres') await tx.servers.beat(this.#core.server, now);
+          if (this.#core.store.dialect === 'postgres')
+            await tx.servers.beat(this.#core.server, now, this.#core.gatewaysHere());
           return tx.servers.beat(ALIVE, now);
         });
         const gapMs = lastBeat === null ? 0 : now - lastBeat;

@@ -75,9 +75,12 @@ test('work for a gateway that is away says so until the gateway is back', async 
 });
 
 test('nothing is said before a server has looked, and of targets that others serve', () => {
-  const main = { target: 'gateway:main', running: 0, ready: false, why: null };
+  const main = { target: 'gateway:main', ready: false, why: null };
   assert.equal(unservedBecause('gateway:main', null), null);
   assert.equal(unservedBecause('gateway:main', [main]), null);
   assert.equal(unservedBecause('left-claw', [main]), null);
-  assert.match(unservedBecause('gateway:main', [{ ...main, why: 'gone' }]) ?? '', /\(gone\)/);
+  const away = { ...main, why: 'gone' };
+  assert.match(unservedBecause('gateway:main', [away]) ?? '', /\(gone\)/);
+  assert.equal(unservedBecause('gateway:main', [away, { ...main, ready: true }]), null);
+  assert.equal(unservedBecause('gateway:main', [away, main]), null);
 });

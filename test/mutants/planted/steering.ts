@@ -7,8 +7,8 @@ export const STEERING: readonly Mutant[] = [
     name: 'gateway-away-unsaid',
     means: 'work for a gateway that is not there waits for ever, and nothing says why',
     file: 'src/app/unserved.ts',
-    find: `if (own.ready || own.why === null) return null;`,
-    replace: `if (own.ready || own.why !== null) return null;`,
+    find: `ready || why === null`,
+    replace: `ready || why !== null`,
     seenBy: ['test/app/unserved.test.ts'],
   },
   {

@@ -11,10 +11,11 @@ create table meta (
   value text not null
 )${byKey};
 
--- When each server last said that it is there.
+-- When each server last said that it is there, and what it serves.
 create table alive (
   name text primary key,
-  beat_at ${int} not null
+  beat_at ${int} not null,
+  gateways text                -- JSON: those that it hands work to; null: not known yet
 )${byKey};
 
 -- Rises when something changes that servers remember. Whoever changes the parents of schedules holds the row of
