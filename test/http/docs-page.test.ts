@@ -1,8 +1,9 @@
-import { deepStrictEqual, match, ok, strictEqual } from 'node:assert';
+import { deepStrictEqual, fail, match, ok, strictEqual } from 'node:assert';
 import { suite, test, type TestContext } from 'node:test';
-import { Script } from 'node:vm';
 import { DOCS_CSS, DOCS_HTML, DOCS_JS, HOME_HTML } from '../../src/http/doors/spine/docs-page.ts';
+import { eventually } from '../scheduler/support.ts';
 import { httpClient } from '../support/http.ts';
+import { openPage } from '../support/small-dom.ts';
 import { openServer } from './server.ts';
 
 const MOST_BYTES = 16_000;
@@ -45,7 +46,53 @@ suite('the pages for a browser', () => {
         DOCS_JS,
       ),
     );
-    ok(new Script(DOCS_JS));
+  });
+
+  test('show a call, send it from its form, and show the answer: 201 and the job', async (t) => {
+    const { url, tokens, head } = await openServer(t);
+    const page = openPage(new URL('/docs#createJob', url), DOCS_HTML, DOCS_JS);
+    const call = await eventually('the call is opened', 10_000, async () => {
+      const found = page.byId('createJob');
+      return found?.open === true ? found : null;
+    });
+    match(call.textContent, /POST\/jobsCreate /);
+    match(call.textContent, /target/);
+    const [form, answer] = [call.first('form'), call.first('pre')];
+    ok(answer.hidden && JSON.parse(form.first('textarea').value) !== null);
+    const sent = async (begins: RegExp): Promise<string> => {
+      ok(form.tell('submit'), 'the browser itself would leave the page');
+      return eventually('it is answered', 10_000, async () =>
+        begins.test(answer.textContent) ? answer.textContent : null,
+      );
+    };
+    match(await sent(/^401 /), /unauthorized/);
+    const token = page.byId('token');
+    ok(token);
+    token.value = ` ${tokens.head} `;
+    form.first('textarea').value = '{"title":"From the page"}';
+    const shown = await sent(/^201 /);
+    ok(!answer.hidden);
+    const { id } = JSON.parse(shown.slice(shown.indexOf('{'))) as { id: string };
+    strictEqual((await head.get(`/jobs/${id}`)).body['title'], 'From the page');
+
+    // A call that needs no body, with a value in its path and one in its query.
+    const get = page.byId('getJob');
+    ok(get);
+    get.open = true;
+    const named = (name: string) =>
+      get.all().find(({ attributes }) => attributes.get('name') === name) ?? fail(`no field ${name}`);
+    named('id').value = id;
+    named('wait').value = '1ms';
+    get.first('form').tell('submit');
+    await eventually('the job is shown', 10_000, async () =>
+      /^200 [^]*From the page/.test(get.first('pre').textContent) ? true : null,
+    );
+
+    const find = page.byId('find');
+    ok(find);
+    find.value = 'Claim';
+    find.tell('input');
+    ok(page.byId('claimJob') !== null && page.byId('createJob') === null);
   });
 });
 
