@@ -517,6 +517,8 @@ export const DRAFT_FIELDS = JOB_FIELDS.filter(isDraftField);
 export type RowRewording = { readonly [K in Named<{ readonly reworded: string }>]?: NonNullable<JobRow[K]> };
 export type ChangeName = Named<{ readonly reworded: 'change' }>;
 export const REWORDED = JOB_FIELDS.filter(isReworded);
+/** Of these, what changes in no other way. */
+export const FIXED_REWORDED = REWORDED.filter(({ group }) => group === 'fixed');
 export const CHANGE_FIELDS = DRAFT_FIELDS.filter(({ reworded }) => reworded === 'change');
 
 /** What lists can be asked for by its value. */

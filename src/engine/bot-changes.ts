@@ -9,6 +9,7 @@ import { Meter } from '../domain/schema/check.ts';
 import type { Core } from './core.ts';
 import type { BotRewording } from './engine.ts';
 import { JobDrafts } from './job-drafts.ts';
+import { removeNamed } from './removal.ts';
 
 /** Params must fit the type, whichever of the two is new. */
 export async function rewordingOf(
@@ -61,9 +62,7 @@ export async function removeJob(core: Core, actor: Actor, id: string): Promise<v
     const [found] = await tx.jobs.lock([id]);
     if (found === undefined) return;
     if (!isFinal(found.state)) throw new SpineError('conflict', { id });
-    changeSet.forget(found);
-    await tx.jobs.orphan(found.no);
-    await tx.jobs.remove([found.no]);
+    await removeNamed(tx, changeSet, actor, found);
   });
   await core.forgetFiles([id]);
 }

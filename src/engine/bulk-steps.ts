@@ -9,6 +9,7 @@ import { LIMITS } from '../domain/limits.ts';
 import type { Tx } from '../store/store.ts';
 import type { ChangeSet } from './change-set.ts';
 import type { Core } from './core.ts';
+import { removeRows } from './removal.ts';
 import { whyKept } from './steering.ts';
 
 const STEPPER = loopActor('bulk');
@@ -123,16 +124,14 @@ async function deleteStep(core: Core, { id }: Bulk, ready: ReadonlySet<string>):
   return core.flusher.transact(STEPPER, async (tx, changeSet) => {
     const bulk = await tx.bulks.lock(id);
     if (bulk?.state !== 'running') return 0;
-    const gone: number[] = [];
+    const gone: Job[] = [];
     const done = await take(tx, changeSet, bulk, await pageOf(tx, bulk), async (job) => {
       if ((await whyKept(tx, job)) !== null) return 'refused';
       if (!ready.has(job.id)) return 'later';
-      changeSet.forget(job);
-      await tx.jobs.orphan(job.no);
-      gone.push(job.no);
+      gone.push(job);
       return 'changed';
     });
-    await tx.jobs.remove(gone);
+    await removeRows(tx, changeSet, gone);
     return done;
   });
 }

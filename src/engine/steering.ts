@@ -6,10 +6,10 @@ import { CHANGE_FIELDS } from '../domain/job-fields.ts';
 import { isFinal, type Job, rootOf, SETTLED } from '../domain/job.ts';
 import { Meter } from '../domain/schema/check.ts';
 import type { Tx } from '../store/store.ts';
-import { audit } from './audit.ts';
 import type { Core } from './core.ts';
 import type { JobChange } from './engine.ts';
 import { JobDrafts } from './job-drafts.ts';
+import { removeNamed } from './removal.ts';
 
 /** Params must fit the type, as they had to at the beginning. */
 export async function changeJob(core: Core, actor: Actor, job: Job, change: JobChange): Promise<Accepted> {
@@ -43,11 +43,7 @@ export async function removeEnded(core: Core, actor: Actor, job: Job): Promise<v
       if (found === undefined) throw new SpineError('not_found', { id: job.id });
       const problem = await whyKept(tx, found);
       if (problem !== null) throw new SpineError('conflict', { state: found.state, problem });
-      if (!really) return;
-      await audit(tx, changeSet, actor, 'job.delete', found.id, { no: found.no, state: found.state });
-      changeSet.forget(found);
-      await tx.jobs.orphan(found.no);
-      await tx.jobs.remove([found.no]);
+      if (really) await removeNamed(tx, changeSet, actor, found);
     });
   };
   await remove(false);
@@ -65,7 +61,5 @@ export async function whyKept(tx: Tx, job: Job): Promise<string | null> {
     return 'The job has ended, and what follows from its end has not happened yet: try again in a moment.';
   if ((await tx.dependencies.waiting(rootOf(job))).length > 0)
     return 'Other jobs wait for the end of this one: cancel them first.';
-  if (await tx.jobs.isLastNumber(job.no))
-    return 'This is the newest job, and the next one would get its number: it can go once there is another one.';
   return null;
 }

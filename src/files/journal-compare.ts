@@ -6,7 +6,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FeedEntry } from '../domain/event.ts';
 import { CHANGING, type FixedJob } from '../domain/job-fields.ts';
-import type { Job, JobDetails } from '../domain/job.ts';
+import { INPUT_FIELDS } from '../domain/job-input.ts';
+import type { Job, JobDetails, JobInput } from '../domain/job.ts';
 import { joinedMeta } from '../domain/meta.ts';
 import type { Reads } from '../store/store.ts';
 import type { EventLine } from './journal-line.ts';
@@ -47,9 +48,10 @@ export async function compareWithJournal(dir: string, read: CompareReads): Promi
 
 class Compared {
   readonly #read: CompareReads;
-  readonly #different = new Map<number, string>();
+  readonly #different = new Map<number, Difference[]>();
+  /** What was said anew of jobs, by name: how it was said before is nobody's any more. */
+  readonly #reworded = new Map<number, Set<string>>();
   /** Jobs whose meta is not what the journal began with: what it should be by now, as edits are told of. */
-  readonly #reworded = new Set<number>();
   readonly #edited = new Map<number, { expected: string | null; readonly actual: string | null }>();
   readonly #jobs = new Set<number>();
   #events = 0;
@@ -60,7 +62,10 @@ class Compared {
 
   get found(): Omit<Comparison, 'damaged'> {
     const unexplained = [...this.#edited].filter(([, { expected, actual }]) => expected !== actual);
-    const own = [...this.#different].filter(([no, what]) => !(this.#reworded.has(no) && isAsked(what)));
+    const own = [...this.#different].flatMap(([no, all]) => {
+      const first = all.find(({ field }) => field === null || !this.#reworded.get(no)?.has(field));
+      return first === undefined ? [] : [[no, first.what] as const];
+    });
     const all = [...own, ...unexplained.map(([no]) => [no, INPUT_DIFFERS] as const)];
     const different = all.map(([no, what]) => `job ${no}: ${what}`);
     return { different: different.slice(0, SHOWN), jobs: this.#jobs.size, events: this.#events };
@@ -81,14 +86,27 @@ class Compared {
       if (job === undefined) continue;
       this.#jobs.add(jobNo);
       this.#events++;
-      // What was asked for was said anew: how it was said before is nobody's any more.
-      if (line.event.kind === 'job.edited' && line.event.facts?.['asked']) this.#reworded.add(jobNo);
+      this.#followAsked(line);
       this.#followMeta(line, details.get(jobNo)?.input.meta ?? null);
-      const what =
-        difference(line, job, details.get(jobNo), entries.get(keyOf(line))) ??
-        (isNamed(line) ? null : `its own list of events lacks number ${line.event.seq}`);
-      if (what !== null && !this.#different.has(jobNo)) this.#different.set(jobNo, what);
+      const found = differences(line, job, details.get(jobNo), entries.get(keyOf(line)));
+      if (!isNamed(line)) found.push(other(`its own list of events lacks number ${line.event.seq}`));
+      this.#keep(jobNo, found);
     }
+  }
+
+  /** Up to the first that nothing said later can explain. */
+  #keep(jobNo: number, found: readonly Difference[]): void {
+    const known = this.#different.get(jobNo) ?? [];
+    if (found.length === 0 || known.some(({ field }) => field === null)) return;
+    this.#different.set(jobNo, [...known, ...found]);
+  }
+
+  #followAsked({ event: { jobNo, kind, facts } }: EventLine): void {
+    const asked = kind === 'job.edited' ? facts?.['asked'] : undefined;
+    if (typeof asked !== 'object' || asked === null) return;
+    const names = this.#reworded.get(jobNo) ?? new Set();
+    for (const name of Object.keys(asked)) names.add(name);
+    this.#reworded.set(jobNo, names);
   }
 
   /** The journal may have read the input before an edit or after it: to join an edit again changes nothing. */
@@ -126,32 +144,41 @@ class Compared {
 
 const INPUT_DIFFERS = 'its input is another';
 
-function isAsked(what: string): boolean {
-  return [INPUT_DIFFERS, 'target is another', 'typeNo is another', 'retryMax is another'].includes(what);
+interface Difference {
+  /** What may have been said anew since; null where nothing can have. */
+  readonly field: string | null;
+  readonly what: string;
+}
+
+function other(what: string): Difference {
+  return { field: null, what };
 }
 
 function keyOf({ pos, ordinal }: { readonly pos: number; readonly ordinal: number }): string {
   return `${pos}.${ordinal}`;
 }
 
-/** In words; null when the line and the database agree. */
-function difference(
+/** None when the line and the database agree; one that nothing explains is the last. */
+function differences(
   line: EventLine,
   job: Job,
   details: JobDetails | undefined,
   entry: FeedEntry | undefined,
-): string | null {
-  const { event, job: row, fixed, input, outcome, comments } = line;
-  if (entry === undefined) return `event ${event.seq} is missing`;
+): Difference[] {
+  const { event, fixed, input, comments } = line;
+  if (entry === undefined) return [other(`event ${event.seq} is missing`)];
   const { pos: _, ordinal: __, ...kept } = entry;
-  if (!isDeepStrictEqual({ ...kept }, { ...event })) return `event ${event.seq} is another`;
-  if (details === undefined) return 'its input is missing';
-  if (fixed && changedField(fixed, job)) return `${changedField(fixed, job)} is another`;
-  if (input && !isDeepStrictEqual({ ...details.input, meta: null }, { ...input, meta: null }))
-    return INPUT_DIFFERS;
+  if (!isDeepStrictEqual({ ...kept }, { ...event })) return [other(`event ${event.seq} is another`)];
+  if (details === undefined) return [other('its input is missing')];
+  const found = [...changedFields(fixed, job), ...changedInput(input, details.input)];
   for (const [n, comment] of (comments?.list ?? []).entries())
     if (!isDeepStrictEqual({ ...details.comments[(comments?.from ?? 0) + n] }, { ...comment }))
-      return 'a comment is another';
+      return [...found, other('a comment is another')];
+  const what = changedRow(line, job, details);
+  return what === null ? found : [...found, other(what)];
+}
+
+function changedRow({ job: row, outcome }: EventLine, job: Job, details: JobDetails): string | null {
   // A newer row has a line of its own, which may still be to come.
   if (row === undefined || row.seq < job.seq) return null;
   if (row.seq > job.seq) return 'its last events are missing';
@@ -161,8 +188,17 @@ function difference(
   return outcome && (outcome.result !== result || outcome.error !== error) ? 'its outcome is another' : null;
 }
 
-function changedField(fixed: FixedJob, job: Job): string | null {
-  const names = Object.keys(fixed) as (keyof FixedJob)[];
+function changedFields(fixed: FixedJob | undefined, job: Job): Difference[] {
+  const names = Object.keys(fixed ?? {}) as (keyof FixedJob)[];
   // The root of a lineage is written into a row when its first retry is made.
-  return names.find((name) => name !== 'rootNo' && fixed[name] !== job[name]) ?? null;
+  return names
+    .filter((name) => name !== 'rootNo' && fixed?.[name] !== job[name])
+    .map((name) => ({ field: name, what: `${name} is another` }));
+}
+
+function changedInput(before: JobInput | undefined, now: JobInput): Difference[] {
+  if (before === undefined) return [];
+  return INPUT_FIELDS.filter(
+    ({ name }) => name !== 'meta' && !isDeepStrictEqual(before[name], now[name]),
+  ).map(({ name }) => ({ field: name, what: INPUT_DIFFERS }));
 }

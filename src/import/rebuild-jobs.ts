@@ -2,6 +2,7 @@
 
 import type { Rewording } from '../domain/command.ts';
 import type { FeedPlace, JobEvent } from '../domain/event.ts';
+import { FIXED_REWORDED, type RowRewording } from '../domain/job-fields.ts';
 import type { Job, JobComment, JobInput, State } from '../domain/job.ts';
 import { contextOfFound } from '../domain/run-context.ts';
 import { RUN_ENDED } from '../domain/run.ts';
@@ -95,8 +96,7 @@ export class JobReplay {
         events.push({ ...line.event, pos: line.pos, ordinal: line.ordinal });
         work.after = { ...work.after, seq: line.event.seq };
       }
-      const { target, typeNo, retryMax } = { ...work.after, ...askedAnew(line.event) };
-      work.after = { ...work.after, target, typeNo, retryMax };
+      work.after = { ...work.after, ...fixedAnew(line.event) };
       comments.push(...newComments(work, line));
       if (line.outcome) outcomes.set(jobNo, { jobNo, ...line.outcome });
       if (line.checkpoint !== undefined) checkpoints.set(jobNo, line.checkpoint);
@@ -215,6 +215,14 @@ function reworded(event: JobEvent): { jobNo: number; asked: Rewording }[] {
       asked: { ...asked, ...(params !== undefined && { params: JSON.stringify(params) }) },
     },
   ];
+}
+
+/** What else is said anew of the row comes with the row. */
+function fixedAnew(event: JobEvent): RowRewording {
+  const said = askedAnew(event);
+  return Object.fromEntries(
+    FIXED_REWORDED.flatMap(({ name }) => (said?.[name] === undefined ? [] : [[name, said[name]]])),
+  );
 }
 
 function askedAnew({ kind, facts }: JobEvent): (Omit<Rewording, 'params'> & { params?: unknown }) | null {

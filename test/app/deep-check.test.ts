@@ -130,6 +130,43 @@ test('counters, the search index and rows that do not agree are named, with what
   deepStrictEqual(await failuresOf(bench.dir), ['rows', 'journal']);
 });
 
+test('of a job that was changed, only what was said anew may differ from what was written down', async () => {
+  await using bench = openBench();
+  const { engine, dir } = bench;
+  const { jobs } = await engine.jobs.create(HEAD, [{ target: 'left-claw', title: 'a', params: { n: 1 } }]);
+  const { id = '' } = jobs[0] ?? {};
+  // What the journal begins with is how it was at first.
+  await writeAll(bench);
+  await engine.jobs.change(HEAD, id, { params: { n: 2 }, tags: ['new'], priority: 3 });
+  await engine.bots.change(HEAD, await engine.jobs.get(HEAD, id), { target: 'bot', title: 'b' }, null);
+  await writeAll(bench);
+  deepStrictEqual(await failuresOf(dir), []);
+  const spoiled = async (text: string, back: string): Promise<string> => {
+    const database = new DatabaseSync(path.join(dir, 'spine.db'));
+    database.exec(text);
+    const found = (await deepCheck(loadConfig({}, { dataDir: dir }))).find(
+      ({ check }) => check === 'journal',
+    );
+    database.exec(back);
+    database.close();
+    return found?.message ?? '';
+  };
+  match(
+    await spoiled("update job_input set meta = '{}'", 'update job_input set meta = null'),
+    /input is another/,
+  );
+  match(
+    await spoiled('update job set created_at = created_at + 1', 'update job set created_at = created_at - 1'),
+    /createdAt is another/,
+  );
+  match(await spoiled('update job set attempts = 4', 'update job set attempts = 0'), /attempts is another/);
+  match(
+    await spoiled("update job_input set spec = '{}'", 'update job_input set spec = null'),
+    /input is another/,
+  );
+  deepStrictEqual(await failuresOf(dir), []);
+});
+
 test('an artifact whose bytes changed or are gone is named', async () => {
   await using bench = openBench();
   const folder = path.join(bench.dir, 'blobs');

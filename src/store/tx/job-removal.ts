@@ -1,15 +1,8 @@
 /** Jobs that go, with everything that hangs on them. */
 
 import type { KeyQuery, Sql } from '../sql/driver.ts';
-import { only } from '../sql/rows.ts';
 import { deleteWords } from '../sql/search.ts';
 import { deleteSummaryWords } from '../sql/summary-words.ts';
-
-/** Whether its number would be given to the next job if it went. PostgreSQL counts on. */
-export async function isLastNumber(sql: Sql, no: number): Promise<boolean> {
-  if (sql.dialect === 'postgres') return false;
-  return (await only<number | null>(sql, 'select max(no) from job', [])) === no;
-}
 
 /** Those that go on from this one go on from nothing. */
 export async function orphan(sql: Sql, no: number): Promise<void> {

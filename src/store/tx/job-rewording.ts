@@ -1,7 +1,7 @@
 /** What is asked for in a job, said anew or joined by more. */
 
 import type { Rewording } from '../../domain/command.ts';
-import { REWORDED } from '../../domain/job-fields.ts';
+import { FIXED_REWORDED } from '../../domain/job-fields.ts';
 import { joinedMeta } from '../../domain/meta.ts';
 import { inputOf, metaOf } from '../reads/jobs.ts';
 import type { Sql } from '../sql/driver.ts';
@@ -20,8 +20,7 @@ export async function joinMeta(
 }
 
 /** What changes in other ways, too, is written with the rest of the row. */
-const FIXED = REWORDED.filter(({ group }) => group === 'fixed');
-const SAID_ANEW = `update job set ${FIXED.map(
+const SAID_ANEW = `update job set ${FIXED_REWORDED.map(
   ({ column, is }, i) => `${column} = coalesce($${i + 2}${is === 'text' ? '' : ' + 0'}, ${column})`,
 ).join(', ')} where no = $1`;
 
@@ -33,7 +32,7 @@ export async function reword(
   for (const { jobNo, asked } of edits) {
     const { title = null, description = null, params = null, tags } = asked;
     if (tags !== undefined) await retag(sql, jobNo, tags);
-    const row = FIXED.map(({ name }) => asked[name] ?? null);
+    const row = FIXED_REWORDED.map(({ name }) => asked[name] ?? null);
     if (row.some((value) => value !== null)) await sql.run(SAID_ANEW, [jobNo, ...row]);
     if (title === null && description === null && params === null) continue;
     await sql.run(

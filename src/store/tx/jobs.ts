@@ -270,4 +270,4 @@ export async function lastOfLineage(sql: Sql, rootNo: number): Promise<Job | nul
 }
 
 export { joinMeta, reword } from './job-rewording.ts';
-export { isLastNumber, orphan, remove } from './job-removal.ts';
+export { orphan, remove } from './job-removal.ts';

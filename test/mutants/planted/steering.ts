@@ -62,9 +62,9 @@ export const STEERING: readonly Mutant[] = [
   {
     name: 'number-given-twice',
     means: '#12 is another job than the #12 that people and logs speak of',
-    file: 'src/engine/steering.ts',
-    find: `if (await tx.jobs.isLastNumber(job.no))`,
-    replace: `if (job.no === -1)`,
+    file: 'src/store/migrations/baseline/dialect.ts',
+    find: `numberedOnce: 'integer primary key autoincrement'`,
+    replace: `numberedOnce: 'integer primary key'`,
     seenBy: ['test/conformance/sqlite-memory.test.ts'],
   },
   {

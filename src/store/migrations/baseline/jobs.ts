@@ -7,7 +7,7 @@ const POSTGRES_JOB =
   ' with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_limit = 2000)';
 
 export function jobs(dialect: Dialect): string {
-  const { int, flag, bytes, numbered, job, byNumber, byKey } = dialect;
+  const { int, flag, bytes, numbered, numberedOnce, job, byNumber, byKey } = dialect;
   return `
 -- A kind of work: what every job of it has in common.
 create table job_type (
@@ -30,7 +30,7 @@ create table job_type (
 -- writes it anew. PostgreSQL finds a column by walking over those before it: what is always there, of fixed width and in
 -- an index stands first.
 create table job (
-  no ${numbered},  -- the order of creation, and the short id that people type
+  no ${numberedOnce},  -- the order of creation, and the short id that people type
   type_no ${int} not null,          -- 0: no type
   created_at ${int} not null,
   lease_ms ${int} not null,         -- how long a claim or a heartbeat holds the job
