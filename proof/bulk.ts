@@ -10,6 +10,9 @@ const BATCH = 1_000;
 const PACE_MS = 5;
 const ENDS_WITHIN_MS = 600_000;
 const TAG = 'many';
+/** What a parent has created at most. */
+const CHILDREN = 900;
+const JOBS_PER_PARENT = 5_000;
 
 export interface BulkOptions {
   readonly jobs: number;
@@ -28,7 +31,7 @@ interface Bulk {
 export async function proveBulk(store: ProofStore, { jobs, limits }: BulkOptions): Promise<ProofReport> {
   const startedMs = performance.now();
   await using server = await startServer(store.server);
-  const { head, left } = server;
+  const { head, left: worker } = server;
   const violations: string[] = [];
   const must = (holds: boolean, what: string): void => {
     if (!holds) violations.push(what);
@@ -41,7 +44,7 @@ export async function proveBulk(store: ProofStore, { jobs, limits }: BulkOptions
     const { status } = await head.post('/jobs/batch', { jobs: some });
     must(status === 201, `a batch was answered ${status}`);
   }
-  const others = new Others(head, left);
+  const others = new Others(head, worker);
   const rates: string[] = [];
   const run = async (action: string, filter: object, expected: number): Promise<void> => {
     const dry = await head.post<Bulk>('/jobs/bulk', { action, filter, dryRun: true });
@@ -66,6 +69,16 @@ export async function proveBulk(store: ProofStore, { jobs, limits }: BulkOptions
   must(cancelled.body.state === 'cancelled' || changed === jobs, 'it was not to be stopped');
   await run('cancel', { tag: TAG, state: 'queued' }, jobs - changed);
   await run('delete', { tag: TAG }, jobs);
+  const parents = Math.max(2, Math.floor(jobs / JOBS_PER_PARENT));
+  for (let made = 0; made < parents; made++)
+    await makeFamily(head, Math.min(CHILDREN, Math.floor(jobs / 2)), must);
+  await run('cancel', { tag: 'parent' }, parents);
+  const left = await head.post<Bulk>('/jobs/bulk', {
+    action: 'cancel',
+    filter: { tag: 'child' },
+    dryRun: true,
+  });
+  must(left.body.count === 0, `${left.body.count} children are left of cancelled parents`);
   await others.end();
   const left99 = rounded(percentile(others.tookMs, 0.99));
   must(others.failures === 0, `${others.failures} calls of others were refused`);
@@ -74,12 +87,23 @@ export async function proveBulk(store: ProofStore, { jobs, limits }: BulkOptions
     proof: 'bulk',
     store: store.kind,
     summary:
-      `${jobs} jobs: ${rates.join(', ')}; of ${others.tookMs.length} calls of others meanwhile ` +
+      `${jobs} jobs, ${parents} families: ${rates.join(', ')}; of ${others.tookMs.length} calls of others meanwhile ` +
       `p50 ${rounded(percentile(others.tookMs, 0.5))} ms, p99 ${left99} ms`,
     counts: { jobs, calls: others.tookMs.length, othersP99Ms: left99, stoppedAfter: changed },
     violations,
     startedMs,
   });
+}
+
+async function makeFamily(
+  head: HttpClient,
+  children: number,
+  must: (holds: boolean, what: string) => void,
+): Promise<void> {
+  const parent = await head.post<JobBody>('/jobs', { target: 'many', tags: ['parent'] });
+  const child = { target: 'many', tags: ['child'], parentId: parent.body.id };
+  const { status } = await head.post('/jobs/batch', { jobs: Array.from({ length: children }, () => child) });
+  must(status === 201, `the children of a job were answered ${status}`);
 }
 
 async function followed(head: HttpClient, id: string): Promise<{ looks: number[]; last: Bulk }> {

@@ -264,7 +264,7 @@ async function pruned(
     if (!prune || (parentId !== null && ids.has(parentId))) continue;
     const family = await tx.schedules.lock(await tx.chains.subtree(id));
     const stranger = family.find((each) => !ids.has(each.id) && each.spawnedBy === null);
-    if (stranger === undefined) await removeFamily(tx, changeSet, actor, id);
+    if (stranger === undefined) await removeFamily(tx, changeSet, actor, id, Infinity);
     else
       problems.push({
         field: 'prune',

@@ -7,6 +7,7 @@ import type { Job } from '../domain/job.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { BOT_STATUS_OF } from '../domain/statuses.ts';
 import { removeJob, rewordingOf } from './bot-changes.ts';
+import { cancelBelowFirst } from './cancelling.ts';
 import { lastWord } from './consulting.ts';
 import { accepted, type Core } from './core.ts';
 import type { BotLoad, BotMove, Bots, Leases } from './engine.ts';
@@ -68,6 +69,7 @@ export function botsOf(core: Core, leases: Leases): Bots {
 
 async function performed(core: Core, job: Job, commands: readonly JobCommand[]): Promise<Job> {
   if (commands.length === 0) return job;
+  await cancelBelowFirst(core, job, commands);
   return core.performTogether(commands);
 }
 

@@ -1,12 +1,12 @@
 /** Takes the next few jobs of what was asked for by a filter. Any server may: the row of the call is locked meanwhile. */
 
 import { loopActor } from '../domain/actor.ts';
-import type { Bulk, BulkAction } from '../domain/bulk.ts';
-import type { Actor, JobCommand } from '../domain/command.ts';
+import type { Bulk } from '../domain/bulk.ts';
+import type { Actor } from '../domain/command.ts';
 import { decide } from '../domain/decide.ts';
-import { isFinal, type Job } from '../domain/job.ts';
-import { LIMITS } from '../domain/limits.ts';
+import type { Job } from '../domain/job.ts';
 import type { Tx } from '../store/store.ts';
+import { cancelAll, FAMILY_PIECE } from './cancelling.ts';
 import type { ChangeSet } from './change-set.ts';
 import type { Core } from './core.ts';
 import { removeRows } from './removal.ts';
@@ -24,8 +24,10 @@ export async function bulkStep(core: Core): Promise<{ readonly done: number; rea
     const bulk = await tx.bulks.next();
     if (bulk === null) return null;
     if (bulk.action === 'delete') return { bulk, toDelete: await deletable(tx, bulk) };
+    if (bulk.action === 'cancel') return cancelStep(tx, changeSet, bulk);
+    const { action } = bulk;
     return take(tx, changeSet, bulk, await pageOf(tx, bulk), async (job) =>
-      (await act(tx, changeSet, bulk, job)) ? 'changed' : 'refused',
+      (await reopen(tx, changeSet, action, actorOf(bulk), job)) ? 'changed' : 'refused',
     );
   });
   if (looked === null) return { done: 0, more: false };
@@ -77,21 +79,62 @@ async function take(
   return jobs.length;
 }
 
-/** Whether it was changed. */
-async function act(tx: Tx, changeSet: ChangeSet, bulk: Bulk, found: Job): Promise<boolean> {
-  const actor: Actor = { name: bulk.createdBy, role: bulk.role, targets: null };
-  const job = changeSet.load(found);
-  if (bulk.action !== 'cancel' && (await keyIsTaken(tx, changeSet, job))) return false;
-  const decision = decide(job, commandOf(bulk.action, job.id, actor), changeSet.now);
-  changeSet.apply(decision, actor);
-  if (!decision.answer.ok) return false;
-  if (bulk.action === 'cancel') await cancelBelow(tx, changeSet, job, actor);
-  return true;
+interface Families {
+  readonly page: Page;
+  /** What hangs below each job of the page. */
+  readonly below: ReadonlyMap<number, readonly number[]>;
+  /** The page is one job, and more hangs below it than one step ends. */
+  readonly tooMany: boolean;
 }
 
-function commandOf(action: BulkAction, id: string, actor: Actor): JobCommand {
-  if (action === 'retry' || action === 'redrive') return { kind: action, id, actor };
-  return { kind: 'cancel', id, actor, reason: null };
+/** Jobs with all that they created, or a part of what one of them created: then it has its turn again. */
+async function cancelStep(tx: Tx, changeSet: ChangeSet, bulk: Bulk): Promise<number> {
+  const { page, below, tooMany } = await withFamilies(tx, await pageOf(tx, bulk));
+  const asked = { actor: actorOf(bulk), reason: null };
+  // With the page itself: whoever locks in the order of the numbers never waits in a circle.
+  const locked = await tx.jobs.lockByNo([...below].flatMap(([no, nos]) => [no, ...nos]));
+  return take(tx, changeSet, bulk, page, async (job) => {
+    cancelAll(changeSet, locked, new Set(below.get(job.no)), asked);
+    if (tooMany) return 'later';
+    const decision = decide(changeSet.load(job), { kind: 'cancel', id: job.id, ...asked }, changeSet.now);
+    changeSet.apply(decision, asked.actor);
+    return decision.answer.ok ? 'changed' : 'refused';
+  });
+}
+
+/** As much of the page as one step ends with all below it, and at least its first job. */
+async function withFamilies(tx: Tx, page: Page): Promise<Families> {
+  const below = new Map<number, readonly number[]>();
+  let room = FAMILY_PIECE;
+  for (const { no } of page.jobs) {
+    const own = await tx.children.openBelow([no]);
+    if (own.length > room && below.size > 0) break;
+    below.set(no, own.slice(0, room));
+    room -= own.length;
+    if (room < 0) break;
+  }
+  const jobs = page.jobs.slice(0, below.size);
+  const next = jobs.length < page.jobs.length ? (jobs.at(-1)?.no ?? null) : page.next;
+  return { page: { jobs, next }, below, tooMany: room < 0 };
+}
+
+/** Whether it was opened again. */
+async function reopen(
+  tx: Tx,
+  changeSet: ChangeSet,
+  kind: 'retry' | 'redrive',
+  actor: Actor,
+  found: Job,
+): Promise<boolean> {
+  const job = changeSet.load(found);
+  if (await keyIsTaken(tx, changeSet, job)) return false;
+  const decision = decide(job, { kind, id: job.id, actor }, changeSet.now);
+  changeSet.apply(decision, actor);
+  return decision.answer.ok;
+}
+
+function actorOf({ createdBy: name, role }: Bulk): Actor {
+  return { name, role, targets: null };
 }
 
 /** By a job that is there, or by one that this very step opened again. */
@@ -99,17 +142,6 @@ async function keyIsTaken(tx: Tx, changeSet: ChangeSet, job: Job): Promise<boole
   if (job.uniqueKey === null) return false;
   if (changeSet.holdsKey(job)) return true;
   return (await tx.jobs.findUnique(job.typeNo, job.uniqueKey)) !== null;
-}
-
-/** What it has created ends with it, as it does when the job is cancelled by itself. */
-async function cancelBelow(tx: Tx, changeSet: ChangeSet, { no }: Job, actor: Actor): Promise<void> {
-  const below = await tx.children.openBelow(no, LIMITS.cascade);
-  for (const child of below.length === 0 ? [] : await tx.jobs.lockByNo(below)) {
-    const job = changeSet.load(child);
-    if (isFinal(job.state)) continue;
-    const cancel = { kind: 'cancel', id: job.id, actor, reason: null } as const;
-    changeSet.apply(decide(job, cancel, changeSet.now), actor);
-  }
 }
 
 async function deletable(tx: Tx, bulk: Bulk): Promise<string[]> {

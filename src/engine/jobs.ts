@@ -5,8 +5,7 @@ import { SpineError } from '../domain/error.ts';
 import type { ListFilter } from '../domain/job-filter.ts';
 import type { Job } from '../domain/job.ts';
 import { mayTouch, serves } from '../domain/lease.ts';
-import { LIMITS } from '../domain/limits.ts';
-import { decide } from '../domain/decide.ts';
+import { cancelWithBelow } from './cancelling.ts';
 import { withinParents } from './children.ts';
 import { accepted, type Core } from './core.ts';
 import { handedOn } from './handed-on.ts';
@@ -70,7 +69,7 @@ export function jobsOf(core: Core): Jobs {
     feed: async (after, limit) => store.read.feed.after(after, limit),
     feedEnd: async () => store.read.feed.end(),
     comment: (actor, id, text) => core.perform({ kind: 'comment', actor, id, text }),
-    cancel: (actor, id, reason) => cancelFamily(core, actor, id, reason),
+    cancel: (actor, id, reason) => cancelWithBelow(core, { kind: 'cancel', id, actor, reason }),
     retry: (actor, id) => core.perform({ kind: 'retry', actor, id }),
     redrive: (actor, id) => core.perform({ kind: 'redrive', actor, id }),
     change: async (actor, id, change) => changeJob(core, actor, await get(actor, id), change),
@@ -89,29 +88,4 @@ export function refuseWhenFull(core: Core, more: number): void {
 function targetsOf(actor: Actor, filter: JobFilter): readonly string[] | null {
   if (filter.target === undefined) return actor.targets;
   return serves(actor, filter.target) ? [filter.target] : [];
-}
-
-/** The job and all unfinished work it created, in one transaction: nothing slips through in between. */
-async function cancelFamily(core: Core, actor: Actor, id: string, reason: string | null) {
-  const answer = await core.flusher.transact(actor, async (tx, changeSet) => {
-    const [job] = await tx.jobs.lock([id]);
-    if (job === undefined) return { ok: false, code: 'not_found', details: { id } } as const;
-    const family = [job.no, ...(await tx.children.openBelow(job.no, LIMITS.cascade))];
-    const members = (await tx.jobs.lockByNo(family)).map((member) => changeSet.load(member));
-    const decision = decide(changeSet.load(job), { kind: 'cancel', id, actor, reason }, changeSet.now);
-    changeSet.apply(decision, actor);
-    if (decision.answer.ok) {
-      for (const member of members.filter(({ no }) => no !== job.no)) {
-        const cancel = { kind: 'cancel', id: member.id, actor: seeingAll(actor), reason } as const;
-        changeSet.apply(decide(member, cancel, changeSet.now), actor);
-      }
-    }
-    return decision.answer;
-  });
-  return accepted(answer);
-}
-
-/** Who may cancel the parent may end what it created, whomever that is addressed to. */
-function seeingAll(actor: Actor): Actor {
-  return { ...actor, targets: null };
 }

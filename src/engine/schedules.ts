@@ -1,8 +1,7 @@
 /** Schedules as people handle them: make, change, switch, cancel, run now. */
 
 import { chainProblem } from '../domain/chain.ts';
-import type { Actor } from '../domain/command.ts';
-import { decide } from '../domain/decide.ts';
+import type { Actor, Cancel } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { unsizedPool } from '../domain/pool.ts';
@@ -13,6 +12,7 @@ import { scheduleInWords } from '../domain/schedule-words.ts';
 import type { Tx } from '../store/store.ts';
 import { checkDelivery, checkDeliveryAlias } from './aliases.ts';
 import { audit } from './audit.ts';
+import { cancelAll, cancelBelow, FAMILY_PIECE, inPieces } from './cancelling.ts';
 import type { Core } from './core.ts';
 import type { CancelledSchedules, Schedules } from './engine.ts';
 import { fire } from './firing.ts';
@@ -274,21 +274,24 @@ async function restarted(tx: Tx, now: number, next: Schedule, before: Schedule):
 /** Goes with everything below it, at once: children without a parent would never run again. */
 async function remove(core: Core, actor: Actor, which: string): Promise<CancelledSchedules> {
   const { id } = await find(core, which);
-  return core.flusher.transact(actor, async (tx, changeSet) => {
+  return inPieces(core, actor, async (tx, changeSet) => {
     await tx.chains.lock();
-    return removeFamily(tx, changeSet, actor, id);
+    return removeFamily(tx, changeSet, actor, id, FAMILY_PIECE);
   });
 }
 
+/** Null when its runs have created more jobs than there is room for to end: those that there was room for have ended then. */
 export async function removeFamily(
   tx: Tx,
   changeSet: ChangeSet,
   actor: Actor,
   id: string,
-): Promise<CancelledSchedules> {
+  room: number,
+): Promise<CancelledSchedules | null> {
   const schedules = await tx.schedules.lock(await tx.chains.subtree(id));
   const ids = schedules.map((each) => each.id);
-  const runs = await cancelRuns(tx, changeSet, actor, ids, 'its schedule was deleted');
+  const runs = await cancelRuns(tx, changeSet, { actor, reason: 'its schedule was deleted' }, ids, room);
+  if (runs === null) return null;
   await tx.schedules.remove(ids);
   await audit(tx, changeSet, actor, 'schedule.delete', id, { schedules: ids.length, runs: runs.length });
   return { schedules: ids, runs };
@@ -302,7 +305,7 @@ async function cancel(
   cascade: boolean,
 ): Promise<CancelledSchedules> {
   const { id } = await find(core, which);
-  return core.flusher.transact(actor, async (tx, changeSet) => {
+  return inPieces(core, actor, async (tx, changeSet) => {
     const schedules = await tx.schedules.lock(cascade ? await tx.chains.subtree(id) : [id]);
     for (const schedule of schedules) {
       schedule.enabled = false;
@@ -311,29 +314,27 @@ async function cancel(
     }
     await tx.schedules.save(schedules);
     const ids = schedules.map((each) => each.id);
-    const runs = await cancelRuns(tx, changeSet, actor, ids, 'its schedule was cancelled');
+    const asked = { actor, reason: 'its schedule was cancelled' };
+    const runs = await cancelRuns(tx, changeSet, asked, ids, FAMILY_PIECE);
+    if (runs === null) return null;
     await audit(tx, changeSet, actor, 'schedule.cancel', id, { schedules: ids.length, runs: runs.length });
     return { schedules: ids, runs };
   });
 }
 
+/** The ids of the runs; null when there is more below them to end first. */
 async function cancelRuns(
   tx: Tx,
   changeSet: ChangeSet,
-  actor: Actor,
+  asked: Pick<Cancel, 'actor' | 'reason'>,
   scheduleIds: readonly string[],
-  reason: string,
-): Promise<string[]> {
-  const ids = await tx.runs.open(scheduleIds, LIMITS.cascade);
-  const everywhere = { ...actor, targets: null };
-  for (const found of ids.length === 0 ? [] : await tx.jobs.lock(ids)) {
-    const job = changeSet.load(found);
-    changeSet.apply(
-      decide(job, { kind: 'cancel', id: job.id, actor: everywhere, reason }, changeSet.now),
-      actor,
-    );
-  }
-  return ids;
+  room: number,
+): Promise<string[] | null> {
+  const nos = await tx.runs.open(scheduleIds, LIMITS.cascade);
+  if (!(await cancelBelow(tx, changeSet, nos, asked, room))) return null;
+  const runs = await tx.jobs.lockByNo(nos);
+  cancelAll(changeSet, runs, new Set(nos), asked);
+  return runs.map((run) => run.id);
 }
 
 /** A run by hand: the schedule's own clock does not notice. */

@@ -7,6 +7,7 @@ import { LIMITS } from '../domain/limits.ts';
 import { metaFacts } from '../domain/meta.ts';
 import { PLAN_NAMES } from '../domain/schedule.ts';
 import { HEADS_STEPS, stepsTo, type TaskSpec, taskSpecOf, type TaskStep } from '../domain/task.ts';
+import { cancelBelowFirst } from './cancelling.ts';
 import { accepted, type Core } from './core.ts';
 import { CreationBatch } from './creation-batch.ts';
 import type { Jobs, TaskChange, Tasks } from './engine.ts';
@@ -47,6 +48,7 @@ export function tasksOf(core: Core, { create }: Pick<Jobs, 'create'>): Tasks {
       const leaseMs = leaseOf(core, taskSpecOf(input.spec).timeoutMs);
       const commands = commandsOf(actor, job, change, leaseMs, core.ids.leaseToken());
       if (commands.length === 0) return job;
+      await cancelBelowFirst(core, job, commands);
       return core.performTogether(commands);
     },
   };

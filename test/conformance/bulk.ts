@@ -100,6 +100,34 @@ export function bulkTopics(each: Each): void {
     assert.notEqual(leaseToken, null);
   });
 
+  each('ends families a piece at a time, and the parent when all below it has ended', async (spine) => {
+    const { engine } = spine;
+    const parents = await createMany(spine, 3, { tags: ['top'] });
+    const [big, ...small] = parents;
+    assert.ok(big !== undefined);
+    await createMany(spine, 300, { parentId: big.id });
+    for (const { id: parentId } of small) await createMany(spine, 100, { parentId });
+    const { id } = await engine.bulks.start(HEAD, { action: 'cancel', filter: { tag: 'top' } });
+    const cancelled = async (): Promise<number> =>
+      (await engine.counts()).find(({ state }) => state === 'cancelled')?.n ?? 0;
+    const ended: number[] = [];
+    await step(spine);
+    ended.push(await cancelled());
+    assert.equal(await stateOf(spine, big), 'queued');
+    // Another server goes on where one has died.
+    const next = (await spine.another?.()) ?? spine;
+    while (ended.at(-1) !== 503) {
+      await step(next);
+      ended.push(await cancelled());
+      assert.ok(ended.length < 9, `${ended.join(' ')}: it comes no further`);
+    }
+    if (next !== spine) await next.close();
+    const most = Math.max(...ended.map((sum, i) => sum - (ended[i - 1] ?? 0)));
+    assert.ok(most < 280, `${most} jobs ended in one step`);
+    await runAll(spine);
+    assert.deepEqual(told(await engine.bulks.get(id)), { state: 'done', count: 3, changed: 3, refused: 0 });
+  });
+
   each('opens again what did not go well, one for each unique key, and redrives the dead', async (spine) => {
     const { engine } = spine;
     const dead = await create(spine, { maxAttempts: 1 });

@@ -69,13 +69,15 @@ export function dependencyTopics(each: Each): void {
       Job,
     ];
     const [e] = (await insert(store, [row({ parentNo: c.no })])) as [Job];
-    await insert(store, [row()]);
+    const [f] = (await insert(store, [row()])) as [Job];
+    await insert(store, [row({ parentNo: f.no, state: 'running', cancelRequested: true })]);
     await store.transaction(0, async (tx) => {
       assert.equal(await tx.children.count(top.no), 2);
       assert.equal(await tx.children.count(e.no), 0);
-      assert.deepEqual(await tx.children.openBelow(top.no, 100), [a.no, d.no, e.no]);
-      assert.deepEqual(await tx.children.openBelow(top.no, 2), [a.no, d.no]);
-      assert.deepEqual(await tx.children.openBelow(e.no, 100), []);
+      assert.deepEqual(await tx.children.openBelow([top.no]), [e.no, d.no, a.no]);
+      assert.deepEqual(await tx.children.openBelow([b.no, top.no]), [e.no, d.no, a.no], 'each of them once');
+      assert.deepEqual(await tx.children.openBelow([e.no, f.no]), []);
+      assert.deepEqual(await tx.children.openBelow([]), []);
     });
   });
 

@@ -1,7 +1,7 @@
 /** The trees of jobs that made jobs. */
 
 import type { Sql } from '../sql/driver.ts';
-import { column, first, only } from '../sql/rows.ts';
+import { first, only } from '../sql/rows.ts';
 
 export function count(sql: Sql, parentNo: number): Promise<number> {
   return only<number>(sql, 'select count(*) from job where parent_no = $1', [parentNo]);
@@ -32,14 +32,21 @@ export function countBelow(sql: Sql, no: number, limit: number): Promise<number>
   return only<number>(sql, text, [no, limit]);
 }
 
-/** All below a job that have not ended, up to the limit. */
-export function openBelow(sql: Sql, no: number, limit: number): Promise<number[]> {
-  const text = `
-    with recursive family (no, finished_at) as (
-      select no, finished_at from job where parent_no = $1
-      union all
-      select child.no, child.finished_at from job child join family on child.parent_no = family.no
-    )
-    select no from family where finished_at is null order by no limit $2 + 0`;
-  return column<number>(sql, text, [no, limit]);
+const below = (which: string) => `
+  with recursive family (no, to_end) as (
+    select no, finished_at is null and cancel_requested = 0 from job where parent_no ${which}
+    union all
+    select child.no, child.finished_at is null and child.cancel_requested = 0
+      from job child join family on child.parent_no = family.no
+  )
+  select no from family where to_end`;
+const OPEN_BELOW = { one: below('= $1'), many: below('= any($1::bigint[])') };
+
+/**
+ * All below these jobs that nobody has asked to end. The latest come first: a job waits only for jobs that were there
+ * before it, so whoever ends a family in this order, piece by piece, lets nothing of it begin.
+ */
+export async function openBelow(sql: Sql, nos: readonly number[]): Promise<number[]> {
+  const rows = nos.length === 0 ? [] : await sql.byKeys(OPEN_BELOW, nos);
+  return [...new Set(rows.map(([no]) => no as number))].toSorted((a, b) => b - a);
 }

@@ -129,12 +129,12 @@ export async function anyOpen(sql: Sql, scheduleIds: readonly string[]): Promise
   return (await sql.byKeys(ofSchedules(one), scheduleIds)).length > 0;
 }
 
-/** The ids of those that have not ended. */
-export async function open(sql: Sql, scheduleIds: readonly string[], limit: number): Promise<string[]> {
-  const one = `select job.id from run join job on job.no = run.job_no
+/** The numbers of those that have not ended. */
+export async function open(sql: Sql, scheduleIds: readonly string[], limit: number): Promise<number[]> {
+  const one = `select job.no from run join job on job.no = run.job_no
     where run.schedule_id = $1 and run.active > 0 and job.finished_at is null order by run.job_no`;
   const rows = await sql.byKeys(ofSchedules(one), scheduleIds);
-  return rows.slice(0, limit).map(([id]) => id as string);
+  return rows.slice(0, limit).map(([no]) => no as number);
 }
 
 /** How many runs wait in line, by schedule. */
