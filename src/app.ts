@@ -180,6 +180,8 @@ async function openApp(config: Config): Promise<App> {
               }),
             ],
       channelOf: openChannels(config, guard, log, () => engine.now()),
+      onMoved: (moved) =>
+        log.warn('A chat has another number now; what goes there is sent to that one', moved),
       askProbe: probes.ask,
       digestAt: operatorChat(config) === null ? null : config.digestAt,
       chatCommands: chatCommands(config, (problem) =>

@@ -18,7 +18,7 @@ import {
 } from '../loops/keepers.ts';
 import { ChatReader, type ChatReaderOptions } from '../loops/chat-reader.ts';
 import { digest } from '../loops/digest.ts';
-import { Deliverer } from '../loops/deliverer.ts';
+import { Deliverer, type OnMoved } from '../loops/deliverer.ts';
 import { Adopter } from '../loops/adopter.ts';
 import { type Duty, Loop, type LoopStatus } from '../loops/loop.ts';
 import { mail } from '../loops/mail.ts';
@@ -59,6 +59,7 @@ export interface DutyOptions {
   readonly notices: readonly NoticeSender[];
   /** What deliveries go by. */
   readonly channelOf: ChannelOf;
+  readonly onMoved?: OnMoved;
   /** Where commands come from, and from which chats they are taken. */
   readonly chatCommands?: Omit<ChatReaderOptions, 'waitS'> | null;
   /** When in the day it is told what the day came to, in minutes after midnight; null where it is not. */
@@ -91,7 +92,7 @@ export function startDuties(options: DutyOptions): Duties {
   const approving = loop(approver(core, options.tickMs));
   const spawning = loop(spawner(core, options.messageDeliveryMs));
   const mailing = loop(mail(core, options.messageDeliveryMs));
-  const deliverer = new Deliverer(core, options.channelOf);
+  const deliverer = new Deliverer(core, options.channelOf, options.onMoved);
   const delivering = loop(deliverer);
   const prober = askProbe === null ? null : new Prober(core, askProbe);
   const probing = prober === null ? null : loop(prober);

@@ -33,16 +33,20 @@ export interface SendTrouble {
   readonly final?: boolean;
   /** How long the other side wants to be left alone. */
   readonly retryAfterMs?: number;
+  /** What the place is called by now; there it would be taken. */
+  readonly movedTo?: string;
 }
 
 /** Why it was not taken, in words that hold no secret: they are kept and shown. */
 export class SendError extends Error {
   readonly final: boolean;
   readonly retryAfterMs: number | null;
+  readonly movedTo: string | null;
 
-  constructor(message: string, { final = false, retryAfterMs }: SendTrouble = {}) {
+  constructor(message: string, { final = false, retryAfterMs, movedTo }: SendTrouble = {}) {
     super(message);
     this.final = final;
+    this.movedTo = movedTo ?? null;
     this.retryAfterMs = retryAfterMs ?? null;
   }
 }

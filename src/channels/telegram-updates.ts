@@ -20,7 +20,7 @@ export interface UpdatesRead {
 export interface UpdateSource {
   /** Names the bot; no secret. */
   readonly bot: string;
-  /** Whether this is what the bot is called; true when nobody can say. */
+  /** Whether this is what the bot is called. Throws a SendError when nobody can say. */
   isName(name: string, signal: AbortSignal): Promise<boolean>;
   /** Waits up to so long for the first. Throws a SendError. */
   read(from: number, waitS: number, signal: AbortSignal): Promise<UpdatesRead>;
@@ -47,8 +47,8 @@ export function telegramUpdates({ url, token }: TelegramOptions): UpdateSource {
   return {
     bot: token.split(':', 1)[0] ?? '',
     isName: async (said, signal) => {
-      name ??= nameIn(await call('getMe', {}, 0, signal).catch(() => null));
-      return name === null || name.toLowerCase() === said.toLowerCase();
+      name ??= nameIn(await call('getMe', {}, 0, signal));
+      return name?.toLowerCase() === said.toLowerCase();
     },
     read: async (from, waitS, signal) => {
       const several = await fetch(from, UPDATES, waitS, signal);

@@ -50,6 +50,8 @@ export function telegram({ url, token, buttons: pressable = false }: TelegramOpt
       const to = { ...placeOf(target), ...below };
       let answer = await call({ ...to, ...marked(kind, text) }, signal);
       if (notUnderstood(answer)) answer = await call({ ...to, text: unmarked(text) }, signal);
+      const movedTo = newNumberOf(answer);
+      if (movedTo !== null) throw new SendError(`The chat ${target} is ${movedTo} by now`, { movedTo });
       const result = answerIn(answer, token) as { readonly message_id?: number } | null | undefined;
       return { messageId: String(result?.message_id ?? '') };
     },
@@ -97,11 +99,19 @@ function notUnderstood({ status, body }: PostAnswer): boolean {
   return status === 400 && String(fieldsOf(body)['description']).includes("can't parse entities");
 }
 
+/** A group that became a supergroup has another number, and nothing goes to the one that it had. Topics begin only then. */
+function newNumberOf({ status, body }: PostAnswer): string | null {
+  if (status !== 400) return null;
+  const { parameters } = fieldsOf(body) as Answer;
+  const chat = parameters?.migrate_to_chat_id;
+  return typeof chat === 'number' && Number.isSafeInteger(chat) ? String(chat) : null;
+}
+
 interface Answer {
   readonly ok?: unknown;
   readonly result?: unknown;
   readonly description?: unknown;
-  readonly parameters?: { readonly retry_after?: unknown } | null;
+  readonly parameters?: { readonly retry_after?: unknown; readonly migrate_to_chat_id?: unknown } | null;
 }
 
 function waitOf(parameters: Answer['parameters']): number | undefined {

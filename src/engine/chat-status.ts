@@ -4,9 +4,9 @@ import { dayStart } from '../domain/day.ts';
 import { isoTime } from '../domain/iso-time.ts';
 import type { State } from '../domain/job.ts';
 import { UNASSIGNED } from '../domain/bot.ts';
+import { BOT_STATUS_OF } from '../domain/statuses.ts';
 import type { Core } from './core.ts';
 
-const WAITING: readonly State[] = ['queued', 'scheduled', 'blocked'];
 const APPROVALS_TOLD = 100;
 
 export async function status(core: Core): Promise<string> {
@@ -21,7 +21,7 @@ export async function status(core: Core): Promise<string> {
   const sum = (of: (one: { target: string; state: State }) => boolean): number =>
     counts.filter(of).reduce((all, { n }) => all + n, 0);
   const lines = [
-    `Unassigned: ${sum(({ target, state }) => target === UNASSIGNED && WAITING.includes(state))}`,
+    `Unassigned: ${sum(({ target, state }) => target === UNASSIGNED && BOT_STATUS_OF[state] === 'pending')}`,
     `Running: ${sum(({ state }) => state === 'running')}`,
     `Failed today: ${(today.get('failed') ?? 0) + (today.get('dead') ?? 0)}`,
   ];

@@ -4,6 +4,7 @@ import { loopActor } from '../domain/actor.ts';
 import { admit, ADMITTED, dependencyMet } from '../domain/admit.ts';
 import { isToldWhenSettled } from '../domain/chat-text.ts';
 import { CONSULTING, type Job, rootOf, SETTLED, UNSETTLED } from '../domain/job.ts';
+import { SpineError } from '../domain/error.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { finish } from '../domain/retry.ts';
 import type { DeliveryGuarantee, RunPlan, Schedule } from '../domain/schedule.ts';
@@ -32,18 +33,30 @@ export async function settle(core: Core, nos: readonly number[]): Promise<void> 
   for (let i = 0; i < runs.length; i += RUNS_AT_ONCE) groups.push(runs.slice(i, i + RUNS_AT_ONCE));
   // As many at once as can commit at once: more would only stand before everybody else in line.
   const { lanes } = core.store;
-  for (let i = 0; i < groups.length; i += lanes)
-    await Promise.all(groups.slice(i, i + lanes).map((group) => settleGroup(core, group)));
+  const problems: Error[] = [];
+  for (let i = 0; i < groups.length; i += lanes) {
+    const slice = groups.slice(i, i + lanes);
+    problems.push(...(await Promise.all(slice.map((group) => settleGroup(core, group)))).flat());
+  }
+  // It is told once all others have moved: one that fails every time would hold up whatever ended after it.
+  if (problems[0] !== undefined) throw problems[0];
 }
 
-/** After an error each gets a transaction to itself, so that only the guilty one stays behind. */
-async function settleGroup(core: Core, group: readonly Job[]): Promise<void> {
+/**
+ * After an error each gets a transaction to itself, so that only the guilty one stays behind. Answers what went wrong with
+ * these very jobs; a database that is away is thrown at once.
+ */
+async function settleGroup(core: Core, group: readonly Job[]): Promise<readonly Error[]> {
   try {
     await settleTogether(core, group);
+    return [];
   } catch (error) {
-    if (group.length === 1) throw error;
-    for (const job of group) await settleTogether(core, [job]);
+    if (error instanceof SpineError || !(error instanceof Error)) throw error;
+    if (group.length === 1) return [error];
   }
+  const problems: Error[] = [];
+  for (const job of group) problems.push(...(await settleGroup(core, [job])));
+  return problems;
 }
 
 async function settleTogether(core: Core, group: readonly Job[]): Promise<void> {

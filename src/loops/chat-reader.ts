@@ -7,9 +7,10 @@ import { SendError } from '../channels/channel.ts';
 import type { UpdateSource } from '../channels/telegram-updates.ts';
 import { loopActor } from '../domain/actor.ts';
 import { commandIn } from '../domain/chat-command.ts';
-import { type ChatUpdate, mayCommand } from '../domain/chat-update.ts';
+import { type ChatPlace, type ChatUpdate, mayCommand } from '../domain/chat-update.ts';
 import { passOver, performUpdate } from '../engine/chat-commands.ts';
 import type { Core } from '../engine/core.ts';
+import { targetNow } from '../engine/moved-places.ts';
 import { siteOf } from '../engine/server-name.ts';
 import { backoffDelayMs } from '../domain/retry.ts';
 import type { Duty, Pass } from './loop.ts';
@@ -119,7 +120,7 @@ export class ChatReader implements Duty {
     for (const update of updates) {
       if (this.#stopping.signal.aborted) break;
       if (update.kind === 'other' || !(await this.#isForUs(update)) || !this.#hasRoom(update.user)) continue;
-      const allowed = update.place !== null && mayCommand(this.#options.allowed, update.place);
+      const allowed = update.place !== null && (await this.#mayCommand(update.place));
       await performUpdate(this.#core, bot, update, allowed);
       counted = update.id + 1;
     }
@@ -129,10 +130,17 @@ export class ChatReader implements Duty {
   /** A pressed button waits for an answer, whoever pressed it; words in other chats, and to other bots, are not ours. */
   async #isForUs(update: Exclude<ChatUpdate, { kind: 'other' }>): Promise<boolean> {
     if (update.kind === 'pressed') return true;
-    const { allowed, source } = this.#options;
     const command = commandIn(update.text);
-    if (command === null || !mayCommand(allowed, update.place)) return false;
-    return command.bot === null || source.isName(command.bot, this.#stopping.signal);
+    if (command === null || !(await this.#mayCommand(update.place))) return false;
+    return command.bot === null || this.#options.source.isName(command.bot, this.#stopping.signal);
+  }
+
+  /** A chat that was allowed is so under the number that it has by now. */
+  async #mayCommand(place: ChatPlace): Promise<boolean> {
+    const { allowed } = this.#options;
+    if (mayCommand(allowed, place)) return true;
+    const now = allowed.map((target) => targetNow(this.#core, { channel: 'telegram', target }));
+    return mayCommand(await Promise.all(now), place);
   }
 
   #hasRoom(user: string): boolean {

@@ -17,6 +17,7 @@ import {
 import type { Job } from '../domain/job.ts';
 import { backoffDelayMs } from '../domain/retry.ts';
 import type { Core } from '../engine/core.ts';
+import { noteMoved, targetNow } from '../engine/moved-places.ts';
 import type { Duty, Pass } from './loop.ts';
 
 const DELIVERER = loopActor('deliverer');
@@ -31,17 +32,29 @@ const LONGEST_WAIT_MS = 3_600_000;
 const CHAT_WAIT_MS = 60_000;
 const ERROR_CHARS = 500;
 
+interface Sent {
+  readonly taken: TakenDelivery;
+  /** What its target is called now. */
+  readonly target: string;
+  readonly job: Job | null;
+}
+
+export type OnMoved = (moved: Readonly<Record<'channel' | 'from' | 'to', string>>) => void;
+
 export class Deliverer implements Duty {
   readonly name = 'deliverer';
   readonly everyMs = POLL_MS;
   readonly #core: Core;
   readonly #channelOf: ChannelOf;
+  readonly #onMoved: OnMoved;
   readonly #sending = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
 
-  constructor(core: Core, channelOf: ChannelOf) {
+  /** `onMoved` hears of a place that is called otherwise from now on. */
+  constructor(core: Core, channelOf: ChannelOf, onMoved: OnMoved = () => undefined) {
     this.#core = core;
     this.#channelOf = channelOf;
+    this.#onMoved = onMoved;
   }
 
   /** How many are under way. */
@@ -73,7 +86,11 @@ export class Deliverer implements Duty {
 
   async #beginAll(taken: readonly TakenDelivery[]): Promise<void> {
     const jobs = await this.#core.store.read.jobs.byNo(taken.flatMap(({ jobNo }) => jobNo ?? []));
-    for (const each of taken) this.#begin(each, jobs.find(({ no }) => no === each.jobNo) ?? null);
+    const targets = await Promise.all(taken.map((each) => targetNow(this.#core, each)));
+    for (const [i, each] of taken.entries()) {
+      const job = jobs.find(({ no }) => no === each.jobNo) ?? null;
+      this.#begin({ taken: each, target: targets[i] ?? each.target, job });
+    }
   }
 
   /** Calls off what is under way: the server stops. */
@@ -86,8 +103,8 @@ export class Deliverer implements Duty {
     await Promise.all(this.#sending);
   }
 
-  #begin(taken: TakenDelivery, job: Job | null): void {
-    const sending = this.#deliver(taken, job)
+  #begin(sent: Sent): void {
+    const sending = this.#deliver(sent)
       // Nothing was written down: the address comes up again when its lease has run out.
       .catch(() => undefined)
       .finally(() => {
@@ -97,10 +114,11 @@ export class Deliverer implements Duty {
     this.#sending.add(sending);
   }
 
-  async #deliver(taken: TakenDelivery, job: Job | null): Promise<void> {
+  async #deliver(sent: Sent): Promise<void> {
+    const { taken } = sent;
     try {
       const channel = this.#channelOf(taken.channel);
-      const proof = await this.#sendParts(channel, taken, job);
+      const proof = await this.#sendParts(channel, sent);
       if (proof !== null)
         await this.#core.flusher.transact(DELIVERER, async (tx, { now }) =>
           tx.deliveries.end(tried(taken, now), proof, channel.paceMs ?? 0),
@@ -112,8 +130,8 @@ export class Deliverer implements Duty {
   }
 
   /** The proof of all of them; null when another server has taken over meanwhile. */
-  async #sendParts(channel: Channel, taken: TakenDelivery, job: Job | null): Promise<string | null> {
-    const { id, kind, target, createdAt, partsSent } = taken;
+  async #sendParts(channel: Channel, { taken, target, job }: Sent): Promise<string | null> {
+    const { id, kind, createdAt, partsSent } = taken;
     const parts = channel.parts(messageOf(taken), target);
     const message = {
       id,
@@ -142,9 +160,11 @@ export class Deliverer implements Duty {
     );
   }
 
-  async #failed(taken: TakenDelivery, { message, final, retryAfterMs }: SendError): Promise<void> {
-    const waitMs = waitAfter(taken, retryAfterMs);
+  async #failed(taken: TakenDelivery, { message, final, retryAfterMs, movedTo }: SendError): Promise<void> {
+    const waitMs = movedTo === null ? waitAfter(taken, retryAfterMs) : 0;
+    if (movedTo !== null) this.#onMoved({ channel: taken.channel, from: taken.target, to: movedTo });
     await this.#core.flusher.transact(DELIVERER, async (tx, { now }) => {
+      if (movedTo !== null) await noteMoved(tx, taken, movedTo);
       const error = message.slice(0, ERROR_CHARS).toWellFormed();
       // Whoever stops a server wants the rest to go on elsewhere.
       const runAt = this.#stopping.signal.aborted ? now : now + Math.min(waitMs, LONGEST_WAIT_MS);

@@ -1,18 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SpineError } from '../../src/domain/error.ts';
-import type { Reads, Store } from '../../src/store/store.ts';
+import type { Job } from '../../src/domain/job.ts';
+import { settler } from '../../src/loops/settler.ts';
+import type { Reads, Store, Tx } from '../../src/store/store.ts';
 import { rest } from '../support/clock.ts';
 import {
   reasonOf,
   claimNext,
   create,
   DIALECTS,
+  finished,
   HEAD,
   onEvery,
   POSTGRES,
   read,
   refusal,
+  stateOf,
   SQLITE_MEMORY,
   type Opened,
   worker,
@@ -69,6 +73,55 @@ test('one failed look at the types does not end all claims', async () => {
   await assert.rejects(claimNext(spine), { code: 'store_unavailable' });
   assert.equal((await claimNext(spine)).length, 1);
 });
+
+onEvery(DIALECTS, (each) => {
+  let poisoned = 0;
+  const wrap = (store: Store): Store =>
+    new Proxy(store, {
+      get: (target, name: keyof Store) => {
+        const value = target[name];
+        if (name !== 'transaction')
+          return typeof value === 'function' ? (value as () => unknown).bind(target) : value;
+        const transaction: Store['transaction'] = (lane, work, ...more) =>
+          target.transaction(lane, (tx) => work(withPoison(tx, () => poisoned)), ...more);
+        return transaction;
+      },
+    });
+  each(
+    'a job that cannot be settled holds up no other one',
+    async (spine) => {
+      const ended = [await create(spine), await create(spine), await create(spine)];
+      const waiting: Job[] = [];
+      for (const { id } of ended) waiting.push(await create(spine, { after: [{ job: id }] }));
+      poisoned = ended[0]?.no ?? 0;
+      for (const job of ended) await finished(spine, job);
+      await assert.rejects(settler(spine.engine.core).runOnce(), { message: 'poison' });
+      const states = async () => Promise.all(waiting.map((job) => stateOf(spine, job)));
+      assert.deepEqual(await states(), ['blocked', 'queued', 'queued']);
+      poisoned = 0;
+      await settler(spine.engine.core).runOnce();
+      assert.deepEqual(await states(), ['queued', 'queued', 'queued']);
+    },
+    { wrap },
+  );
+});
+
+/** A transaction in which the dependents of one job cannot be found. */
+function withPoison(tx: Tx, no: () => number): Tx {
+  const dependencies = new Proxy(tx.dependencies, {
+    get: (target, name) =>
+      name === 'waiting'
+        ? (root: number) => (root === no() ? Promise.reject(new Error('poison')) : target.waiting(root))
+        : (Reflect.get(target, name) as unknown),
+  });
+  return new Proxy(tx, {
+    get: (target, name) => {
+      if (name === 'dependencies') return dependencies;
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? (value as () => unknown).bind(target) : value;
+    },
+  });
+}
 
 test('a stop waits for the commit under way, and for what was asked before it', async () => {
   const mayCommit = Promise.withResolvers<void>();

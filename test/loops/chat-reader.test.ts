@@ -82,6 +82,59 @@ async function actorsIn(spine: Opened): Promise<string[]> {
 
 onEvery([SQLITE_FILE, POSTGRES], (each) => {
   each(
+    'while nobody can say what the bot is called, a command to one by its name waits [TQ-46]',
+    async (spine) => {
+      const reader = readerOf(spine);
+      bot.say('/status@OtherBot');
+      bot.say('/status@SpineBot');
+      const message = { message_id: 1, from: { id: 7 }, chat: { id: -100 }, text: '/status@OtherBot' };
+      bot.replies.push({ status: 200, body: { ok: true, result: [{ update_id: 501, message }] } });
+      bot.replies.push({ status: 502, body: {} });
+      await reader.runOnce();
+      assert.equal(troubles.length, 1);
+      assert.equal((await heard(spine, reader)).length, 1);
+    },
+    OPTIONS,
+  );
+
+  each(
+    'a group that became a supergroup goes on under its new number, for what is sent and for commands [TQ-29 TQ-47]',
+    async (spine) => {
+      const moved: object[] = [];
+      const to = telegram({ url: bot.url, token: TOKEN, buttons: true });
+      const deliverer = new Deliverer(
+        spine.engine.core,
+        () => to,
+        (said) => moved.push(said),
+      );
+      bot.say('/status', { chat: -1_001_234 });
+      assert.deepEqual(await heard(spine), [], 'nobody knows that chat yet');
+      bot.replies.push({
+        status: 400,
+        body: {
+          ok: false,
+          description: 'Bad Request: group chat was upgraded to a supergroup chat',
+          parameters: { migrate_to_chat_id: -1_001_234 },
+        },
+      });
+      await finished(spine, await create(spine, { title: 'one', announce: true }));
+      await deliverAll(deliverer);
+      await deliverAll(deliverer);
+      assert.deepEqual(moved, [{ channel: 'telegram', from: '-100', to: '-1001234' }]);
+      assert.deepEqual(bot.texts, ['one completed by w.']);
+      bot.say('/status', { chat: -1_001_234 });
+      assert.match((await heard(spine)).join(), /^Unassigned: 0/);
+      await finished(spine, await create(spine, { title: 'two', announce: true }));
+      await sendAll(spine);
+      assert.deepEqual(
+        bot.taken.filter(({ body }) => 'text' in body).map(({ body }) => body['chat_id']),
+        ['-1001234', '-1001234', '-1001234'],
+      );
+    },
+    OPTIONS,
+  );
+
+  each(
     '/add makes one unassigned task, whose params come from the words in the order of the schema [TQ-46]',
     async (spine) => {
       await saveType(spine);

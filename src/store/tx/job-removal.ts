@@ -27,6 +27,7 @@ const belongings = [
   'subscription',
   'question',
   'checkpoint',
+  'consultation',
   'task_item',
   'task_ticker',
   'task_file',

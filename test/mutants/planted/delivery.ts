@@ -4,6 +4,14 @@ import type { Mutant } from '../mutant.ts';
 
 export const DELIVERY: readonly Mutant[] = [
   {
+    name: 'moved-chat-silent',
+    means: 'once the group of the operator becomes a supergroup nothing is heard of it any more',
+    file: 'src/loops/deliverer.ts',
+    find: `if (movedTo !== null) await noteMoved`,
+    replace: `if (movedTo === '') await noteMoved`,
+    seenBy: ['test/loops/chat-reader.test.ts'],
+  },
+  {
     name: 'mapped-address-outside',
     means: 'a webhook reaches this machine when its address is written as IPv6',
     file: 'src/domain/inner-address.ts',

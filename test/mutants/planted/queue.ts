@@ -6,6 +6,14 @@ const STORES = ['test/conformance/sqlite-memory.test.ts'];
 
 export const QUEUE: readonly Mutant[] = [
   {
+    name: 'poison-holds-up-all',
+    means: 'one job that cannot be settled keeps every later end from its dependents and retries',
+    file: 'src/engine/settling.ts',
+    find: `if (group.length === 1) return [error];`,
+    replace: `if (group.length === 1) throw error;`,
+    seenBy: ['test/engine/faults.test.ts'],
+  },
+  {
     name: 'typo-makes-a-type',
     means: 'a job with a mistyped type waits for ever for a worker that nobody has, and the typo stays',
     file: 'src/domain/job-type.ts',
