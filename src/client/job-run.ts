@@ -82,6 +82,8 @@ export interface RunHost {
 }
 
 const ERROR_CHARS = 8_000;
+/** Whoever asks for less patience than this is asked again under the same lease. */
+const NOT_SOON_MS = 30_000;
 
 type Ending =
   | { readonly verb: 'complete'; readonly result: unknown }
@@ -230,7 +232,8 @@ export class JobRun {
         return { jobs: await this.#send(ending, next), askedAt };
       } catch (error) {
         if (this.#lease.over.aborted || this.#ended) break;
-        if (!isPassing(error)) return await this.#refused(ending, error);
+        if (!isPassing(error) || askLaterMs(ending, error) !== null)
+          return await this.#refused(ending, error);
         if (failures === 0) this.#host.report(error, this.job);
         const waitMs = this.#host.endRetryMs(failures, error);
         await sleep(this.#host.platform, waitMs, this.#lease.over).catch(() => {});
@@ -269,6 +272,9 @@ export class JobRun {
       return await this.#end(ending);
     }
     this.#host.report(error, this.job);
+    const laterMs = askLaterMs(ending, error);
+    if (laterMs !== null)
+      return await this.#end({ verb: 'snooze', untilAt: new Date(this.#lease.serverNow() + laterMs) });
     const refused = REFUSED[ending.verb];
     if (refused === undefined || !isUnfit(error)) return null;
     const message = `${refused.words}: ${error instanceof Error ? error.message : String(error)}`;
@@ -292,6 +298,13 @@ function isPassing(error: unknown): boolean {
   if (!(error instanceof SpineApiError)) return error instanceof SpineConnectionError;
   const { status } = error;
   return status === 401 || status === 408 || status === 429 || status >= 500;
+}
+
+/** There is no room for the question, and will not be soon: the job waits for it without a holder. */
+function askLaterMs({ verb }: Ending, error: unknown): number | null {
+  if (verb !== 'ask' || !(error instanceof SpineApiError) || error.status !== 429) return null;
+  const { retryAfterMs } = error;
+  return retryAfterMs !== null && retryAfterMs >= NOT_SOON_MS ? retryAfterMs : null;
 }
 
 /** Refused by the server as it is, or not even JSON: what JSON.stringify throws is no error of ours. */

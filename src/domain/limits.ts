@@ -55,7 +55,7 @@ export const LIMITS = {
   questionAnswerBytes: 16_384,
   /** A lineage counts as one job. */
   questionsPerJob: 1_000,
-  /** Of one principal, that nobody has answered. */
+  /** Of one principal, or of one schedule whose runs a server does itself, that nobody has answered. */
   openQuestions: 1_000,
   /** What a claim tells of them: the newest answers that take no more than this. */
   answersShown: 100,

@@ -47,6 +47,12 @@ export interface QuestionRecord extends Question {
   readonly title: string | null;
 }
 
+/** Whose open questions are counted together: a principal's, or those of all runs of a schedule. */
+export interface Asker {
+  readonly name: string;
+  readonly scheduleId: string | null;
+}
+
 /** What an answered question leaves for the next holder. */
 export type Answered = Pick<Question, 'text' | 'answer' | 'answeredBy' | 'answeredAt'>;
 

@@ -6,7 +6,6 @@ import { decide } from '../domain/decide.ts';
 import { SpineError } from '../domain/error.ts';
 import type { Job } from '../domain/job.ts';
 import { mayTouch } from '../domain/lease.ts';
-import { LIMITS } from '../domain/limits.ts';
 import {
   aliasAsked,
   goesOn,
@@ -22,6 +21,7 @@ import type { ChangeSet } from './change-set.ts';
 import { accepted, type Core } from './core.ts';
 import type { Questions } from './engine.ts';
 import { hearOf } from './mail-round.ts';
+import { askLater, checkRoom, mayAskLater } from './question-room.ts';
 import { askedAs } from './question-rights.ts';
 import { mailQuestion } from './question-mail.ts';
 
@@ -37,7 +37,11 @@ export function questionsOf(core: Core): Questions {
   return {
     ask: async (actor, id, leaseToken, asked, received) => {
       const draft = await draftOf(core, actor, asked);
-      const done = await ask(core, { actor, id, leaseToken, ...(received && { received }) }, draft);
+      const held = { actor, id, leaseToken, ...(received && { received }) };
+      const done = await ask(core, held, draft).catch((error: unknown) => {
+        if (actor.builtIn && mayAskLater(error)) return askLater(core, held, error);
+        throw error;
+      });
       const question =
         done.repeated === undefined
           ? await read.questions.byId(draft.id)
@@ -106,16 +110,6 @@ async function checkAlias(tx: Tx, question: QuestionDraft): Promise<void> {
   const alias = aliasAsked(question);
   if (alias === null || (await tx.aliases.byName(alias)) !== null) return;
   throw new SpineError('bad_request', { field: 'to', problem: `there is no alias ${question.to}` });
-}
-
-async function checkRoom(tx: Tx, { name }: Actor, job: Job): Promise<void> {
-  if (job.questions >= LIMITS.questionsPerJob) {
-    const problem = `A job asks at most ${LIMITS.questionsPerJob} questions.`;
-    throw new SpineError('conflict', { problem, limit: LIMITS.questionsPerJob });
-  }
-  if ((await tx.questions.countOpenOf(name)) < LIMITS.openQuestions) return;
-  const problem = `${name} has ${LIMITS.openQuestions} questions that nobody has answered.`;
-  throw new SpineError('rate_limited', { problem, limit: LIMITS.openQuestions, retryAfterS: 60 });
 }
 
 /** The job first, here and everywhere: two who lock both never wait for each other. */

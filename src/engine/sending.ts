@@ -12,6 +12,9 @@ import type { MessageDraft } from './engine.ts';
 import { MailHint } from './mail-hint.ts';
 import { checkGrant, isParty, type Sender, senderOf } from './message-rights.ts';
 
+/** Mailboxes are read at the pace of work. */
+const FULL_S = 60;
+
 /** Answers its id. */
 export async function sendMessage(core: Core, actor: Actor, draft: MessageDraft): Promise<string> {
   const sender = await senderOf(core, actor, draft.kind, draft);
@@ -153,7 +156,7 @@ async function agentsFor(tx: Tx, { recipient, sender }: Omit<Message, 'no'>): Pr
   const isKnown = (await tx.agents.byId(recipient)) !== null;
   const limit = isKnown ? LIMITS.waitingMessages : LIMITS.waitingForUnknown;
   if (await tx.receipts.isFull(recipient, limit))
-    throw new SpineError('mailbox_full', { agent: recipient, limit });
+    throw new SpineError('mailbox_full', { agent: recipient, limit, retryAfterS: FULL_S });
   if (!isKnown) await checkUnknown(tx, recipient);
   return [recipient];
 }
@@ -163,7 +166,7 @@ async function checkUnknown(tx: Tx, recipient: string): Promise<void> {
   const { unknownRecipients: limit } = LIMITS;
   if ((await tx.receipts.isFull(recipient, 1)) || (await tx.receipts.countUnknown(limit)) < limit) return;
   const message = `Messages wait for ${limit} names of which no agent is known: correct the name, or register the agent first.`;
-  throw new SpineError('mailbox_full', { agent: recipient, limit }, { message });
+  throw new SpineError('mailbox_full', { agent: recipient, limit, retryAfterS: FULL_S }, { message });
 }
 
 /** Counted when it is asked, so that a run cannot pile up requests either. */

@@ -4,7 +4,16 @@ import type { Jobs } from '../../src/client/jobs.ts';
 import type { ClaimedJob, ClaimNextOptions, Held, NextClaim } from '../../src/client/types.ts';
 import { claimedJob } from './support.ts';
 
-type Verb = 'claimNext' | 'heartbeat' | 'complete' | 'fail' | 'release' | 'log' | 'ask' | 'checkpoint';
+type Verb =
+  | 'claimNext'
+  | 'heartbeat'
+  | 'complete'
+  | 'fail'
+  | 'release'
+  | 'snooze'
+  | 'log'
+  | 'ask'
+  | 'checkpoint';
 type Fields = Readonly<Record<string, unknown>>;
 
 interface Call {
@@ -52,6 +61,8 @@ export class FakeJobs {
           return next ? this.#take(next) : [];
         }),
       release: plain('release'),
+      snooze: (held: Held, untilAt: Date, options: CallOptions) =>
+        plain('snooze')(held, { untilAt }, options),
       log: plain('log'),
       ask: plain('ask'),
       checkpoint: plain('checkpoint'),
@@ -88,7 +99,12 @@ export class FakeJobs {
   }
 }
 
-export function refusal(status: number, code: string, details: Fields = {}): SpineApiError {
-  const facts = { hint: null, retryable: false, requestId: null, retryAfterMs: null };
+export function refusal(
+  status: number,
+  code: string,
+  details: Fields = {},
+  retryAfterMs: number | null = null,
+): SpineApiError {
+  const facts = { hint: null, retryable: false, requestId: null, retryAfterMs };
   return new SpineApiError({ ...facts, status, code, details, message: `${code}.` });
 }

@@ -531,6 +531,26 @@ suite('asking in the middle of a job', () => {
     await running;
   });
 
+  test('gives the job back until there is room for the question, and holds no slot for it', async () => {
+    const { platform, jobs, worker } = setUp((job, { ask }) => (job.id === 'a' ? ask(WHICH) : 'done'));
+    jobs.trouble = ({ verb }) => (verb === 'ask' ? refusal(429, 'rate_limited', {}, 300_000) : undefined);
+    jobs.add({ id: 'a' });
+    jobs.add({ id: 'b' });
+    const running = worker.run();
+    await nextRound();
+    await nextRound();
+    const [later] = jobs.of('snooze');
+    deepStrictEqual([later?.id, jobs.of('ask').length], ['a', 1]);
+    const untilAt = later?.fields['untilAt'];
+    ok(untilAt instanceof Date && untilAt.getTime() >= platform.nowMs() + 300_000);
+    deepStrictEqual(
+      jobs.of('complete').map(({ id }) => id),
+      ['b'],
+    );
+    await worker.stop();
+    await running;
+  });
+
   test('keeps a checkpoint that met a server which was away', async () => {
     const { platform, jobs, worker } = setUp(async (_, { checkpoint }) => {
       await checkpoint('half');

@@ -2,11 +2,17 @@ import assert from 'node:assert/strict';
 import { suite } from 'node:test';
 import { embeddedClient } from '../../src/app/embedded-client.ts';
 import { type Handler, JobFailure, PutOff, SpineApiError, Worker } from '../../src/client/index.ts';
+import { LIMITS } from '../../src/domain/limits.ts';
+import type { Actor } from '../../src/domain/command.ts';
+import type { Job } from '../../src/domain/job.ts';
+import { plan, runNow } from '../support/scheduling.ts';
 import { create, DIALECTS, HEAD, onEvery, type Opened, read, runTimers, worker } from '../support/engines.ts';
 import { rest, until } from '../support/clock.ts';
 import { passing } from './fixtures.ts';
 
 const ME = worker('gateway-worker');
+const BUILT_IN = { ...ME, builtIn: true } as const;
+const WHICH = { question: 'Which one?', to: 'head', timeoutMs: 60_000 };
 
 function clientOf({ engine, clock }: Opened) {
   return embeddedClient(engine, clock, ME);
@@ -18,10 +24,15 @@ async function claimOne(spine: Opened) {
 }
 
 /** One job through a worker, until `isOver`. */
-async function work(spine: Opened, handler: Handler, isOver: () => Promise<boolean>): Promise<void> {
+async function work(
+  spine: Opened,
+  handler: Handler,
+  isOver: () => Promise<boolean>,
+  actor: Actor = ME,
+): Promise<void> {
   const errors: unknown[] = [];
   const one = new Worker({
-    client: clientOf(spine),
+    client: embeddedClient(spine.engine, spine.clock, actor),
     targets: ['any'],
     handler,
     onError: (error) => errors.push(error),
@@ -31,6 +42,29 @@ async function work(spine: Opened, handler: Handler, isOver: () => Promise<boole
   await one.stop();
   await whole;
   assert.deepEqual(errors, []);
+}
+
+/** As many questions as one asker may have open, all of the run's schedule. */
+async function askWithoutEnd({ engine }: Opened, { no }: Job): Promise<void> {
+  const questions = Array.from({ length: LIMITS.openQuestions }, (_, i) => ({
+    id: `q${i}`,
+    jobNo: no,
+    rootNo: no,
+    text: 'Still open?',
+    to: 'head',
+    choices: null,
+    schema: null,
+    fallback: null,
+    askedBy: BUILT_IN.name,
+    askedAt: 0,
+    expiresAt: Number.MAX_SAFE_INTEGER,
+    leaseToken: null,
+    status: 'open' as const,
+    answer: null,
+    answeredBy: null,
+    answeredAt: null,
+  }));
+  await engine.core.flusher.transact(HEAD, async (tx) => tx.questions.insert(questions));
 }
 
 suite('a client without HTTP', () => {
@@ -50,6 +84,34 @@ suite('a client without HTTP', () => {
       await answered;
       const { result } = (await spine.engine.jobs.details([await read(spine, made)])).get(made.no) ?? {};
       assert.equal(result, '["yes",{"half":true}]');
+    });
+
+    each('lets the work behind it go on when a schedule has no room for one more question', async (spine) => {
+      const asking = await plan(spine, { name: 'asking', max_retries: 0 });
+      const other = await plan(spine, { name: 'other' });
+      const first = await runNow(spine, asking);
+      await askWithoutEnd(spine, first);
+      const behind = await runNow(spine, other);
+      const handler: Handler = async (job, { ask }) => {
+        if (job.id !== first.id) return 'done';
+        await spine.engine.runs.note(BUILT_IN, job.id, job.leaseToken, { dispatchedAt: 1 });
+        return ask(WHICH);
+      };
+      const isDone = async () => (await read(spine, behind)).state === 'done';
+      await work(spine, handler, isDone, BUILT_IN);
+      const waits = await read(spine, first);
+      assert.deepEqual([waits.state, waits.attempts], ['scheduled', 0]);
+      const [line] = await spine.engine.jobs.logs(HEAD, first.id, 0, 10);
+      assert.match(line?.text ?? '', /^Put off: it could not ask\. The schedule .* has 1000 questions/);
+      assert.equal((await spine.engine.runs.get(first.id)).run.dispatchedAt, null);
+      // Another schedule has room of its own.
+      const third = await runNow(spine, other);
+      await work(
+        spine,
+        (_, { ask }) => ask(WHICH),
+        async () => (await read(spine, third)).state === 'blocked',
+        BUILT_IN,
+      );
     });
 
     each('shows a claimed job as HTTP does, held in a way that can be adopted', async (spine) => {

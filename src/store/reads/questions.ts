@@ -1,6 +1,6 @@
 /** Questions that jobs asked, and what was answered. */
 
-import type { Answered, QuestionFilter, QuestionRecord } from '../../domain/question.ts';
+import type { Answered, Asker, QuestionFilter, QuestionRecord } from '../../domain/question.ts';
 import { type Row, type Sql, type Value } from '../sql/driver.ts';
 import { column, first, only } from '../sql/rows.ts';
 import { QUESTION } from '../sql/tables.ts';
@@ -62,9 +62,15 @@ export async function answersOf(sql: Sql, rootNo: number, limit: number): Promis
   }));
 }
 
-export function countOpenOf(sql: Sql, askedBy: string): Promise<number> {
-  const text = "select count(*) from question where asked_by = $1 and status = 'open'";
-  return only<number>(sql, text, [askedBy]);
+/** Counted no further than `most`. Served by question_by_asker, or by question_open. */
+export function countOpenOf(sql: Sql, { name, scheduleId }: Asker, most: number): Promise<number> {
+  const open =
+    scheduleId === null
+      ? "select 1 from question where asked_by = $1 and status = 'open'"
+      : `select 1 from question join job on job.no = question.job_no
+         where question.status = 'open' and job.schedule_id = $1`;
+  const text = `select count(*) from (${open} limit $2 + 0) as open`;
+  return only<number>(sql, text, [scheduleId ?? name, most]);
 }
 
 /** The ids of those that nobody answered in time. */

@@ -1,0 +1,63 @@
+/** How many questions may wait for their answers, and what happens to work of this server that finds no room for one. */
+
+import type { Accepted, Actor, Ask } from '../domain/command.ts';
+import { decide } from '../domain/decide.ts';
+import { SpineError } from '../domain/error.ts';
+import type { Job } from '../domain/job.ts';
+import { LIMITS } from '../domain/limits.ts';
+import type { Asker } from '../domain/question.ts';
+import { NOTHING_SENT } from '../domain/run.ts';
+import type { Tx } from '../store/store.ts';
+import { accepted, type Core } from './core.ts';
+
+/** People answer, and that takes them a while. */
+const FULL_S = 300;
+
+export async function checkRoom(tx: Tx, actor: Actor, job: Job): Promise<void> {
+  if (job.questions >= LIMITS.questionsPerJob) {
+    const problem = `A job asks at most ${LIMITS.questionsPerJob} questions.`;
+    throw new SpineError('conflict', { problem, limit: LIMITS.questionsPerJob });
+  }
+  const { openQuestions: limit } = LIMITS;
+  const asker = askerOf(actor, job);
+  if (asker === null || (await tx.questions.countOpenOf(asker, limit)) < limit) return;
+  const problem = `${asker.name} has ${limit} questions that nobody has answered.`;
+  throw new SpineError('rate_limited', { problem, limit, retryAfterS: FULL_S });
+}
+
+/**
+ * The workers inside the server ask for whatever they do: each schedule has a room of its own there. Work without one has
+ * no more than one open question.
+ */
+function askerOf({ name, builtIn }: Actor, { scheduleId }: Job): Asker | null {
+  if (!builtIn) return { name, scheduleId: null };
+  return scheduleId === null ? null : { name: `The schedule ${scheduleId}`, scheduleId };
+}
+
+/** There may be room later: it is not worth holding a slot for. */
+export function mayAskLater(error: unknown): error is SpineError {
+  return error instanceof SpineError && (error.code === 'rate_limited' || error.code === 'mailbox_full');
+}
+
+/** The job asks once more after a while. That was no attempt, and what was sent has come back with the question. */
+export async function askLater(
+  core: Core,
+  held: Omit<Ask, 'kind' | 'question'>,
+  { message, details }: SpineError,
+): Promise<Accepted> {
+  const { id, actor } = held;
+  const answer = await core.flusher.transact(actor, async (tx, changeSet) => {
+    const [found] = await tx.jobs.lock([id]);
+    if (found === undefined) return { ok: false, code: 'not_found', details: { id } } as const;
+    const job = changeSet.load(found);
+    const untilAt = changeSet.now + FULL_S * 1_000;
+    const decision = decide(job, { kind: 'snooze', ...held, untilAt }, changeSet.now);
+    if (!decision.answer.ok) return decision.answer;
+    const why = typeof details['problem'] === 'string' ? details['problem'] : message;
+    const line = { text: `Put off: it could not ask. ${why}`, level: 'info', at: changeSet.now } as const;
+    const note = job.scheduleId === null ? {} : { note: NOTHING_SENT };
+    changeSet.apply({ ...decision, writes: { ...decision.writes, logs: [line], ...note } }, actor);
+    return decision.answer;
+  });
+  return accepted(answer);
+}
