@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { DirInUse } from '../store/datadir-files.ts';
 import { takeLock } from '../store/datadir-lock.ts';
+import type { Alone } from '../store/postgres-alone.ts';
 import { type Manifest, readManifest } from './manifest.ts';
 import { type Kind, manifestKey, POOLS } from './names.ts';
 import type { Place } from './place.ts';
@@ -45,7 +46,7 @@ export async function make(
   const note = async (news: Partial<BackupState>): Promise<void> => {
     if (installation.counts) await writeState(dataDir, news);
   };
-  return alone(dataDir, async () => {
+  return alone(installation, async () => {
     const done = kind === 'rollup' ? { lastRollupAt: now } : { lastSnapshotAt: now };
     try {
       const made = await makeAll(installation, places, kind, now);
@@ -124,14 +125,27 @@ async function tidyUp(place: Place, retention: Retention, kind: Kind, now: numbe
   }
 }
 
-/** Two at once would take away each other's files. The lock dies with the process that has it. */
-async function alone<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
+/** Two at once would take away each other's files. The locks die with the process that has them. */
+async function alone<T>({ dataDir, postgresUrl }: Installation, work: () => Promise<T>): Promise<T> {
   const lock = lockOf(dataDir);
   try {
-    return await work();
+    const shared = postgresUrl === null ? null : await sharedLock(postgresUrl);
+    try {
+      return await work();
+    } finally {
+      await shared?.release();
+    }
   } finally {
     lock.release();
   }
+}
+
+/** Servers that share a database each have a data dir of their own, and back up to the same places. */
+async function sharedLock(postgresUrl: string): Promise<Alone> {
+  const { tryAlone } = await import('../store/postgres-alone.ts');
+  const lock = await tryAlone(postgresUrl, 'backup');
+  if (lock !== null) return lock;
+  throw new BackupProblem('busy', 'Another server of this database makes a backup. Try again later.');
 }
 
 function lockOf(dataDir: string): { release(): void } {

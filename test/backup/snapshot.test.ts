@@ -10,6 +10,8 @@ import { BackupProblem } from '../../src/backup/problem.ts';
 import { list, make, status } from '../../src/backup/run.ts';
 import { readState } from '../../src/backup/state.ts';
 import { takeLock } from '../../src/store/datadir-lock.ts';
+import { tryAlone } from '../../src/store/postgres-alone.ts';
+import { freshDatabase, skipWithoutPostgres } from '../support/postgres.ts';
 import { filesIn, NOW, openShop } from './support.ts';
 
 const sha = (text: string): RegExp => new RegExp(`^${text}/[0-9a-f]{2}/[0-9a-f]{64}$`);
@@ -41,6 +43,27 @@ test('a snapshot is a database that opens, its artifacts, its journal and a mani
   );
   for (const file of files) assert.equal(statSync(join(place, file)).mode & 0o077, 0, file);
   assert.equal(existsSync(join(shop.installation.dataDir, 'backup.staging')), false);
+});
+
+test('of the servers that share a database one backs up at a time', {
+  skip: skipWithoutPostgres,
+}, async () => {
+  await using shop = await openShop();
+  const database = await freshDatabase(process.env['TEST_POSTGRES_URL'] ?? '');
+  try {
+    const installation = { ...shop.installation, postgresUrl: database.url };
+    const other = (await tryAlone(database.url, 'backup')) ?? assert.fail('nobody has it');
+    await assert.rejects(make(installation, [shop.place], 'snapshot', NOW), {
+      kind: 'busy',
+      message: /^Another server of this database makes a backup/,
+    });
+    await other.release();
+    const mine = (await tryAlone(database.url, 'backup')) ?? assert.fail('it was not given back');
+    assert.equal(await tryAlone(database.url, 'backup'), null);
+    await mine.release();
+  } finally {
+    await database.drop();
+  }
 });
 
 test('a bit that changes in a manifest is noticed, wherever it is [SC-73]', async () => {

@@ -4,6 +4,14 @@ import type { Mutant } from '../mutant.ts';
 
 export const BACKUP: readonly Mutant[] = [
   {
+    name: 'backup-two-at-once',
+    means: 'servers that share a database take away each other’s half-made backups',
+    file: 'src/backup/run.ts',
+    find: `postgresUrl === null ? null : await sharedLock(postgresUrl)`,
+    replace: `postgresUrl === '' ? await sharedLock(postgresUrl) : null`,
+    seenBy: ['test/backup/snapshot.test.ts'],
+  },
+  {
     name: 'backup-not-compared',
     means: 'a storage that loses bytes is found out on the day of the restore',
     file: 'src/backup/write.ts',
