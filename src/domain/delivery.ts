@@ -2,6 +2,7 @@
 
 import type { Place } from './alias.ts';
 import type { Button } from './button.ts';
+import { LIMITS } from './limits.ts';
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
@@ -118,6 +119,16 @@ export function batchOf<D extends Pick<Delivery, 'kind' | 'text'>>(line: readonl
 /** The text of that message. */
 export function messageOf({ text, alongside }: Pick<TakenDelivery, 'text' | 'alongside'>): string {
   return [text, ...alongside.map((each) => each.text)].map((each) => each ?? '').join('\n');
+}
+
+/** What somebody must hear of, or has asked for. */
+const PRESSING: readonly DeliveryKind[] = ['approval', 'failure', 'budget', 'reply', 'press', 'gap'];
+
+/** How many may wait at an address for one more of this kind to find room: what matters less fills no more than its share. */
+export function roomFor(kind: DeliveryKind): number {
+  const { deliveriesPerAddress: all, deliveriesKeptFree: free } = LIMITS;
+  if (PRESSING.includes(kind)) return all;
+  return kind === 'question' ? all - free : all - 2 * free;
 }
 
 /** With the waits in between this is about ten hours. */

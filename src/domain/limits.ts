@@ -57,6 +57,8 @@ export const LIMITS = {
   questionsPerJob: 1_000,
   /** Of one principal, or of one schedule whose runs a server does itself, that nobody has answered. */
   openQuestions: 1_000,
+  /** Of those, that one alias was asked: people are asked by others, too. */
+  openQuestionsPerAlias: 500,
   /** What a claim tells of them: the newest answers that take no more than this. */
   answersShown: 100,
   answersBytes: 65_536,
@@ -108,15 +110,21 @@ export const LIMITS = {
   subscriptions: 100,
   /** What is delivered of one text; the run has all of it. */
   deliveryChars: 20_000,
-  /** How many may wait for one address; of what is beyond it, the receiver is told the number. */
+  /**
+   * How many may wait for one address; of what is beyond it, the receiver is told the number. Questions leave some room free for what
+   * presses more, and everything else as much again for questions.
+   */
   deliveriesPerAddress: 1_000,
+  deliveriesKeptFree: 100,
   agents: 1_000,
   messageChars: 20_000,
   messageTtlS: 365 * 86_400,
-  /** Messages that may wait for one agent. */
+  /** Messages that may wait for one agent; one sender fills one of so many shares, and the last is the operator's. */
   waitingMessages: 20_000,
-  /** Names under which no agent was ever heard, and what may wait for each: whoever makes up names fills nothing. */
+  mailboxShares: 10,
+  /** Names under which no agent was ever heard, in all and of one sender, and what may wait for each: whoever makes up names fills nothing. */
   unknownRecipients: 200,
+  unknownOfOne: 20,
   waitingForUnknown: 1_000,
   /** What one agent may send in ten minutes: two that answer each other stop before a thousand. */
   messagesPerWindow: 480,

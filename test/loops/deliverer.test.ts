@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { SendError } from '../../src/channels/channel.ts';
+import { type DeliveryKind, roomFor } from '../../src/domain/delivery.ts';
 import { LIMITS } from '../../src/domain/limits.ts';
 import { Pruner } from '../../src/loops/pruner.ts';
 import { until } from '../support/clock.ts';
@@ -21,6 +22,24 @@ async function tell(spine: Opened, to: string, ...texts: string[]): Promise<void
     await runNow(spine, made);
     await doNext(spine, { text });
   }
+}
+
+/** So many for the place of @ops, each with its number. */
+async function fill(spine: Opened, kind: DeliveryKind, count: number): Promise<void> {
+  const at = spine.engine.now();
+  const place = { alias: 'ops', channel: 'telegram', target: '1' } as const;
+  const drafts = Array.from({ length: count }, (_, i) => ({
+    id: `${kind}${i}`,
+    kind,
+    jobNo: null,
+    ...place,
+    text: String(i),
+    at,
+    dueAt: at,
+    problem: null,
+    buttons: null,
+  }));
+  await spine.engine.core.flusher.transact(HEAD, async (tx) => tx.deliveries.add(drafts));
 }
 
 onEvery(DIALECTS, (each) => {
@@ -236,31 +255,60 @@ onEvery(DIALECTS, (each) => {
     });
   });
 
-  each('what finds no room at an address is counted, and the receiver is told the number', async (spine) => {
+  each(
+    'what finds no room at an address is kept as failed, and the receiver is told the number',
+    async (spine) => {
+      await alias(spine);
+      const room = roomFor('event');
+      await fill(spine, 'event', room + 5);
+      const kept = await deliveries(spine);
+      assert.equal(kept.filter(({ status }) => status === 'pending').length, room);
+      const left = kept.filter(({ status }) => status === 'failed');
+      assert.deepEqual([left.length, left[0]?.error], [5, `no room: ${room} waited there already`]);
+      const mailbox = new Mailbox();
+      const deliverer = delivererOf(spine, mailbox);
+      await deliverer.runOnce();
+      await until('the first has ended', () => deliverer.sending === 0);
+      assert.deepEqual(mailbox.texts, ['0']);
+      const last = (await deliveries(spine)).at(-1);
+      assert.deepEqual([last?.kind, last?.status, last?.alias], ['gap', 'pending', 'ops']);
+      assert.match(last?.text ?? '', /^5 more found no room/);
+      assert.equal((await spine.engine.deliveries.retry(HEAD, left[0]?.id ?? '')).status, 'pending');
+    },
+  );
+
+  each('an approval finds room where events and questions have taken all of theirs', async (spine) => {
     await alias(spine);
-    const drafts = Array.from({ length: LIMITS.deliveriesPerAddress + 5 }, (_, i) => ({
-      id: `d${i}`,
-      kind: 'event' as const,
-      jobNo: null,
-      alias: 'ops',
-      channel: 'telegram',
-      target: '1',
-      text: String(i),
-      at: spine.engine.now(),
-      dueAt: spine.engine.now(),
-      problem: null,
-      buttons: null,
-    }));
-    await spine.engine.core.flusher.transact(HEAD, async (tx) => tx.deliveries.add(drafts));
-    assert.equal((await deliveries(spine)).length, LIMITS.deliveriesPerAddress);
+    await fill(spine, 'event', LIMITS.deliveriesPerAddress);
+    await fill(spine, 'question', LIMITS.deliveriesPerAddress);
+    await fill(spine, 'approval', 1);
+    const statusOf = async (kind: DeliveryKind) =>
+      (await deliveries(spine)).filter((each) => each.kind === kind).map(({ status }) => status);
+    for (const kind of ['event', 'question'] as const) {
+      const statuses = await statusOf(kind);
+      assert.deepEqual([statuses[0], statuses.at(-1)], ['pending', 'failed'], kind);
+    }
+    assert.deepEqual(await statusOf('approval'), ['pending']);
+  });
+
+  each('a failed one that is tried again at another place is sent there as a whole', async (spine) => {
+    await said(spine, 'aabbcc');
     const mailbox = new Mailbox();
-    const deliverer = delivererOf(spine, mailbox);
-    await deliverer.runOnce();
-    await until('the first has ended', () => deliverer.sending === 0);
-    assert.deepEqual(mailbox.texts, ['0']);
-    const last = (await deliveries(spine)).at(-1);
-    assert.deepEqual([last?.kind, last?.status, last?.alias], ['gap', 'pending', 'ops']);
-    assert.match(last?.text ?? '', /^5 more could not be kept/);
+    mailbox.partChars = 2;
+    mailbox.act = async ({ text }) => {
+      if (text === 'cc') throw new SendError('no', { final: true });
+      return { messageId: text };
+    };
+    await deliverAll(delivererOf(spine, mailbox));
+    const [half] = await deliveries(spine);
+    assert.deepEqual([half?.status, half?.partsSent], ['failed', 2]);
+    await alias(spine, 'ops', '2');
+    await spine.engine.deliveries.retry(HEAD, half?.id ?? '');
+    const other = new Mailbox();
+    await deliverAll(delivererOf(spine, other));
+    assert.deepEqual(other.texts, ['aabbcc']);
+    const [sent] = await deliveries(spine);
+    assert.deepEqual([sent?.status, sent?.proof], ['delivered', '{"status":200}']);
   });
 
   each(

@@ -8,10 +8,10 @@ import {
   type Delivery,
   type DeliveryDraft,
   type DeliveryStatus,
+  roomFor,
   type TakenDelivery,
   type TriedDelivery,
 } from '../../domain/delivery.ts';
-import { LIMITS } from '../../domain/limits.ts';
 import { locking, perDialect, type Row, type Shape, type Sql, type Value } from '../sql/driver.ts';
 import { DELIVERY } from '../sql/tables.ts';
 
@@ -37,8 +37,8 @@ const NEW: Shape = {
 };
 
 /**
- * In the order of their drafts at each address; those that find no room are counted. Addresses are taken in order, so that
- * two commits never wait for each other.
+ * In the order of their drafts at each address; those that find no room are counted, and kept as failed. Addresses are taken in
+ * order, so that two commits never wait for each other.
  */
 export async function add(sql: Sql, drafts: readonly DeliveryDraft[]): Promise<void> {
   const lines = new Map<string, DeliveryDraft[]>();
@@ -51,7 +51,7 @@ export async function add(sql: Sql, drafts: readonly DeliveryDraft[]): Promise<v
   const kept: DeliveryDraft[] = lines.get('') ?? [];
   lines.delete('');
   for (const [address, line] of [...lines].toSorted(([a], [b]) => (a < b ? -1 : 1)))
-    kept.push(...line.slice(0, await makeRoom(sql, address, line.length, line[0]?.dueAt ?? 0)));
+    kept.push(...(await joinLine(sql, address, line)));
   if (kept.length > 0) await sql.insert(NEW, kept.map(newRow));
 }
 
@@ -63,19 +63,30 @@ function newRow(draft: DeliveryDraft): Row {
   return [id, kind, jobNo, alias, ...place, text, buttons, status, 0, 0, problem, at, dueAt];
 }
 
-/** How many find room. The update of nothing locks the row: whoever ends the last one there waits for this commit. */
-async function makeRoom(sql: Sql, address: string, wanted: number, dueAt: number): Promise<number> {
+/** The update of nothing locks the row: whoever ends the last one there waits for this commit. */
+async function joinLine(
+  sql: Sql,
+  address: string,
+  line: readonly DeliveryDraft[],
+): Promise<readonly DeliveryDraft[]> {
   const [row] = await sql.all(
     `insert into delivery_address (address, run_at, failures, waiting, left_out) values ($1, $2, 0, 0, 0)
      on conflict (address) do update set waiting = delivery_address.waiting returning waiting`,
-    [address, dueAt],
+    [address, line[0]?.dueAt ?? 0],
   );
-  const room = Math.min(wanted, Math.max(0, LIMITS.deliveriesPerAddress - (row?.[0] as number)));
+  const waiting = row?.[0] as number;
+  let joined = 0;
+  const kept = line.map((draft) => {
+    const room = roomFor(draft.kind);
+    if (waiting + joined >= room) return { ...draft, problem: `no room: ${room} waited there already` };
+    joined += 1;
+    return draft;
+  });
   await sql.run(
     'update delivery_address set waiting = waiting + $2, left_out = left_out + $3 where address = $1',
-    [address, room, wanted - room],
+    [address, joined, line.length - joined],
   );
-  return room;
+  return kept;
 }
 
 // Served by delivery_address_due.
@@ -200,7 +211,7 @@ async function tellOfGap(sql: Sql, { no, address, now }: TriedDelivery): Promise
   const [row] = await sql.all('select left_out from delivery_address where address = $1', [address]);
   const leftOut = (row?.[0] as number | undefined) ?? 0;
   if (leftOut === 0) return;
-  const text = `${leftOut} more could not be kept for you: ${LIMITS.deliveriesPerAddress} were waiting already.`;
+  const text = `${leftOut} more found no room, as too many were waiting here already. They are kept as failed deliveries.`;
   await sql.run(
     `insert into delivery (id, kind, alias, channel, target, address, body, status, attempts, parts_sent, created_at, due_at)
      select id || $4, 'gap', alias, channel, target, address, $2, 'pending', 0, 0, cast($3 as bigint), cast($3 as bigint) from delivery where no = $1`,
@@ -253,11 +264,13 @@ export async function giveUp(
   await dropIfEmpty(sql, tried.address);
 }
 
-/** Has a failed one sent to this place after all; false when it has not failed. */
+/** Has a failed one sent to this place after all, and all of it where it went elsewhere before; false when it has not failed. */
 export async function reopen(sql: Sql, id: string, place: Place, now: number): Promise<boolean> {
   const address = addressOf(place);
   const reopened = await sql.run(
     `update delivery set status = 'pending', attempts = 0, error = null, created_at = $2, due_at = $2,
+       parts_sent = case when address = $5 then parts_sent else 0 end,
+       proof = case when address = $5 then proof end,
        channel = $3, target = $4, address = $5 where id = $1 and status = 'failed'`,
     [id, now, place.channel, place.target, address],
   );

@@ -12,6 +12,22 @@ export const DELIVERY: readonly Mutant[] = [
     seenBy: ['test/loops/chat-reader.test.ts'],
   },
   {
+    name: 'delivery-parts-of-another-place',
+    means: 'a delivery that is tried again elsewhere counts as delivered, and nothing of it was sent there',
+    file: 'src/store/tx/deliveries.ts',
+    find: `parts_sent = case when address = $5 then parts_sent else 0 end`,
+    replace: `parts_sent = case when address = $5 then parts_sent else parts_sent end`,
+    seenBy: ['test/loops/deliverer.test.ts'],
+  },
+  {
+    name: 'delivery-no-room-kept-free',
+    means: 'one worker whose questions fill a chat keeps the approvals of everybody out of it',
+    file: 'src/domain/delivery.ts',
+    find: `kind === 'question' ? all - free : all - 2 * free`,
+    replace: `all`,
+    seenBy: ['test/loops/deliverer.test.ts'],
+  },
+  {
     name: 'mapped-address-outside',
     means: 'a webhook reaches this machine when its address is written as IPv6',
     file: 'src/domain/inner-address.ts',
