@@ -177,6 +177,19 @@ onEvery(DIALECTS, (each) => {
     },
   );
 
+  each('a subscription to a schedule goes with the schedule', async (spine) => {
+    await alias(spine);
+    const made = await plan(spine);
+    await spine.engine.subscriptions.add(HEAD, { alias: 'ops', events: ['done'], scheduleId: made.id });
+    await spine.engine.subscriptions.add(HEAD, { alias: 'ops', events: ['dead'] });
+    await spine.engine.schedules.remove(HEAD, made.id);
+    const left = await spine.engine.subscriptions.list();
+    assert.deepEqual(
+      left.map(({ events }) => events),
+      [['dead']],
+    );
+  });
+
   each('a subscriber hears of a failure when no retry will come any more, and once', async (spine) => {
     await alias(spine);
     await spine.engine.subscriptions.add(HEAD, { alias: 'ops', events: ['failed', 'dead'] });

@@ -5,6 +5,7 @@ import { type KeyQuery, locking, perDialect, type Sql } from '../sql/driver.ts';
 import { raiseSequence } from '../sql/sequence.ts';
 import { insertInto, type Written } from '../sql/table.ts';
 import { SCHEDULE } from '../sql/tables.ts';
+import { dropOfSchedules } from './subscriptions.ts';
 
 /** The name, the parent and who keeps it are also columns of their own, by which schedules are found. */
 function withNames<T extends Pick<Schedule, 'spec'>>({ shape, row }: Written<T>): Written<T> {
@@ -87,7 +88,9 @@ export function save(sql: Sql, schedules: readonly Schedule[]) {
   );
 }
 
+/** Nobody can be told of their runs any more. */
 export async function remove(sql: Sql, ids: readonly string[]): Promise<void> {
+  await dropOfSchedules(sql, ids);
   await sql.byKeys(
     {
       one: 'delete from schedule where id = $1',
