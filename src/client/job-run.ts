@@ -82,6 +82,8 @@ export interface RunHost {
 }
 
 const ERROR_CHARS = 8_000;
+const TOO_MANY_ANSWERS =
+  'This job has been given more answers than its claim can tell of, so that nobody knows whether this question is among them. Ask for shorter answers, or keep in a checkpoint what was answered and ask no more.';
 /** Whoever asks for less patience than this is asked again under the same lease. */
 const NOT_SOON_MS = 30_000;
 
@@ -181,6 +183,8 @@ export class JobRun {
   async #ask(question: NewQuestion): Promise<unknown> {
     const known = (this.job.answers ?? []).findLast((answer) => answer.question === question.question);
     if (known !== undefined) return known.answer;
+    // It may have been answered long ago: whoever asks again would ask the same things for ever.
+    if (this.job.answersLeftOut) throw new NonRetryableError(TOO_MANY_ANSWERS);
     this.#asked ??= question;
     throw new AskAndWait(question);
   }

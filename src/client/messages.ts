@@ -19,13 +19,17 @@ export class Messages {
     this.#caller = caller;
   }
 
-  /** Not repeated by itself: a call that is sent twice sends two messages. */
-  send(message: NewMessage, options?: CallOptions): Promise<Message> {
+  /** Repeated by itself only with a key: without one a call that is sent twice sends two messages. */
+  send(
+    message: NewMessage,
+    { idempotencyKey, ...options }: CallOptions & { readonly idempotencyKey?: string } = {},
+  ): Promise<Message> {
     return this.#caller.json({
       method: 'POST',
       path: '/messages',
       json: message,
-      repeatable: false,
+      ...(idempotencyKey !== undefined && { headers: { 'idempotency-key': idempotencyKey } }),
+      repeatable: idempotencyKey !== undefined,
       options,
     });
   }

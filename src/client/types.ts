@@ -21,6 +21,8 @@ export interface ClaimedJob extends Job {
   readonly schema?: unknown;
   /** What was answered to its questions so far, oldest first. */
   readonly answers?: readonly Answer[];
+  /** There are older ones, which found no room in the answer to a claim. */
+  readonly answersLeftOut?: boolean;
   /** What an earlier holder left for this one. */
   readonly checkpoint?: unknown;
   /** The results of the jobs in its `after`, by their ids; where one was retried by new jobs, that of the last. */

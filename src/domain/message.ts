@@ -89,6 +89,12 @@ export interface MessageRecord extends Message {
 export const MESSAGE_STATUSES = ['pending', 'delivered', 'read', 'expired', 'failed'] as const;
 export type MessageStatus = (typeof MESSAGE_STATUSES)[number];
 
+/** How many may wait in a mailbox for one more to find room, of all senders and of its own. */
+export interface MailboxRoom {
+  readonly all: number;
+  readonly fromOne: number;
+}
+
 /** A broadcast has arrived, or is read, when it is so for everybody. */
 export function statusOf(message: MessageRecord, now: number): MessageStatus {
   const { receipts } = message;

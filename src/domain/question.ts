@@ -51,6 +51,8 @@ export interface QuestionRecord extends Question {
 export interface Asker {
   readonly name: string;
   readonly scheduleId: string | null;
+  /** Only those that went there. */
+  readonly to?: string;
 }
 
 /** What an answered question leaves for the next holder. */

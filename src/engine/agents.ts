@@ -36,8 +36,10 @@ export function agentsOf(core: Core): Agents {
     remove: (actor, id) =>
       core.flusher.transact(actor, async (tx, changeSet) => {
         await tx.agents.lock();
-        if (!(await tx.agents.remove(id))) throw new SpineError('not_found', { id });
-        await tx.receipts.dropOpenOf(id);
+        const wasKnown = await tx.agents.remove(id);
+        // Of a name that was made up there is nothing but what waits for it.
+        const dropped = await tx.receipts.dropOpenOf(id);
+        if (!wasKnown && dropped === 0) throw new SpineError('not_found', { id });
         await audit(tx, changeSet, actor, 'agent.remove', id);
       }),
   };

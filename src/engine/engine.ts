@@ -210,6 +210,8 @@ export interface HandedOn {
   readonly checkpoint: string | null;
   /** Oldest first. */
   readonly answers: readonly Answered[];
+  /** There are older ones than a claim tells of. */
+  readonly answersLeftOut: boolean;
   /** Null for a job that waited for no other. */
   readonly inputs: Inputs | null;
 }
@@ -653,7 +655,12 @@ export interface MessageDraft {
 }
 /** Whoever is no head sees and reads its own messages, and nobody else's. */
 export interface Messages {
-  send(actor: Actor, draft: MessageDraft): Promise<MessageRecord>;
+  /** Under a key that was seen before it answers with the message that was sent then. */
+  send(
+    actor: Actor,
+    draft: MessageDraft,
+    idempotency?: IdempotencyKey,
+  ): Promise<MessageRecord & { readonly replayed: boolean }>;
   get(actor: Actor, id: string): Promise<MessageRecord>;
   /** `next` is the `before` that goes on where so many were looked at and fewer than `limit` were wanted. */
   list(

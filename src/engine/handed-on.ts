@@ -24,11 +24,13 @@ export async function handedOn(read: Store['read'], jobs: readonly Job[]): Promi
   const checkpoints = nos.length === 0 ? null : await read.checkpoints.byNo(nos);
   const left = new Map<number, HandedOn>();
   for (const job of some) {
-    const { answersShown } = LIMITS;
-    const answers = job.questions === 0 ? [] : await read.questions.answersOf(rootOf(job), answersShown);
+    const given =
+      job.questions === 0 ? [] : await read.questions.answersOf(rootOf(job), LIMITS.answersShown + 1);
+    const answers = newest(given);
     left.set(job.no, {
       checkpoint: checkpoints?.get(job.no) ?? null,
-      answers: newest(answers),
+      answers,
+      answersLeftOut: answers.length < given.length,
       inputs: inputs?.get(job.no) ?? null,
     });
   }
@@ -43,7 +45,7 @@ const ANSWER_BYTES = 150;
 /** As many as one claim may tell of; oldest first. */
 function newest(answers: readonly Answered[]): readonly Answered[] {
   let bytes = 0;
-  const kept = answers.filter(({ text, answer, answeredBy }) => {
+  const kept = answers.slice(0, LIMITS.answersShown).filter(({ text, answer, answeredBy }) => {
     const words = Buffer.byteLength(`${text}${answer}${answeredBy}`);
     return (bytes += ANSWER_BYTES + words) <= LIMITS.answersBytes;
   });

@@ -25,7 +25,10 @@ export function messagesOf(core: Core): Messages {
   };
   return {
     get,
-    send: async (actor, draft) => get(actor, await sendMessage(core, actor, draft)),
+    send: async (actor, draft, idempotency) => {
+      const { id, replayed } = await sendMessage(core, actor, draft, idempotency);
+      return { ...(await get(actor, id)), replayed };
+    },
     list: async (actor, filter) => {
       const own = actor.role === 'worker' ? { of: actor.name } : {};
       const { messages, next } = await store.read.messages.list({ ...filter, ...own }, core.now());

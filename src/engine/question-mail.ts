@@ -1,6 +1,5 @@
 /** A question for an agent comes to it as a message, for as long as the question waits for its answer. */
 
-import type { Actor } from '../domain/command.ts';
 import type { Job } from '../domain/job.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { type Message, rankOf } from '../domain/message.ts';
@@ -13,14 +12,14 @@ const URGENT = 2;
 /** Answers whom it reached; a name that is no agent's is a person, who looks at the list of questions. */
 export async function mailQuestion(
   tx: Tx,
-  { actor, job, now }: { actor: Actor; job: Job; now: number },
+  { sender, job, now }: { sender: string; job: Job; now: number },
   question: QuestionDraft,
 ): Promise<readonly string[]> {
   if ((await tx.agents.byId(question.to)) === null) return [];
   const message: Omit<Message, 'no'> = {
     // The question's own: by it a run that was handed the message is known to be asked.
     id: question.id,
-    sender: actor.name,
+    sender,
     recipient: question.to,
     kind: 'task',
     subject: `Question of job #${job.no}`,
@@ -38,12 +37,12 @@ export async function mailQuestion(
     deliveredAt: null,
     expiresAt: now + question.timeoutMs,
   };
-  return post(tx, message);
+  return post(tx, message, false);
 }
 
-/** How to answer comes first: a prompt shows the beginning of a message only. */
+/** A prompt shows the beginning of a message only: what to call, and then the question itself. */
 function bodyOf({ id, text, choices }: QuestionDraft): string {
   const how = `Answer with POST /questions/${id}/answer {"answer": …} or \`spine questions answer ${id} <answer>\`.`;
-  const said = choices === null ? '' : `\nOne of: ${choices.join(', ')}`;
-  return `${how}${said}\n\n${text}`.slice(0, LIMITS.messageChars);
+  const said = choices === null ? '' : `\n\nOne of: ${choices.join(', ')}`;
+  return `${how}\n\n${text}${said}`.slice(0, LIMITS.messageChars);
 }

@@ -5,7 +5,7 @@ import { decide } from '../domain/decide.ts';
 import { SpineError } from '../domain/error.ts';
 import type { Job } from '../domain/job.ts';
 import { LIMITS } from '../domain/limits.ts';
-import type { Asker } from '../domain/question.ts';
+import { aliasAsked, type Asker, type QuestionDraft } from '../domain/question.ts';
 import { NOTHING_SENT } from '../domain/run.ts';
 import type { Tx } from '../store/store.ts';
 import { accepted, type Core } from './core.ts';
@@ -13,15 +13,22 @@ import { accepted, type Core } from './core.ts';
 /** People answer, and that takes them a while. */
 const FULL_S = 300;
 
-export async function checkRoom(tx: Tx, actor: Actor, job: Job): Promise<void> {
+export async function checkRoom(tx: Tx, actor: Actor, job: Job, question: QuestionDraft): Promise<void> {
   if (job.questions >= LIMITS.questionsPerJob) {
     const problem = `A job asks at most ${LIMITS.questionsPerJob} questions.`;
     throw new SpineError('conflict', { problem, limit: LIMITS.questionsPerJob });
   }
-  const { openQuestions: limit } = LIMITS;
   const asker = askerOf(actor, job);
-  if (asker === null || (await tx.questions.countOpenOf(asker, limit)) < limit) return;
-  const problem = `${asker.name} has ${limit} questions that nobody has answered.`;
+  if (asker === null) return;
+  await checkOpen(tx, asker, LIMITS.openQuestions);
+  if (aliasAsked(question) !== null)
+    await checkOpen(tx, { ...asker, to: question.to }, LIMITS.openQuestionsPerAlias);
+}
+
+async function checkOpen(tx: Tx, asker: Asker, limit: number): Promise<void> {
+  if ((await tx.questions.countOpenOf(asker, limit)) < limit) return;
+  const { name, to } = asker;
+  const problem = `${name} has ${limit} questions${to === undefined ? '' : ` to ${to}`} that nobody has answered.`;
   throw new SpineError('rate_limited', { problem, limit, retryAfterS: FULL_S });
 }
 

@@ -20,6 +20,7 @@ import { answerJson, draftOf } from './question-drafts.ts';
 import type { ChangeSet } from './change-set.ts';
 import { accepted, type Core } from './core.ts';
 import type { Questions } from './engine.ts';
+import { agentAtGateway } from './message-rights.ts';
 import { hearOf } from './mail-round.ts';
 import { askLater, checkRoom, mayAskLater } from './question-room.ts';
 import { askedAs } from './question-rights.ts';
@@ -94,12 +95,14 @@ async function ask(
     // What is refused, or repeated, needs no room.
     if (decision.writes?.question !== undefined) {
       await checkAlias(tx, question);
-      await checkRoom(tx, actor, job);
+      await checkRoom(tx, actor, job, question);
     }
     changeSet.apply(decision, actor);
     if (decision.writes?.question === undefined) return decision.answer;
     await hearOf(tx, changeSet, actor, job, held.received ?? null);
-    told = await mailQuestion(tx, { actor, job, now: changeSet.now }, question);
+    // At a gateway the agent asks, and not the worker that sent it there.
+    const sender = (await agentAtGateway(tx, job)) ?? actor.name;
+    told = await mailQuestion(tx, { sender, job, now: changeSet.now }, question);
     return decision.answer;
   });
   core.mail.add(told);

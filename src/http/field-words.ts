@@ -21,6 +21,7 @@ const WORDS: Readonly<Record<string, string>> = {
   answeredAt: 'when it was answered',
   answeredBy: 'who answered it',
   answers: 'what was asked before, and answered',
+  answersLeftOut: 'there are older answers, which found no room',
   approvals: 'the approvals',
   asked: 'the question that the job waits for now',
   askedAt: 'when it was asked',

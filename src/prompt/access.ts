@@ -27,6 +27,8 @@ Leave a note for whoever goes on after a crash or a question; the last one count
 ${call(`/jobs/${runId}/checkpoint`, { text: 'What is done, and what is left.' })}
 Write into the log of this run:
 ${call(`/jobs/${runId}/logs`, { lines: [{ text: 'What happened.' }] })}
+Read a message to its end that is truncated here, by its id:
+curl -sS '${url}/messages/<id>' -H 'authorization: Bearer ${token}'
 ${HOW_TO_ASK}
 [END SYSTEM NOTE]`;
 }

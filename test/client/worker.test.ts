@@ -499,6 +499,18 @@ suite('asking in the middle of a job', () => {
     await running;
   });
 
+  test('fails in words where the answer may be among those that found no room in the claim', async () => {
+    const { jobs, worker } = setUp((_, { ask }) => ask(WHICH));
+    jobs.add({ id: 'a', answersLeftOut: true });
+    const running = worker.run();
+    await nextRound();
+    const { error, requeue } = jobs.of('fail')[0]?.fields ?? {};
+    match((error as { message: string }).message, /more answers than its claim can tell of/);
+    deepStrictEqual([requeue, jobs.of('ask').length], [false, 0]);
+    await worker.stop();
+    await running;
+  });
+
   test('cannot be swallowed by the handler', async () => {
     const { jobs, worker } = setUp(async (job, { ask }) => {
       if (job.id === 'a') return ask(WHICH).catch(() => 'never mind');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { FINAL_STATES, type Job, STATES } from '../../src/domain/job.ts';
 import type { Message, Receipt } from '../../src/domain/message.ts';
-import type { Each, Opened } from '../support/engines.ts';
+import { type Each, HEAD, type Opened } from '../support/engines.ts';
 import { seeded } from './events.ts';
 import { insert, row, tell } from './rows.ts';
 
@@ -35,6 +35,7 @@ const mailAt = (id: string, change: Partial<Message> = {}): Omit<Message, 'no'> 
 /** What one message is by then, and after how many days it goes; null is never. */
 const MAIL: readonly (readonly [string, Partial<Message>, Partial<Receipt> | null, number | null])[] = [
   ['waiting', {}, { open: true }, null],
+  ['waiting for nobody', { recipient: 'made up' }, { agent: 'made up', open: true }, 30],
   ['delivered', {}, { deliveredAt: 1 }, 3],
   ['read', {}, { deliveredAt: 1, readAt: 1 }, 30],
   ['expired', { expiresAt: 5 }, {}, 30],
@@ -51,6 +52,7 @@ export function pruneTopics(each: Each): void {
   each('messages go when their time is up, and what nobody has dealt with stays [SC-16]', async (spine) => {
     const { store } = spine;
     const base = { messageNo: 0, agent: 'b', rank: 17, expiresAt: null, open: false, jobNo: null, fence: 0 };
+    await spine.engine.agents.register(HEAD, { id: 'b' });
     await store.transaction(0, async (tx) => {
       for (const [id, change, receipt] of MAIL) {
         const messageNo = await tx.messages.insert(mailAt(id, change));

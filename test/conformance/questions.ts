@@ -70,6 +70,10 @@ export function questionTopics(each: Each): void {
     assert.deepEqual(await ids({ jobNo: one.no, before: 2 }), ['q1']);
     const open = (name: string) => questions.countOpenOf({ name, scheduleId: null }, 10);
     assert.deepEqual([await open('w'), await open('nobody')], [1, 0]);
+    const to = (recipient: string) =>
+      questions.countOpenOf({ name: 'v', scheduleId: null, to: recipient }, 10);
+    assert.deepEqual([await to('ada'), await to('bob')], [1, 0]);
+    assert.equal(await questions.countOpenOf({ name: 'w', scheduleId: 'none' }, 10), 0);
     assert.deepEqual(await questions.expired(4, 10), []);
     assert.deepEqual(await questions.expired(10, 10), ['q4', 'q3']);
     assert.equal(await store.read.jobs.nextDueAt(), 5);

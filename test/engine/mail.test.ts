@@ -40,6 +40,28 @@ async function claimMail(spine: Opened, by: Actor = ALICE) {
   return { job: claimed.job, messages: bodies(claimed.messages) };
 }
 
+/** So many that wait for an agent. Where no sender is given, nobody asks for the messages themselves. */
+async function fillMailbox(
+  spine: Opened,
+  agent: string,
+  sender: string | null,
+  count: number,
+): Promise<void> {
+  const none = { subject: null, owner: null, replyTo: null, threadNo: null, scheduleId: null, jobNo: null };
+  const open = { ...none, error: null, deliveredAt: null, expiresAt: null, status: 'pending' } as const;
+  const plain = { kind: 'text', priority: 0, rank: rankOf('text', 0), body: 'x', createdAt: 0 } as const;
+  await spine.engine.core.flusher.transact(HEAD, async (tx) => {
+    const insert = (i: number) =>
+      tx.messages.insert({ ...open, ...plain, recipient: agent, sender: sender ?? '', id: `${sender}-${i}` });
+    const all = Array.from({ length: count }, (_, i) => i);
+    const nos = sender === null ? all.map((i) => 1_000_000 + i) : await Promise.all(all.map(insert));
+    const receipt = { agent, rank: plain.rank, expiresAt: null, open: true, jobNo: null, fence: 0 };
+    await tx.receipts.add(
+      nos.map((messageNo) => ({ ...receipt, messageNo, deliveredAt: null, readAt: null })),
+    );
+  });
+}
+
 const look = (spine: Opened) => mail(spine.engine.core, 1_000).runOnce();
 
 /** Tells of every look at receipts within a transaction. */
@@ -235,6 +257,61 @@ onEvery(DIALECTS, (each) => {
   );
 
   each(
+    'a message that is sent twice under one key goes out once, also when both come at once',
+    async (spine) => {
+      const draft = { kind: 'text', to: 'alice', body: 'hello' } as const;
+      const key = { key: 'k1', bodyHash: 'one' };
+      const twice = () => spine.engine.messages.send(BOB, draft, key);
+      const [one, other] = await Promise.all([twice(), twice()]);
+      assert.equal(one.id, other.id);
+      assert.notEqual(one.replayed, other.replayed);
+      assert.equal((await twice()).id, one.id);
+      const changed = spine.engine.messages.send(BOB, draft, { ...key, bodyHash: 'two' });
+      assert.equal((await refused(changed)).code, 'idempotency_conflict');
+      assert.deepEqual((await claimMail(spine)).messages, ['hello']);
+      assert.notEqual((await spine.engine.messages.send(ALICE, draft, key)).id, one.id);
+    },
+  );
+
+  each(
+    'one sender fills its share of a mailbox, by broadcasts too, and others still find room',
+    async (spine) => {
+      await spine.engine.agents.register(HEAD, { id: 'carol' });
+      const share = LIMITS.waitingMessages / LIMITS.mailboxShares;
+      await fillMailbox(spine, 'carol', 'alice', share - 1);
+      const toAll = (by: Actor) => send(spine, { to: 'broadcast' }, by);
+      assert.deepEqual((await toAll(ALICE)).receipts.length, 1);
+      assert.equal((await refused(toAll(ALICE))).code, 'mailbox_full');
+      const full = await refused(send(spine, { to: 'carol' }, ALICE));
+      assert.deepEqual([full.code, full.details['limit']], ['mailbox_full', share]);
+      await send(spine, { to: 'carol' }, BOB);
+      assert.deepEqual((await toAll(BOB)).receipts.length, 1);
+      await fillMailbox(spine, 'carol', null, LIMITS.waitingMessages - 2 * share - 2);
+      assert.equal((await refused(send(spine, { to: 'carol' }, BOB))).code, 'mailbox_full');
+      await send(spine, { to: 'carol' });
+    },
+  );
+
+  each(
+    'a worker makes up only so many names, and those that nobody has can be cleared away',
+    async (spine) => {
+      const names = Array.from({ length: LIMITS.unknownOfOne }, (_, i) => `nobody-${i}`);
+      for (const to of names) await send(spine, { to }, ALICE);
+      const { details, message } = await refused(send(spine, { to: 'one-more' }, ALICE));
+      assert.equal(details['limit'], LIMITS.unknownOfOne);
+      assert.match(message, /^Messages of alice wait for 20 names/);
+      await send(spine, { to: 'one-more' }, BOB);
+      await spine.engine.agents.remove(HEAD, 'nobody-0');
+      assert.equal((await refused(spine.engine.agents.remove(HEAD, 'nobody-0'))).code, 'not_found');
+      await send(spine, { to: 'another' }, ALICE);
+      const now = spine.engine.now();
+      const later = { brief: now + 1, before: now + 1, now };
+      await spine.engine.core.flusher.transact(HEAD, async (tx) => tx.messages.dropOld(later, 1_000));
+      assert.deepEqual(await spine.store.read.receipts.agentsWaiting(100), []);
+    },
+  );
+
+  each(
     'names of which nobody was heard fill nothing: so many of them, and so much for each [SC-11]',
     async (spine) => {
       const { agents } = spine.engine;
@@ -243,7 +320,7 @@ onEvery(DIALECTS, (each) => {
       const { code, details, message } = await refused(send(spine, { to: 'one-more' }));
       assert.deepEqual(
         [code, details],
-        ['mailbox_full', { agent: 'one-more', limit: LIMITS.unknownRecipients }],
+        ['mailbox_full', { agent: 'one-more', limit: LIMITS.unknownRecipients, retryAfterS: 60 }],
       );
       assert.match(message, /correct the name, or register the agent first/);
       // Those that wait already get more, up to their own limit, and so does whoever is known.
@@ -257,6 +334,7 @@ onEvery(DIALECTS, (each) => {
       assert.deepEqual((await refused(send(spine, { to: 'nobody-0' }))).details, {
         agent: 'nobody-0',
         limit: LIMITS.waitingForUnknown,
+        retryAfterS: 60,
       });
       await agents.register(HEAD, { id: 'nobody-0' });
       await send(spine, { to: 'nobody-0' });

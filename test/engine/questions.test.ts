@@ -49,6 +49,16 @@ async function answersOf(spine: Opened, job: Job) {
 }
 
 onEvery(DIALECTS, (each, kind) => {
+  each('a question that was answered is not handed to its agent any more', async (spine) => {
+    await spine.engine.agents.register(HEAD, { id: 'helper' });
+    const { question } = await asking(spine, {}, { to: 'helper' });
+    await spine.engine.questions.answer(HEAD, question.id, 'mine');
+    await create(spine, { target: 'elsewhere' });
+    const wanted = { targets: ['elsewhere'], max: 1, waitMs: 0 };
+    const [other] = await spine.engine.leases.claimNext(worker('helper'), wanted);
+    assert.deepEqual(other?.messages ?? [], []);
+  });
+
   each('a job that asks leaves its lease and waits without an attempt', async (spine) => {
     const { job, question } = await asking(spine, { maxAttempts: 1 });
     const waiting = await read(spine, job);
@@ -146,6 +156,7 @@ onEvery(DIALECTS, (each, kind) => {
     const last = await claimed(spine, job);
     const answers = await answersOf(spine, last);
     assert.equal(answers.length, LIMITS.answersShown);
+    assert.equal((await spine.engine.jobs.handedOn([last])).get(last.no)?.answersLeftOut, true);
     assert.deepEqual(answers.at(-1), ['Question 199?', '199', 'head']);
     await spine.engine.leases.complete(W, job.id, last.leaseToken, 'ok');
     assert.equal(await stateOf(spine, job), 'done');

@@ -20,6 +20,8 @@ async function answerOf(call: string): Promise<Record<string, unknown>> {
   return JSON.parse(stdout) as Record<string, unknown>;
 }
 
+const LONG = `Which one?${' It is a long story.'.repeat(50)} The end.`;
+
 type Opened = Awaited<ReturnType<typeof openScene>>;
 
 /** Starts a run and waits for what its agent is told. */
@@ -42,8 +44,11 @@ test('an agent at a gateway can do what its prompt prints: spawn, say how far it
   await using scene = await openScene({ websocket: true });
   scene.gateway.state.plan = (message) => (message.includes('Do it.') ? { hang: true } : { text: 'done' });
   const { id, session, prompt } = await told(scene);
-  const [spawn = '', tell = '', answer = '', progress = '', checkpoint = '', log = ''] = printedCalls(prompt);
-  assert.equal((await answerOf(tell))['to_agent'], 'main');
+  const [spawn = '', tell = '', answer = '', progress = '', checkpoint = '', log = '', read = ''] =
+    printedCalls(prompt);
+  const said = await answerOf(tell);
+  assert.equal(said['to_agent'], 'main');
+  assert.equal((await answerOf(read.replace('<id>', String(said['id']))))['body'], 'What it should know.');
   assert.equal((await answerOf(spawn))['kind'], 'spawn');
   await eventually('the child has run', 10_000, async () => {
     const { body } = await scene.server.head.get<{ runs: { output: string | null }[] }>('/runs?status=ok');
@@ -85,7 +90,7 @@ test('an agent at a gateway answers what it is asked in its prompt, and no other
   const { head } = scene.server;
   scene.gateway.state.plan = (message) => {
     if (!message.includes('Ship it.')) return { hang: true };
-    return { text: message.includes('You asked:') ? 'Shipped.' : 'ASK ops: Which one?' };
+    return { text: message.includes('You asked:') ? 'Shipped.' : `ASK ops: ${LONG}` };
   };
   await head.post('/agents', { id: 'ops' });
   const asking = await scene.run(await scene.plan({ name: 'ship', payload_message: 'Ship it.' }));
@@ -95,7 +100,9 @@ test('an agent at a gateway answers what it is asked in its prompt, and no other
   });
   const path = `/questions/${question}`;
   const judge = await told(scene, { name: 'judge', agent_id: 'ops' });
-  assert.match(judge.prompt, new RegExp(`Answer with POST ${path}/answer[^]*Which one\\?`));
+  assert.match(judge.prompt, new RegExp(`From: main [^]*Answer with POST ${path}/answer[^]*Which one\\?`));
+  const read = printedCalls(judge.prompt).at(-1)?.replace('<id>', question) ?? '';
+  assert.match(String((await answerOf(read))['body']), /Which one\?[^]*The end\.$/);
   // Of the same agent, but the question came to another run; and of the agent that asks.
   for (const agent_id of ['ops', 'main']) {
     const other = await told(scene, { name: `other ${agent_id}`, agent_id });
@@ -104,7 +111,9 @@ test('an agent at a gateway answers what it is asked in its prompt, and no other
     assert.equal((await caller.get(path)).status, 403, agent_id);
     assert.equal((await caller.post(`${path}/answer`, { answer: 'x' })).status, 403, agent_id);
   }
-  const [, , printed = ''] = printedCalls(judge.prompt);
+  const [, tell = '', printed = ''] = printedCalls(judge.prompt);
+  const reply = tell.replace('"to_agent":"main"', `"reply_to":"${question}"`);
+  assert.match(String((await answerOf(reply))['message']), new RegExp(`POST ${path}/answer`));
   const call = printed.replace('<id>', question).replace('Your answer.', 'The red one.');
   const answered = await answerOf(call);
   assert.deepEqual([answered['answer'], answered['answeredBy']], ['The red one.', 'ops']);

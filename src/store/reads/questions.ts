@@ -63,14 +63,15 @@ export async function answersOf(sql: Sql, rootNo: number, limit: number): Promis
 }
 
 /** Counted no further than `most`. Served by question_by_asker, or by question_open. */
-export function countOpenOf(sql: Sql, { name, scheduleId }: Asker, most: number): Promise<number> {
+export function countOpenOf(sql: Sql, { name, scheduleId, to }: Asker, most: number): Promise<number> {
   const open =
     scheduleId === null
       ? "select 1 from question where asked_by = $1 and status = 'open'"
       : `select 1 from question join job on job.no = question.job_no
          where question.status = 'open' and job.schedule_id = $1`;
-  const text = `select count(*) from (${open} limit $2 + 0) as open`;
-  return only<number>(sql, text, [scheduleId ?? name, most]);
+  const there = to === undefined ? '' : ' and question.recipient = $3';
+  const text = `select count(*) from (${open}${there} limit $2 + 0) as open`;
+  return only<number>(sql, text, [scheduleId ?? name, most, ...(to === undefined ? [] : [to])]);
 }
 
 /** The ids of those that nobody answered in time. */

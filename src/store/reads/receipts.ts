@@ -1,6 +1,13 @@
 /** What became of messages, for each of their recipients. */
 
-import type { Carrier, Message, MessageRecord, Receipt, UnreadPlace } from '../../domain/message.ts';
+import type {
+  Carrier,
+  MailboxRoom,
+  Message,
+  MessageRecord,
+  Receipt,
+  UnreadPlace,
+} from '../../domain/message.ts';
 import { byNumber, type Sql } from '../sql/driver.ts';
 import { column, first, only } from '../sql/rows.ts';
 import { MESSAGE, RECEIPT } from '../sql/tables.ts';
@@ -57,23 +64,52 @@ const found = `with recursive found (agent) as (
     from found where found.agent is not null
   )`;
 const waiting = `${found} select agent from found where agent is not null limit $1 + 0`;
-const unknown = `${found} select count(*) from (
-    select 1 from found where agent is not null and not exists (select 1 from agent where agent.id = found.agent)
+const unknown = (more: string): string => `${found} select count(*) from (
+    select 1 from found where agent is not null
+      and not exists (select 1 from agent where agent.id = found.agent)${more}
     limit $1 + 0) as unknown`;
+const ofSender = ` and exists (
+    select 1 from receipt join message on message.no = receipt.message_no
+    where receipt.agent = found.agent and receipt.open = 1 and message.sender = $2)`;
 
 /** Agents for whom there may be something to hand out. */
 export function agentsWaiting(sql: Sql, limit: number): Promise<string[]> {
   return column<string>(sql, waiting, [limit]);
 }
 
-/** Names for which something waits, and under which nobody was heard; counted no further than `most`. */
-export function countUnknown(sql: Sql, most: number): Promise<number> {
-  return only<number>(sql, unknown, [most]);
+/** Names for which something waits, of this sender if one is given, and under which nobody was heard; counted no further than `most`. */
+export function countUnknown(sql: Sql, most: number, sender: string | null): Promise<number> {
+  return sender === null
+    ? only<number>(sql, unknown(''), [most])
+    : only<number>(sql, unknown(ofSender), [most, sender]);
 }
+
+const IN_ORDER = 'order by receipt.rank, receipt.message_no limit 1';
+/** The last that there is room for, of all; served by receipt_open. */
+const waitsFor = (agent: string): string =>
+  `select receipt.message_no from receipt where receipt.agent = ${agent} and receipt.open = 1 ${IN_ORDER}`;
+const waitsFrom = (agent: string, sender: string): string =>
+  `select receipt.message_no from receipt join message on message.no = receipt.message_no
+   where receipt.agent = ${agent} and receipt.open = 1 and message.sender = ${sender} ${IN_ORDER}`;
 
 /** Whether so many wait for an agent. */
 export async function isFull(sql: Sql, agent: string, limit: number): Promise<boolean> {
-  const text =
-    'select 1 from receipt where agent = $1 and open = 1 order by rank, message_no limit 1 offset $2 + 0';
-  return (await first(sql, text, [agent, limit - 1])) !== null;
+  return (await first(sql, `${waitsFor('$1')} offset $2 + 0`, [agent, limit - 1])) !== null;
+}
+
+/** Whether so many of one sender wait for an agent. Senders are looked at only where there are as many in all. */
+export async function isFullOf(sql: Sql, agent: string, sender: string, limit: number): Promise<boolean> {
+  if (!(await isFull(sql, agent, limit))) return false;
+  const text = `${waitsFrom('$1', '$2')} offset $3 + 0`;
+  return (await first(sql, text, [agent, sender, limit - 1])) !== null;
+}
+
+/** The agents that have room for one more from this sender, itself left out. */
+export function withRoomFor(sql: Sql, sender: string, { all, fromOne }: MailboxRoom): Promise<string[]> {
+  const text = `select agent.id from agent where agent.id <> $1
+    and (${waitsFor('agent.id')} offset $2 + 0) is null
+    and ((${waitsFor('agent.id')} offset $3 + 0) is null
+      or (${waitsFrom('agent.id', '$1')} offset $3 + 0) is null)
+    order by agent.id`;
+  return column<string>(sql, text, [sender, all - 1, fromOne - 1]);
 }

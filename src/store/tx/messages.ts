@@ -51,7 +51,7 @@ export interface Keeping {
   readonly now: number;
 }
 
-/** What nobody has dealt with yet stays, unless it has run out or only reports something. Served by message_by_age. */
+/** What nobody has dealt with yet stays, unless it has run out, only reports something, or waits for a name without an agent. Served by message_by_age. */
 export async function dropOld(sql: Sql, { brief, before, now }: Keeping, limit: number): Promise<number> {
   const old = await sql.all(
     `select no from message where created_at < $1 and (
@@ -61,6 +61,7 @@ export async function dropOld(sql: Sql, { brief, before, now }: Keeping, limit: 
          (kind = 'spawn' and status <> 'pending')
          or (kind <> 'spawn' and expires_at is not null and expires_at <= $3)
          or (kind <> 'spawn' and exists (${SOME}) and not ${isOpen})
+         or (kind <> 'spawn' and not exists (select 1 from agent where agent.id = recipient))
          or recipient = 'broadcast')))
      order by created_at limit $4 + 0`,
     [brief, before, now, limit],

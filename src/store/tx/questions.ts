@@ -5,6 +5,7 @@ import { locking, perDialect, type Sql } from '../sql/driver.ts';
 import { first } from '../sql/rows.ts';
 import { insertInto } from '../sql/table.ts';
 import { QUESTION } from '../sql/tables.ts';
+import { closeOf as closeMail } from './receipts.ts';
 
 const NEW = QUESTION.unnumbered();
 
@@ -23,7 +24,7 @@ export async function lock(sql: Sql, id: string): Promise<Question | null> {
 
 type End = Pick<Question, 'status' | 'answer' | 'answeredBy' | 'answeredAt'>;
 
-/** Whatever came first counts. */
+/** Whatever came first counts. To the agent that was asked it is no news any more. */
 export async function end(
   sql: Sql,
   id: string,
@@ -32,4 +33,5 @@ export async function end(
   const text = `update question set status = $2, answer = $3, answered_by = $4, answered_at = $5
     where id = $1 and status = 'open'`;
   await sql.run(text, [id, status, answer, answeredBy, answeredAt]);
+  await closeMail(sql, id);
 }

@@ -4,6 +4,7 @@ import { RUN_STATUS_OF } from '../../../domain/statuses.ts';
 import { bearerTokens } from '../../auth.ts';
 import type { Door } from '../../door.ts';
 import { nativeErrors } from '../../errors.ts';
+import { REPLAYED } from '../../idempotency.ts';
 import { NAMED_ANSWERS } from './answers.ts';
 import { agentRoutes } from './agents.ts';
 import { aliasRoutes } from './aliases.ts';
@@ -30,6 +31,7 @@ export const scheduler: Door = {
     '/subscriptions',
     '/deliveries',
   ],
+  answerHeaders: [REPLAYED],
   routes: [
     ...scheduleRoutes,
     ...keepingRoutes,

@@ -3,9 +3,11 @@
 import type { Static } from 'typebox';
 import { SpineError } from '../../../domain/error.ts';
 import type { Engine, MessageDraft } from '../../../engine/engine.ts';
+import { idempotencyHeader, idempotencyOf, REPLAYED } from '../../idempotency.ts';
 import { LARGE_ITEM_BYTES, pageOf } from '../../page.ts';
 import { type Call, route, type Route } from '../../routes.ts';
 import { timeOf } from '../../times.ts';
+import { Type } from '../../typebox.ts';
 import {
   AllRead,
   Message,
@@ -20,6 +22,8 @@ import {
   UnreadQuery,
 } from './message-schemas.ts';
 import { messageView } from './message-view.ts';
+
+const SendHeaders = Type.Object(idempotencyHeader);
 
 type Body = Static<typeof MessageBody>;
 type Shown = Awaited<ReturnType<Engine['messages']['get']>>;
@@ -41,12 +45,24 @@ export const messageRoutes: readonly Route[] = [
       'Send a message to an agent, or to all with to_agent broadcast. Kind spawn asks for a schedule that runs once; a run asks in its own name.',
     who: ['head', 'worker', 'run'],
     forShownTokens: true,
+    headers: SendHeaders,
     body: MessageBody,
     status: 201,
     answer: Message,
-    errors: ['not_found', 'forbidden', 'conflict', 'too_many_children', 'mailbox_full'],
-    handle: async (call) =>
-      messageView(await call.engine.messages.send(call.actor, await draftOf(call)), call.engine.now()),
+    errors: [
+      'not_found',
+      'forbidden',
+      'conflict',
+      'idempotency_conflict',
+      'too_many_children',
+      'mailbox_full',
+    ],
+    handle: async (call) => {
+      const { engine, actor, reply } = call;
+      const sent = await engine.messages.send(actor, await draftOf(call), idempotencyOf(call));
+      if (sent.replayed) reply.header(REPLAYED, 'true');
+      return messageView(sent, engine.now());
+    },
   }),
   route({
     method: 'GET',

@@ -76,6 +76,7 @@ const holderFields = { leaseToken: text, attempt: whole };
 /** What earlier holders left. */
 const handedOn = {
   answers: optional(listOf(Type.Object({ question: text, answer: json, by: text, at: time }))),
+  answersLeftOut: optional(flag),
   checkpoint: optional(json),
   inputs: optional(
     Type.Object({}, { ...open, description: 'the results of the jobs that it waited for, by their ids' }),

@@ -4,6 +4,7 @@ import { SPINE_STATUS_OF } from '../../../domain/statuses.ts';
 import { bearerTokens } from '../../auth.ts';
 import type { Door } from '../../door.ts';
 import { nativeErrors } from '../../errors.ts';
+import { REPLAYED } from '../../idempotency.ts';
 import { adminRoutes } from './admin.ts';
 import { NAMED_ANSWERS } from './answers.ts';
 import { blobRoutes } from './blobs.ts';
@@ -68,6 +69,6 @@ export const spine: Door = {
     },
     { name: 'server', about: 'The server itself: is it well, and what can it do.' },
   ],
-  answerHeaders: ['idempotency-replayed', 'x-truncated'],
+  answerHeaders: [REPLAYED, 'x-truncated'],
   schemas: { ...NAMED_ANSWERS, NewJob },
 };

@@ -5,7 +5,7 @@ import { SpineError } from '../../../domain/error.ts';
 import { inputOf } from '../../../domain/job-input.ts';
 import type { Job } from '../../../domain/job.ts';
 import { traceparentFrom } from '../../../domain/trace.ts';
-import type { IdempotencyKey, JobDraft } from '../../../engine/engine.ts';
+import type { JobDraft } from '../../../engine/engine.ts';
 import { noteJobs } from '../../requests.ts';
 import { type Call, route, type Route } from '../../routes.ts';
 import { AwaitedJob, Job as JobAnswer, JobBatch, JobList, JobRemoved } from './answers.ts';
@@ -16,6 +16,7 @@ import { goneSignal } from '../../gone.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { NoFields } from '../../fields.ts';
 import { durationOf } from '../../times.ts';
+import { idempotencyOf, REPLAYED } from '../../idempotency.ts';
 import { jobId } from '../../job-id.ts';
 import { ListQuery, listJobs } from './list.ts';
 import { blockedField, briefJson, jobJson, onlyInput, outcomeOf, warningField } from './view.ts';
@@ -244,7 +245,7 @@ async function create(call: Call, bodies: readonly NewJobBody[]): Promise<string
   const { jobs, replayed } = await engine.jobs.create(actor, drafts, idempotencyOf(call));
   noteJobs(call.request, jobs);
   const told = (job: Job): string => blockedField(call.parts, job) + warningField(call.parts, job);
-  if (replayed) reply.header('idempotency-replayed', 'true');
+  if (replayed) reply.header(REPLAYED, 'true');
   if (replayed || drafts.some(({ parentId }) => parentId !== undefined)) {
     const details = await engine.jobs.details(jobs);
     return jobs.flatMap((job) => {
@@ -268,13 +269,4 @@ function draftOf({ queue, target, after, ...rest }: NewJobBody, prefix: string):
     target: target ?? queue ?? 'left-claw',
     ...(after !== undefined && { after: after.map((one) => (typeof one === 'string' ? { job: one } : one)) }),
   };
-}
-
-/** Keys of one caller never meet those of another: the engine keeps them by actor. */
-function idempotencyOf({ request }: Call): IdempotencyKey | undefined {
-  const key = request.headers['idempotency-key'];
-  if (key === undefined) return undefined;
-  if (typeof key === 'string' && /^[\x21-\x7e]{1,200}$/.test(key)) return { key, bodyHash: request.bodyHash };
-  const message = 'The Idempotency-Key header must be 1 to 200 printable ASCII characters without spaces.';
-  throw new SpineError('bad_request', { field: 'Idempotency-Key' }, { message });
 }

@@ -16,6 +16,7 @@ import { EVENT_KINDS } from '../../../domain/event.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { USAGE_TOKENS, USAGE_USD } from '../../../domain/usage.ts';
 import { GRANTED_KINDS } from '../../../domain/message.ts';
+import { idempotencyHeader } from '../../idempotency.ts';
 import { TRACEPARENT, TRACEPARENT_CHARS } from '../../../domain/trace.ts';
 
 export const text = (max: number, min = 1) => Type.String({ minLength: min, maxLength: max });
@@ -266,7 +267,7 @@ const prefer = { Prefer: optional(text(200)) };
 export const EndHeaders = Type.Object({ ...LeaseHeaders.properties, ...prefer });
 export const BatchHeaders = Type.Object(prefer);
 export const CreateHeaders = Type.Object({
-  'Idempotency-Key': optional(Type.String({ pattern: '^[\\x21-\\x7e]{1,200}$' })),
+  ...idempotencyHeader,
   traceparent: optional(Type.String()),
 });
 export const FeedHeaders = Type.Object({

@@ -105,6 +105,7 @@ export function leftForHolder(left: HandedOn | undefined): string {
   );
   return (
     (answers.length === 0 ? '' : `,"answers":[${answers.join(',')}]`) +
+    (left.answersLeftOut ? ',"answersLeftOut":true' : '') +
     jsonField('checkpoint', left.checkpoint) +
     inputsFields(left.inputs)
   );
