@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startServer, type TestServer } from '../test/support/server.ts';
-import { type Tally, sendAttack } from './abuse/attack.ts';
+import { type Attack, openAttackers, type Tally } from './abuse/attack.ts';
 import { type Callers, type Met, workBeside } from './abuse/callers.ts';
-import { type Attackers, prepare, WAYS } from './abuse/ways.ts';
+import { prepare, WAYS } from './abuse/ways.ts';
 import { percentile, rounded } from './measure.ts';
 import { residentMb } from './process.ts';
 import { type ProofReport, report } from './report.ts';
@@ -32,12 +32,18 @@ interface Found {
 export async function proveAbuse(store: ProofStore, options: AbuseOptions): Promise<ProofReport> {
   const startedMs = performance.now();
   await using server = await startServer({ ...store.server, reaperIntervalMs: 200 });
-  const attackers = await prepare(server);
+  await using attackers = openAttackers();
+  const principals = await prepare(server, options.connections);
   // What the machine itself does to them, told beside the rest; it also warms the server up.
   const alone = await workBeside(server, options, () => sleep(options.forMs));
   const found: Found[] = [];
   const ways = Object.keys(WAYS).filter((way) => way.includes(options.way ?? ''));
-  for (const way of ways) found.push(await tryOne(server, attackers, way, options));
+  for (const way of ways) {
+    const requests = (await WAYS[way]?.(principals)) ?? [];
+    const { connections, forMs } = options;
+    const attack = { port: server.port, connections, forMs, requests };
+    found.push(await tryOne(server, way, attack, options, () => attackers.send(attack)));
+  }
   const lostLeases = found.reduce((sum, each) => sum + each.lostLeases, 0);
   return report({
     proof: 'abuse',
@@ -60,16 +66,16 @@ export async function proveAbuse(store: ProofStore, options: AbuseOptions): Prom
 
 async function tryOne(
   server: TestServer,
-  attackers: Attackers,
   way: string,
+  attack: Attack,
   options: AbuseOptions,
+  send: () => Promise<Tally>,
 ): Promise<Found> {
-  const { connections, forMs, limits } = options;
-  const requests = (await WAYS[way]?.(attackers)) ?? [];
+  const { limits } = options;
   const memory = watchMemory(server.pid);
-  let tally: Tally = { answers: {}, broken: 0 };
+  let tally: Tally = { answers: [], broken: 0 };
   const met = await workBeside(server, options, async () => {
-    tally = await sendAttack({ port: server.port, connections, forMs, requests });
+    tally = await send();
   });
   const memoryMb = memory.peak();
   const heartbeatP99Ms = rounded(percentile(met.heartbeatsMs, 0.99));
@@ -78,28 +84,44 @@ async function tryOne(
     ...met.refused,
     ...(heartbeatP99Ms < limits.heartbeatP99Ms ? [] : [`heartbeats took ${heartbeatP99Ms} ms (p99)`]),
     ...(memoryMb < limits.memoryMb ? [] : [`the server took ${memoryMb} MB`]),
-    ...unfit(met, tally),
+    ...unfit(met, attack, tally),
   ];
   return {
     way,
     heartbeatP99Ms,
     createP99Ms: rounded(percentile(met.createsMs, 0.99)),
     memoryMb,
-    answered: Object.values(tally.answers).reduce((sum, count) => sum + count, 0),
-    refused: tally.answers['429'] ?? 0,
+    answered: answersIn(tally),
+    refused: answersIn(tally, '429'),
     lostLeases: met.lost.length,
     violations: violations.map((violation) => `${way}: ${violation}`),
   };
 }
 
-/** An attack that never reached the server, or breaks it, shows nothing. */
-function unfit(met: Met, { answers }: Tally): string[] {
-  const broken = Object.entries(answers).filter(([status]) => status >= '500');
+/** An attack that never reached the server, has no effect, or breaks it, shows nothing. */
+function unfit(met: Met, { requests, connections }: Attack, tally: Tally): string[] {
+  const vain = requests.flatMap(({ text, status }, i) => {
+    const answers = tally.answers[i] ?? {};
+    if (status === null || answers[status] !== undefined) return [];
+    return `${text.slice(0, text.indexOf(' HTTP'))} was never answered ${status}: ${JSON.stringify(answers)}`;
+  });
+  const all = answersIn(tally);
+  const broken = tally.answers.flatMap((answers) =>
+    Object.entries(answers).filter(([status]) => status >= '500'),
+  );
   return [
     ...(met.heartbeatsMs.length === 0 ? ['no heartbeat was sent'] : []),
-    ...(Object.keys(answers).length === 0 ? ['no attack was answered'] : []),
+    ...(all < connections / 2 ? [`only ${all} attacks were answered`] : []),
+    ...vain,
     ...broken.map(([status, count]) => `${count} attacks were answered ${status}`),
   ];
+}
+
+function answersIn({ answers }: Tally, only?: string): number {
+  const counts = answers.flatMap((each) =>
+    Object.entries(each).filter(([status]) => only === undefined || status === only),
+  );
+  return counts.reduce((sum, [, count]) => sum + count, 0);
 }
 
 function inWords({ way, heartbeatP99Ms, createP99Ms, memoryMb, answered, refused }: Found): string {

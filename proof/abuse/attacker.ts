@@ -4,29 +4,78 @@
  */
 
 import { connect, type Socket } from 'node:net';
-import { text } from 'node:stream/consumers';
-import { type Attack, NUMBER, type Tally } from './attack.ts';
+import { createInterface } from 'node:readline';
+import { type Attack, type AttackRequest, NUMBER, type Tally } from './attack.ts';
 
 const RECONNECT_MS = 20;
-/** An attack that is not answered by then has not reached the server. */
+/** An attack that has not had its effect by then has none. */
 const UNANSWERED_MS = 60_000;
 
-const attack = JSON.parse(await text(process.stdin)) as Attack;
-const tally: Tally = { answers: {}, broken: 0 };
 let sent = 0;
-let going = true;
-/** It lasts from its first answer on: on a busy machine that takes a while to come. */
-let over = setTimeout(end, UNANSWERED_MS);
+
+/** One attack: it lasts its time from its first answer on, and until each request has had its effect. */
+class Assault {
+  readonly attack: Attack;
+  readonly tally: Tally;
+  going = true;
+  readonly #attackers: Attacker[];
+  readonly #resolve: (tally: Tally) => void;
+  #answered = 0;
+  #timer: NodeJS.Timeout;
+  #isTimeUp = false;
+  readonly #awaited: Set<AttackRequest>;
+
+  constructor(attack: Attack, resolve: (tally: Tally) => void) {
+    this.attack = attack;
+    this.tally = { answers: attack.requests.map(() => ({})), broken: 0 };
+    this.#resolve = resolve;
+    this.#awaited = new Set(attack.requests.filter(({ status }) => status !== null));
+    this.#timer = setTimeout(() => this.#end(), UNANSWERED_MS);
+    this.#attackers = Array.from(
+      { length: attack.connections },
+      (_, i) => new Attacker(this, i % attack.requests.length),
+    );
+  }
+
+  /** On a busy machine the first answer takes a while to come. */
+  count(no: number, status: string): void {
+    const answers = this.tally.answers[no] as Record<string, number>;
+    answers[status] = (answers[status] ?? 0) + 1;
+    const request = this.attack.requests[no] as AttackRequest;
+    if (request.status === status) this.#awaited.delete(request);
+    if (this.#answered++ === 0) setTimeout(() => this.#timeIsUp(), this.attack.forMs);
+    if (this.#isTimeUp) this.#endIfAnswered();
+  }
+
+  #timeIsUp(): void {
+    this.#isTimeUp = true;
+    this.#endIfAnswered();
+  }
+
+  #endIfAnswered(): void {
+    if (this.#awaited.size === 0 && this.#answered >= this.attack.connections / 2) this.#end();
+  }
+
+  #end(): void {
+    if (!this.going) return;
+    this.going = false;
+    clearTimeout(this.#timer);
+    for (const attacker of this.#attackers) attacker.end();
+    this.#resolve(this.tally);
+  }
+}
 
 class Attacker {
-  readonly #request: string;
+  readonly #assault: Assault;
+  readonly #no: number;
   #socket: Socket | null = null;
   #head = '';
   /** What is still to come of an answer's body; null before its head is whole. */
   #left: number | null = null;
 
-  constructor(request: string) {
-    this.#request = request;
+  constructor(assault: Assault, no: number) {
+    this.#assault = assault;
+    this.#no = no;
     this.#open();
   }
 
@@ -35,21 +84,22 @@ class Attacker {
   }
 
   #open(): void {
-    const socket = connect(attack.port, '127.0.0.1');
+    const socket = connect(this.#assault.attack.port, '127.0.0.1');
     this.#socket = socket;
     this.#head = '';
     this.#left = null;
     socket.on('connect', () => this.#send());
     socket.on('data', (chunk) => this.#read(chunk));
-    socket.on('error', () => tally.broken++);
+    socket.on('error', () => this.#assault.tally.broken++);
     socket.on('close', () => {
-      if (going) setTimeout(() => this.#open(), RECONNECT_MS);
+      if (this.#assault.going) setTimeout(() => this.#assault.going && this.#open(), RECONNECT_MS);
     });
   }
 
   #send(): void {
     const no = String(sent++).padStart(NUMBER.length, '0');
-    if (going) this.#socket?.write(this.#request.replace(NUMBER, no), 'latin1');
+    const { text } = this.#assault.attack.requests[this.#no] as AttackRequest;
+    if (this.#assault.going) this.#socket?.write(text.replace(NUMBER, no), 'latin1');
   }
 
   #read(chunk: Buffer): void {
@@ -71,23 +121,14 @@ class Attacker {
 
   /** Counts the answer; one without a length is a stream, which is read for as long as it lasts. */
   #begin(): number {
-    const status = this.#head.slice(9, 12);
-    if (Object.keys(tally.answers).length === 0) {
-      clearTimeout(over);
-      over = setTimeout(end, attack.forMs);
-    }
-    tally.answers[status] = (tally.answers[status] ?? 0) + 1;
+    this.#assault.count(this.#no, this.#head.slice(9, 12));
     const length = /content-length: (\d+)/i.exec(this.#head)?.[1];
     return length === undefined ? Infinity : Number(length);
   }
 }
 
-const attackers = Array.from(
-  { length: attack.connections },
-  (_, i) => new Attacker(attack.requests[i % attack.requests.length] as string),
-);
-function end(): void {
-  going = false;
-  for (const attacker of attackers) attacker.end();
-  process.stdout.write(JSON.stringify(tally));
+for await (const line of createInterface({ input: process.stdin })) {
+  const attack = JSON.parse(line) as Attack;
+  const tally = await new Promise<Tally>((resolve) => new Assault(attack, resolve));
+  process.stdout.write(`${JSON.stringify(tally)}\n`);
 }

@@ -27,23 +27,34 @@ export async function workBeside(
 ): Promise<Met> {
   const met: Met = { heartbeatsMs: [], createsMs: [], lost: [], refused: [] };
   const head = httpClient(server.url, { token: server.tokens.head, sockets: creators + 1 });
-  const left = httpClient(server.url, { token: server.tokens.left, sockets: workers });
+  const left = httpClient(server.url, { token: server.tokens.left });
   const work = { going: true };
-  const held = await hold(head, left, workers);
+  const held = (await hold(head, left, workers)).map((job, i) => {
+    // Every other one calls as the agent of a run does: who that is stands in the database.
+    const token = i % 2 === 0 ? server.tokens.left : `run.${job.id}.${job.leaseToken}`;
+    return { job, client: httpClient(server.url, { token, sockets: 1 }) };
+  });
   // They were at work before: their connections are open, and need not be taken in beside those of the attack.
-  await Promise.all(held.map(({ id, leaseToken }) => left.post(`/jobs/${id}/heartbeat`, { leaseToken })));
+  await Promise.all(
+    held.map(({ client, job: { id, leaseToken } }) =>
+      client.post(`/jobs/${id}/heartbeat`, { leaseToken }, PATIENT),
+    ),
+  );
   const all = [
-    ...held.map((job) => beat(left, job, met, work)),
+    ...held.map(({ client, job }) => beat(client, job, met, work)),
     ...Array.from({ length: creators }, () => create(head, met, work)),
   ];
   await attack();
   work.going = false;
   await Promise.all(all);
   await Promise.all(
-    held.map(({ id, leaseToken }) => left.post(`/jobs/${id}/complete`, { leaseToken }, PATIENT)),
+    held.map(({ client, job: { id, leaseToken } }) =>
+      client.post(`/jobs/${id}/complete`, { leaseToken }, PATIENT),
+    ),
   );
   head.close();
   left.close();
+  for (const { client } of held) client.close();
   return met;
 }
 
@@ -62,7 +73,7 @@ async function hold(head: HttpClient, left: HttpClient, count: number): Promise<
 }
 
 async function beat(
-  left: HttpClient,
+  client: HttpClient,
   { id, leaseToken }: JobBody,
   met: Met,
   work: { going: boolean },
@@ -71,7 +82,7 @@ async function beat(
   await sleep(Math.random() * BEAT_EVERY_MS);
   while (work.going) {
     const sentMs = performance.now();
-    const answer = await left.post(`/jobs/${id}/heartbeat`, { leaseToken }, PATIENT);
+    const answer = await client.post(`/jobs/${id}/heartbeat`, { leaseToken }, PATIENT);
     met.heartbeatsMs.push(performance.now() - sentMs);
     if (answer.status === 409) met.lost.push(`a lease was lost: ${answer.text}`);
     else if (answer.status !== 200) met.refused.push(`a heartbeat was answered ${answer.text}`);
