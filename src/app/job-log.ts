@@ -17,6 +17,7 @@ type Kind = JobEvent['kind'];
 const WELL: Partial<Record<Kind, string>> = {
   'job.completed': 'A job is done',
   'job.cancelled': 'A job is cancelled',
+  'job.rejected': 'A job was not approved',
   'job.skipped': 'A job is skipped',
 };
 const BADLY: Partial<Record<Kind, string>> = {

@@ -161,8 +161,13 @@ async function giveBack(
       unanswered: true,
     }),
   );
-  // A refusal means that somebody else has seen to the job since.
-  await core.flusher.submitTogether(releases);
+  try {
+    // A refusal means that somebody else has seen to the job since.
+    await core.flusher.submitTogether(releases);
+  } catch (error) {
+    // The leases would end by themselves, but late, and each would have taken an attempt.
+    if (!core.unknownClaims.keepFailed(releases, error)) throw error;
+  }
 }
 
 function ending(

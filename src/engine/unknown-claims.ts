@@ -1,4 +1,4 @@
-/** Claims whose commit nobody knows the fate of: given back as soon as the store can be asked. */
+/** Claims whose commit nobody knows the fate of, or that could not be given back: that happens as soon as the store can be asked. */
 
 import type { Accepted, ClaimNextAnswer, Command, JobCommand } from '../domain/command.ts';
 import { type ErrorCode, SpineError } from '../domain/error.ts';
@@ -26,8 +26,14 @@ export class UnknownClaims {
 
   /** Remembers what these commands would have claimed. Whoever named the claim asks for it again, maybe already now. */
   remember(commands: readonly Command[], answers: readonly Answer[]): void {
-    const claimed = commands.flatMap((command, i) => releasesOf(command, answers[i]));
-    this.#releases = [...this.#releases, ...claimed].slice(0, CAPACITY);
+    this.#keep(commands.flatMap((command, i) => releasesOf(command, answers[i])));
+  }
+
+  /** Keeps what could not be given back, if that failed for a reason that passes; whether it does. */
+  keepFailed(releases: readonly JobCommand[], reason: unknown): boolean {
+    const passes = isPassing(reason);
+    if (passes) this.#keep(releases);
+    return passes;
   }
 
   /** Gives some of them back. A refusal means that the claim was never saved, or that somebody has seen to it. */
@@ -37,6 +43,10 @@ export class UnknownClaims {
     const open = batch.filter((_, i) => isForLater(ends[i]));
     this.#releases.push(...open);
     return batch.length - open.length;
+  }
+
+  #keep(releases: readonly JobCommand[]): void {
+    this.#releases = [...this.#releases, ...releases].slice(0, CAPACITY);
   }
 }
 
@@ -59,5 +69,9 @@ function releasesOf(command: Command, answer: Answer | undefined): JobCommand[] 
 }
 
 function isForLater(end: PromiseSettledResult<unknown> | undefined): boolean {
-  return end?.status === 'rejected' && end.reason instanceof SpineError && LATER.has(end.reason.code);
+  return end?.status === 'rejected' && isPassing(end.reason);
+}
+
+function isPassing(reason: unknown): boolean {
+  return reason instanceof SpineError && LATER.has(reason.code);
 }

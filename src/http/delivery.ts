@@ -37,7 +37,7 @@ export async function delivered<T extends Taken>(
   }
 }
 
-/** When even this fails, the leases end by themselves. */
+/** What fails only for now is done later; when it fails for good, the leases end by themselves. */
 async function giveBack({ engine, actor }: Call, claimed: readonly Taken[]): Promise<void> {
   await engine.leases.giveBack(actor, claimed).catch(() => undefined);
 }

@@ -1,5 +1,6 @@
 /** Whoever waits for an answer may go, or may no longer be allowed to have it. */
 
+import { SpineError } from '../domain/error.ts';
 import { isStill } from './auth.ts';
 import type { Call } from './routes.ts';
 
@@ -14,8 +15,8 @@ export function goneSignal({ actor, engine, callers, request, reply, gone: given
   const forget = engine.tokens.onChange(() => {
     // Whoever cannot be judged gets nothing.
     void judge().then(
-      (may) => may || gone.abort(),
-      () => gone.abort(),
+      (may) => may || gone.abort(new SpineError('unauthorized')),
+      () => gone.abort(new SpineError('unauthorized')),
     );
   });
   if (given?.aborted) leave();
@@ -25,4 +26,9 @@ export function goneSignal({ actor, engine, callers, request, reply, gone: given
     leave();
   });
   return gone.signal;
+}
+
+/** Whoever may not call any more is told so, and not what he waited for. */
+export function refuseRevoked({ reason }: AbortSignal): void {
+  if (reason instanceof SpineError) throw reason;
 }

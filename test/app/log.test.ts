@@ -6,6 +6,9 @@ import { openLog } from '../../src/app/log.ts';
 import { jsonLine, textLine } from '../../src/app/log-lines.ts';
 import { openSink, type Out } from '../../src/app/log-sink.ts';
 import { jobLog } from '../../src/app/job-log.ts';
+import { EVENT_KINDS, type EventKind } from '../../src/domain/event.ts';
+import type { Job } from '../../src/domain/job.ts';
+import { ChangeSet } from '../../src/engine/change-set.ts';
 import { FakeClock } from '../support/clock.ts';
 import {
   claimed,
@@ -15,9 +18,34 @@ import {
   DIALECTS,
   failed,
   finished,
+  HEAD,
   onEvery,
   worker,
 } from '../support/engines.ts';
+
+/** Kinds of events after which a job always goes on; a job that is made, or opened again, is no end to be told. */
+const GOES_ON: ReadonlySet<EventKind> = new Set([
+  'job.created',
+  'job.imported',
+  'job.claimed',
+  'job.heartbeat',
+  'job.released',
+  'job.comment',
+  'job.queued',
+  'job.blocked',
+  'job.scheduled',
+  'job.snoozed',
+  'job.cancel_requested',
+  'job.reopened',
+  'job.retried',
+  'job.awaiting_approval',
+  'job.approved',
+  'job.asked',
+  'job.answered',
+  'job.checkpoint',
+  'job.edited',
+  'job.reported',
+]);
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 6);
 const EVIL = 'a\n{"level":"error"}\r\u001b[2J\u009b31m\u202e\u2028\u007f end';
@@ -220,6 +248,28 @@ onEvery(DIALECTS, (each) => {
       assert.doesNotMatch(out.texts.join(''), /hunter2/);
     },
   );
+
+  each('whatever kind of event ends a job has its line, a rejected approval too', async (spine) => {
+    const { log, out, flush } = opened();
+    const watcher = jobLog(log, spine.clock);
+    const before = await create(spine, { approval: {} });
+    spine.engine.core.watchers.push(watcher);
+    await spine.engine.approvals.resolve(HEAD, before.id, { agree: false, notes: null, by: 'operator' });
+    await flush();
+    assert.deepEqual(
+      out.lines.map(({ message, job, state }) => [message, job, state]),
+      [['A job was not approved', before.id, 'cancelled']],
+    );
+    const after: Job = { ...before, state: 'cancelled' };
+    const { effects } = new ChangeSet(0);
+    for (const kind of EVENT_KINDS.filter((each) => !GOES_ON.has(each))) {
+      out.texts.length = 0;
+      const event = { jobNo: before.no, seq: 1, at: 0, kind, by: 'w', facts: null };
+      watcher({ ...effects, changes: [{ before, after, kind: 'other' }], events: [event] });
+      await flush();
+      assert.equal(out.lines.length, 1, kind);
+    }
+  });
 
   each('more ends than anybody reads are counted, and failures have room of their own', async (spine) => {
     const { log, out, flush } = opened();

@@ -3,6 +3,9 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { suite, test, type TestContext } from 'node:test';
 import type { Engine, Leases } from '../../src/engine/engine.ts';
+import { SpineError } from '../../src/domain/error.ts';
+import { unknownClaimKeeper } from '../../src/loops/keepers.ts';
+import { until } from '../support/clock.ts';
 import type { JobBody } from '../support/http.ts';
 import { openServer } from './server.ts';
 
@@ -66,6 +69,23 @@ suite('a claim whose claimer has gone', () => {
       );
     });
   }
+
+  test('gives the job back later when the database is away just then', async (t) => {
+    const { spine, leave } = await leavingCallers(t);
+    const { core } = spine.engine;
+    const job = await createJob(spine, { maxAttempts: 1 });
+    const submit = core.flusher.submitTogether.bind(core.flusher);
+    let failed = 0;
+    t.mock.method(core.flusher, 'submitTogether', ((commands) =>
+      commands[0]?.kind === 'release' && failed++ === 0
+        ? Promise.reject(new SpineError('store_unavailable'))
+        : submit(commands)) as typeof submit);
+    await leave('/jobs/claim', { target: 'any' });
+    await until('it could not be given back', () => core.unknownClaims.size === 1);
+    await unknownClaimKeeper(core).runOnce();
+    const { state, attempts } = await spine.engine.jobs.get(RIGHT, job.id);
+    deepStrictEqual([state, attempts, core.unknownClaims.size], ['queued', 0, 0]);
+  });
 
   test('gives jobs back whose answer was sent in part only', async (t) => {
     const spine = await openServer(t);

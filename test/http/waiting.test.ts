@@ -1,4 +1,4 @@
-import { deepStrictEqual, match, strictEqual } from 'node:assert';
+import { deepStrictEqual, doesNotMatch, match, strictEqual } from 'node:assert';
 import { suite, test } from 'node:test';
 import { SpineClient } from '../../src/client/index.ts';
 import type { JobBody } from '../support/http.ts';
@@ -49,6 +49,20 @@ suite('waiting for the end of a job', () => {
     gone.abort();
     await call.catch(() => undefined);
     await until('the place is free', () => engine.core.ends.size === 0);
+  });
+
+  test('whose token is revoked meanwhile is told so at once, and nothing of the job', async (t) => {
+    const { url, head, engine } = await openServer(t);
+    const { body: job } = await head.post<JobBody>('/jobs', { target: 'any', spec: 'secret' });
+    const { body: made } = await head.post<{ token: string }>('/tokens', { name: 'waiter', role: 'viewer' });
+    const waited = fetch(`${url}/jobs/${job.id}?wait=60s`, {
+      headers: { authorization: `Bearer ${made.token}` },
+    });
+    await until('it waits', () => engine.core.ends.size === 1);
+    await head.request('DELETE', '/tokens/waiter');
+    const { status, headers } = await waited;
+    deepStrictEqual([status, headers.get('www-authenticate')], [401, 'Bearer']);
+    doesNotMatch(await (await waited).text(), /secret/);
   });
 
   test('the client runs a job to its end, over several waits, and gives the last of its lineage', async (t) => {

@@ -44,6 +44,15 @@ export const STEERING: readonly Mutant[] = [
     seenBy: ['test/engine/cancelling.test.ts'],
   },
   {
+    name: 'give-back-forgotten',
+    means:
+      'a job whose claimer hung up while the database was away waits for a lease, and has an attempt less',
+    file: 'src/engine/leases.ts',
+    find: `if (!core.unknownClaims.keepFailed(releases, error)) throw error;`,
+    replace: `throw error;`,
+    seenBy: ['test/http/delivery.test.ts'],
+  },
+  {
     name: 'bulk-of-everything',
     means: 'a forgotten filter deletes every job that has ended',
     file: 'src/http/doors/spine/bulk.ts',

@@ -12,7 +12,7 @@ import { AwaitedJob, Job as JobAnswer, JobBatch, JobList, JobRemoved } from './a
 import { inMs } from './job-fields.ts';
 import { CHANGEABLE, JobChange, NewJob, type NewJobBody, NewJobs } from './new-job.ts';
 import { CancelBody, CommentBody, CreateHeaders, GetQuery } from './schemas.ts';
-import { goneSignal } from '../../gone.ts';
+import { goneSignal, refuseRevoked } from '../../gone.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { NoFields } from '../../fields.ts';
 import { durationOf } from '../../times.ts';
@@ -177,7 +177,9 @@ async function get(call: Call<unknown, { readonly wait?: string }>): Promise<str
   if (query.wait === undefined) return fullJson(call, await engine.jobs.get(actor, id), { done: false });
   const waitMs = durationOf(query.wait, 'wait', LIMITS.readWaitMs);
   if (waitMs > 0) call.request.waited = true;
-  const { job, ended, lastId } = await engine.jobs.wait(actor, id, waitMs, goneSignal(call));
+  const gone = goneSignal(call);
+  const { job, ended, lastId } = await engine.jobs.wait(actor, id, waitMs, gone);
+  refuseRevoked(gone);
   const last = lastId === job.id ? '' : `,"lastOfLineage":${JSON.stringify(lastId)}`;
   return fullJson(call, job, { done: false, extra: `,"ended":${ended}${last}` });
 }
