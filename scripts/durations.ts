@@ -51,6 +51,7 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'test/contracts/bots-servers.test.ts': 30,
   'test/contracts/bots-s3.test.ts': 15,
   'test/installation/artifacts-s3.test.ts': 15,
+  'test/installation/gateways.test.ts': 15,
   'test/contention/claim-race.test.ts': 15,
   'test/scheduler/liveness.test.ts': 15,
   'test/scheduler/shell.test.ts': 15,

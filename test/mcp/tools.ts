@@ -108,7 +108,19 @@ async function drive(spine: TestServer, head: McpClient, claw: McpClient): Promi
   deepStrictEqual([file.headers['content-type'], file.text], ['text/plain', '# Å']);
   const bytes = { filename: 'b.bin', content: 'AAEC', encoding: 'base64', contentType: 'image/png' };
   strictEqual((await claw.call('attach_artifact', { ...lease, ...bytes }))['size'], 3);
-  strictEqual(list(await head.call('list_artifacts', { id }), 'blobs').length, 2);
+  const files = list(await head.call('list_artifacts', { id }), 'blobs');
+  strictEqual(files.length, 2);
+  await readsBack(claw, { id: stored['id'] }, '# Å', 'utf8');
+  const binary = files.find(({ filename }) => filename === 'b.bin')?.['id'];
+  await readsBack(head, { id: binary, encoding: 'base64' }, Buffer.from([0, 1, 2]), 'base64');
+  // A part ends before the character that its last byte would cut in two.
+  const long = `x${'Å'.repeat(40_000)}`;
+  const large = await claw.call('attach_artifact', { ...lease, filename: 'long.txt', content: long });
+  await readsBack(claw, { id: large['id'] }, long, 'utf8');
+  await readsBack(claw, { id: large['id'], encoding: 'base64' }, long, 'base64');
+  const odd = { filename: 'odd', content: '/w==', encoding: 'base64' };
+  const noText = await claw.call('attach_artifact', { ...lease, ...odd });
+  strictEqual((await claw.call('read_artifact', { id: noText['id'] })).refused, 'bad_request');
   strictEqual(list(await head.call('read_log', { id }), 'logs').length, 1);
 
   const child = await claw.call('create_job', {
@@ -169,6 +181,23 @@ async function drive(spine: TestServer, head: McpClient, claw: McpClient): Promi
   ok(list(await claw.call('list_types'), 'types').some(({ name }) => name === 'report'));
   strictEqual((await claw.call('get_type', { name: 'report' }))['sop'], 'Be short.');
   ok((await head.call('get_stats'))['states']);
+}
+
+/** Part after part, until there is no next. */
+async function readsBack(
+  { call }: McpClient,
+  asked: Json,
+  whole: string | Buffer,
+  encoding: 'utf8' | 'base64',
+): Promise<void> {
+  const parts: Buffer[] = [];
+  for (let offset: unknown = 0; offset !== null; ) {
+    const part = await call('read_artifact', { ...asked, offset });
+    strictEqual(part.refused, undefined, JSON.stringify(part));
+    parts.push(Buffer.from(String(part['content']), encoding));
+    offset = part['nextOffset'];
+  }
+  deepStrictEqual(Buffer.concat(parts), Buffer.from(whole));
 }
 
 async function approvals(head: McpClient): Promise<void> {

@@ -55,7 +55,7 @@ export const ANSWERS: readonly Mutant[] = [
   {
     name: 'emptied-artifact-served',
     means: 'an artifact that was emptied on the disk is answered with 200 and nothing in it',
-    file: 'src/http/doors/spine/blobs.ts',
+    file: 'src/http/stored-file.ts',
     find: `if (bytes?.size === size) return bytes;`,
     replace: `if (bytes && size >= 0) return bytes;`,
     seenBy: ['test/http/blobs.test.ts'],
@@ -63,7 +63,7 @@ export const ANSWERS: readonly Mutant[] = [
   {
     name: 'hash-not-verified',
     means: 'an artifact whose bytes have changed passes the check that was asked for',
-    file: 'src/http/doors/spine/blobs.ts',
+    file: 'src/http/stored-file.ts',
     find: `if (verify && (await blobStore.sha256(id)) !== sha256)`,
     replace: `if (verify && (await blobStore.sha256(id)) === null)`,
     seenBy: ['test/http/blobs.test.ts'],

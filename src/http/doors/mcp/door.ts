@@ -94,7 +94,10 @@ function serverOver(routes: readonly Route[]): McpServer {
     listTypes: named('listTypes'),
     getType: named('getType'),
   });
-  return new McpServer([...tools, ...ownTools(named('attachBlob'), named('getJob'))], resources);
+  return new McpServer(
+    [...tools, ...ownTools(named('attachBlob'), named('downloadBlob'), named('getJob'))],
+    resources,
+  );
 }
 
 /** A door is the same for all servers of a process; each of them has its own sessions. */

@@ -8,19 +8,17 @@ import { fields, optional, textOrNull, whole } from '../../fields.ts';
 import { isOpenTo } from '../../mount.ts';
 import { InnerRoute } from '../../inner-route.ts';
 import { jobId } from '../../job-id.ts';
-import { jsonSchema } from '../../openapi.ts';
 import type { Call, Route } from '../../routes.ts';
 import { storeFile } from '../../store-file.ts';
 import { Type } from '../../typebox.ts';
-import { type Arguments, type InputSchema, shownTool, type Tool } from './tool.ts';
+import { described, ownTool, refuseWrong, text } from './own-tool.ts';
+import { readArtifact } from './read-artifact.ts';
+import type { Tool } from './tool.ts';
 
 /** As much as a request may hold anyway. */
 const CONTENT_CHARS = 100_000_000;
 const PART_CHARS = 40_000;
 
-const described = <T extends object>(schema: T, description: string): T => ({ ...schema, description });
-const text = (max: number, description: string) =>
-  described(Type.String({ minLength: 1, maxLength: max }), description);
 const id = text(100, 'the id of the job, or its short number');
 
 const Artifact = fields({
@@ -40,10 +38,11 @@ const Part = fields({
   offset: optional(described(whole(0, Number.MAX_SAFE_INTEGER), 'from which character on; 0 unless said')),
 });
 
-/** Storing a file is open to whom its route is open; so is reading a job. */
-export function ownTools(attach: Route, read: Route): readonly Tool[] {
+/** Storing a file is open to whom its route is open; so is reading one, and reading a job. */
+export function ownTools(attach: Route, download: Route, read: Route): readonly Tool[] {
   const reading = new InnerRoute(read);
   return [
+    readArtifact(download),
     {
       ...ownTool(
         { name: 'attach_artifact', title: 'Attach a file to a job', effect: 'adds' },
@@ -76,19 +75,6 @@ export function ownTools(attach: Route, read: Route): readonly Tool[] {
 
 const artifactCheck = checker(Artifact, 'body');
 const partCheck = checker(Part, 'body');
-
-function ownTool(
-  row: Parameters<typeof shownTool>[0],
-  description: string,
-  schema: object,
-): Pick<Tool, 'name' | 'shown'> {
-  return { name: row.name, shown: shownTool(row, description, jsonSchema(schema) as InputSchema) };
-}
-
-function refuseWrong(check: ReturnType<typeof checker>, given: Arguments): void {
-  const problem = check(given);
-  if (problem) throw problem;
-}
 
 interface ArtifactGiven {
   readonly id: string;

@@ -6,12 +6,12 @@ import type { Static } from 'typebox';
 import { contentDisposition } from '../../../blobs/filename.ts';
 import { SpineError } from '../../../domain/error.ts';
 import { LIMITS } from '../../../domain/limits.ts';
-import type { Engine } from '../../../engine/engine.ts';
 import { Artifacts, Bytes, Stored } from './answers.ts';
 import { jobId } from '../../job-id.ts';
 import type { Parts } from '../../parts.ts';
 import { type Call, route, type Route } from '../../routes.ts';
 import { type BlobRecord, storeFile, UNKNOWN_TYPE } from '../../store-file.ts';
+import { fileFor, openWhole, type StoredFile } from '../../stored-file.ts';
 import { DownloadQuery, LeaseHeaders, NamesQuery } from './schemas.ts';
 import { iso } from '../../iso.ts';
 import { leaseHeader } from './leases.ts';
@@ -141,9 +141,7 @@ function asCallersFault(error: unknown): unknown {
 async function download(call: Call<unknown, Static<typeof DownloadQuery>>): Promise<FastifyReply> {
   const { request, reply } = call;
   const { id = '' } = call.params;
-  if (!/^[\w-]{1,64}$/.test(id)) throw new SpineError('not_found');
-  const blob = await call.engine.blobs.get(id);
-  await refuseForeign(call, blob);
+  const blob = await fileFor(call, id);
   const etag = `"${blob.sha256}"`;
   reply.headers({
     etag,
@@ -162,23 +160,6 @@ async function download(call: Call<unknown, Static<typeof DownloadQuery>>): Prom
   return reply.header('content-length', bytes.size).send(bytes.content);
 }
 
-/** Judged before the first byte goes out: a wrong answer could not be taken back. */
-async function openWhole({ blobStore }: Parts, { id, size, sha256 }: Artifact, verify: boolean) {
-  if (verify && (await blobStore.sha256(id)) !== sha256) throw new SpineError('artifact_damaged', { id });
-  const bytes = await blobStore.open(id);
-  if (bytes?.size === size) return bytes;
-  bytes?.content.destroy();
-  throw new SpineError('artifact_damaged', { id });
-}
-
-/** An artifact is for those who may see its job; a run may see no other file at all. */
-async function refuseForeign({ engine, actor }: Call, { jobNo }: Artifact): Promise<void> {
-  if (jobNo !== null && actor.targets !== null) await engine.jobs.get(actor, String(jobNo));
-  if (jobNo === null && actor.role === 'run') throw new SpineError('forbidden');
-}
-
-type Artifact = Awaited<ReturnType<Engine['blobs']['get']>>;
-
-function artifactView({ id, filename, size, sha256, contentType, createdAt, createdBy }: Artifact): object {
+function artifactView({ id, filename, size, sha256, contentType, createdAt, createdBy }: StoredFile): object {
   return { id, filename, size, sha256, contentType, createdAt: iso(createdAt), createdBy };
 }
