@@ -88,12 +88,14 @@ async function walk(t: TestContext, { folder, home, binary, start }: Stranger): 
   assert.doesNotMatch(server.output(), /npm (warn|error)|deprecated|Warning/i);
   // What the server itself prints works as it is printed.
   const [, create = ''] = /^Create a job:\n {2}(.*)$/m.exec(server.output()) ?? [];
-  assert.match(at.run(create), /#1\b/);
-  assert.match(at.run(blockOf(PAGE, 'npx spine jobs claim')), /#1 completed \(done\)[^]*result +It's done/);
+  const [second, third] = [at.terminal(), at.terminal()];
+  assert.match(second.run(create), /#1\b/);
+  const byHand = second.run(blockOf(PAGE, 'npx spine jobs claim'));
+  assert.match(byHand, /#1 completed \(done\)[^]*result +It's done/);
 
   writeFileSync(join(folder, 'worker.mjs'), blockOf(PAGE, 'import { SpineClient, Worker }'));
-  const worker = at.begin(blockOf(PAGE, 'export SPINE_BASE_URL'));
-  const said = at.run(blockOf(PAGE, 'npx spine jobs add'));
+  const worker = second.begin(blockOf(PAGE, 'export SPINE_BASE_URL'));
+  const said = third.run(blockOf(PAGE, 'npx spine jobs add'));
   assert.match(said, /#2 [^]*done[^]*Somebody is to greet Ann\n/);
   assert.match(said, /^spine_jobs_completed_total 2$/m);
 
@@ -101,10 +103,12 @@ async function walk(t: TestContext, { folder, home, binary, start }: Stranger): 
   const [, again = ''] = start.split(' && ');
   const restarted = at.begin(again);
   await at.says('the server', restarted, /Spine is ready at/);
-  assert.match(at.run('npx spine jobs get 2'), /Hello Ann/);
-  assert.match(at.run(`npx spine jobs add --type greet --params '{"name":"Bob"}' --wait`), /#3 [^]*done/);
+  assert.match(third.run('npx spine jobs get 2'), /Hello Ann/);
+  assert.match(third.run(`npx spine jobs add --type greet --params '{"name":"Bob"}' --wait`), /#3 [^]*done/);
   assert.doesNotMatch(`${worker.output()}${restarted.output()}`, /warning/i);
   await worker.end();
+  // Whoever stops the worker is who they were before it.
+  assert.match(second.run('npx spine jobs add "One more"'), /#4\b/);
   await restarted.end();
   return at;
 }
@@ -113,19 +117,18 @@ async function walk(t: TestContext, { folder, home, binary, start }: Stranger): 
 async function grow(t: TestContext, at: Reader): Promise<void> {
   const { url, drop } = await freshDatabase(process.env['TEST_POSTGRES_URL'] ?? '');
   t.after(drop);
-  const [setting = '', ...commands] = blockOf(PAGE, 'export DATABASE_URL').trim().split('\n');
   const port = await freePort();
+  // The reader's own database, and a port that is free here.
+  const own = (block: string): string =>
+    block.replace('postgres://user@host/spine', `'${url}'`).replaceAll('36726', String(port));
   const servers: Running[] = [];
-  for (const command of commands) {
-    const server = at.begin(
-      `${setting.replace(/=.*/, `='${url}'`)}\n${command.replace('36726', String(port))}`,
-    );
+  for (const beginning of ['export DATABASE_URL', '# in another terminal']) {
+    const server = at.begin(own(blockOf(PAGE, beginning)));
     await at.says('the server', server, /Spine is ready at/);
     servers.push(server);
   }
-  assert.equal(servers.length, 2);
   const worker = blockOf(PAGE, 'import { SpineClient, Worker }');
-  at.run(blockOf(PAGE, 'TOKENS=').replaceAll('36726', String(port)));
+  at.run(own(blockOf(PAGE, 'TOKENS=')));
   assert.equal(at.run('cat copy.mjs'), worker);
   at.run('npx spine --data-dir one jobs add "Told to the first"');
   const second = `npx spine --data-dir one --url http://127.0.0.1:${port}`;

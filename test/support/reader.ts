@@ -39,11 +39,17 @@ export interface Running {
   readonly end: () => Promise<void>;
 }
 
-export interface Reader {
+/** What is exported in one of its blocks is there in those that are typed into it later. */
+export interface Terminal {
   /** Runs a script to its end, which must be a good one; answers its standard output. */
   readonly run: (script: string) => string;
   /** Runs until `end`; a group of its own, so that whatever it starts ends with it. */
   readonly begin: (script: string) => Running;
+}
+
+export interface Reader extends Terminal {
+  /** A new one. Without it each script has a terminal of its own. */
+  readonly terminal: () => Terminal;
   readonly says: (what: string, of: Running, words: RegExp) => Promise<true>;
 }
 
@@ -61,32 +67,41 @@ export function reader(t: TestContext, { folder: cwd, env, port }: Place): Reade
   t.after(() => {
     for (const child of started) if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
   });
+  const run = (script: string): string => {
+    const args = ['-euo', 'pipefail', '-c', here(script)];
+    const ran = spawnSync('bash', args, { cwd, env, encoding: 'utf8', timeout: ENDS_WITHIN_MS });
+    assert.equal(ran.status, 0, `${script}\n${ran.stdout}${ran.stderr}`);
+    return ran.stdout;
+  };
+  const begin = (script: string): Running => {
+    const child = spawn('bash', ['-euo', 'pipefail', '-c', here(script)], { cwd, env, detached: true });
+    started.add(child);
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => (output += chunk));
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => (output += chunk));
+    let hasEnded = false;
+    const closed = new Promise<void>((resolve) =>
+      child.once('close', () => {
+        hasEnded = true;
+        started.delete(child);
+        resolve();
+      }),
+    );
+    const end = async (): Promise<void> => {
+      if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGTERM');
+      await closed;
+    };
+    return { output: () => output, hasEnded: () => hasEnded, end };
+  };
+  let terminals = 0;
   return {
-    run: (script) => {
-      const args = ['-euo', 'pipefail', '-c', here(script)];
-      const ran = spawnSync('bash', args, { cwd, env, encoding: 'utf8', timeout: ENDS_WITHIN_MS });
-      assert.equal(ran.status, 0, `${script}\n${ran.stdout}${ran.stderr}`);
-      return ran.stdout;
-    },
-    begin: (script) => {
-      const child = spawn('bash', ['-euo', 'pipefail', '-c', here(script)], { cwd, env, detached: true });
-      started.add(child);
-      let output = '';
-      child.stdout.setEncoding('utf8').on('data', (chunk: string) => (output += chunk));
-      child.stderr.setEncoding('utf8').on('data', (chunk: string) => (output += chunk));
-      let hasEnded = false;
-      const closed = new Promise<void>((resolve) =>
-        child.once('close', () => {
-          hasEnded = true;
-          started.delete(child);
-          resolve();
-        }),
-      );
-      const end = async (): Promise<void> => {
-        if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGTERM');
-        await closed;
-      };
-      return { output: () => output, hasEnded: () => hasEnded, end };
+    run,
+    begin,
+    terminal: () => {
+      const exported = `'${join(env['HOME'] ?? cwd, `terminal-${++terminals}`)}'`;
+      const typed = (script: string): string =>
+        `if [ -f ${exported} ]; then . ${exported}; fi\ntrap "export -p > ${exported}" EXIT\n${script}`;
+      return { run: (script) => run(typed(script)), begin: (script) => begin(typed(script)) };
     },
     says: async (what, of, words) => {
       const givenUpAt = performance.now() + SAYS_WITHIN_MS;
