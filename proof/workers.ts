@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { startServer, type TestServer } from '../test/support/server.ts';
 import {
   heartbeatOf,
@@ -18,10 +19,12 @@ import {
 import { seeded } from './random.ts';
 import { type ProofReport, report } from './report.ts';
 import type { ProofStore } from './stores.ts';
-import { checkWorkers, type Fault, type TaskStory } from './workers/check.ts';
+import { checkWorkers, type Fault, hasHit, type TaskStory } from './workers/check.ts';
 
 const FAULTS = ['SIGKILL', 'SIGTERM', 'SIGSTOP'] as const;
 const TASKS_EACH = 2;
+const LOOKS = 50;
+const LOOK_MS = 20;
 
 export interface WorkersOptions {
   readonly slots: number;
@@ -80,7 +83,7 @@ export async function proveWorkers(store: ProofStore, options: WorkersOptions): 
     proof: 'workers',
     store: store.kind,
     summary: `${options.cycles} workers killed, stopped or frozen, ${tasks.length} tasks done once`,
-    counts: { cycles: options.cycles, tasks: tasks.length },
+    counts: { cycles: options.cycles, tasks: tasks.length, hits: faults.filter(hasHit).length },
     violations,
     startedMs,
   });
@@ -99,7 +102,7 @@ async function faulty(
   fault: (typeof FAULTS)[number],
   begin: (slot: string) => WorkerProcess,
 ): Promise<Pick<Fault, 'atMs' | 'session' | 'goneMs'>> {
-  const session = (await heartbeatOf(server, crew.slot))?.sessionId ?? null;
+  const session = await sessionAtWork(server, crew.slot);
   const atMs = Date.now();
   crew.worker.kill(fault);
   if (fault === 'SIGSTOP') {
@@ -123,6 +126,16 @@ async function faulty(
     async () => (await heartbeatOf(server, crew.slot))?.metadata['workerPid'] === pid,
   );
   return { atMs, session, goneMs };
+}
+
+/** Its tasks have just been made: mostly one begins at once. */
+async function sessionAtWork(server: TestServer, slot: string): Promise<string | null> {
+  for (let looks = 0; looks < LOOKS; looks++) {
+    const { sessionId = null } = (await heartbeatOf(server, slot)) ?? {};
+    if (sessionId !== null) return sessionId;
+    await sleep(LOOK_MS);
+  }
+  return null;
 }
 
 async function goneAfter(session: string | null, atMs: number): Promise<number | null> {

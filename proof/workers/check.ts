@@ -36,6 +36,7 @@ export function checkWorkers(found: Found): string[] {
     ...found.tasks.flatMap((task) => doneOnce(task)),
     ...found.tasks.flatMap((task) => stuck(task, found)),
     ...sessions(found),
+    ...missed(found),
     ...found.faults.flatMap((fault) => [...orphans(fault), ...miscounted(fault)]),
   ];
 }
@@ -90,6 +91,16 @@ function sessions({ tasks, ledger }: Found): string[] {
 function orphans({ slot, signal, session, goneMs }: Fault): string[] {
   if (session === null || (goneMs !== null && goneMs <= ORPHAN_MS)) return [];
   return [`processes of ${session} were there ${goneMs ?? 'for ever'} ms after ${signal} to ${slot}`];
+}
+
+export function hasHit({ session }: Fault): boolean {
+  return session !== null;
+}
+
+/** Faults that meet workers at rest prove little. */
+function missed({ faults }: Found): string[] {
+  const hits = faults.filter(hasHit).length;
+  return hits * 2 >= faults.length ? [] : [`only ${hits} of ${faults.length} faults met a session at work`];
 }
 
 function miscounted({ slot, signal, restarts, told }: Fault): string[] {

@@ -54,6 +54,11 @@ test('every fault that is planted into what workers did is found', () => {
       { ...CLEAN, faults: [FAULT], tasks: [{ id: 'j1', slot: 's', events: events.slice(0, -1) }] },
       /completed 0 times/,
     ],
+    [
+      'hit nothing',
+      { ...CLEAN, faults: CLEAN.faults.map((fault) => ({ ...fault, session: null })) },
+      /only 0 of 2 faults met/,
+    ],
     ['held too long', told('job.expired', 2_101), /held for 2001 ms after SIGKILL/],
     ['twice under one lease', { ...CLEAN, ledger: [...CLEAN.ledger, 'j1 b end'] }, /twice under one lease/],
     [
