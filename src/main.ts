@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { homedir, userInfo } from 'node:os';
 import { basename, join } from 'node:path';
 import { styleText } from 'node:util';
 import type { GlobalFlags, Host } from './cli/host.ts';
@@ -73,6 +73,7 @@ const host: Host = {
     node: process.execPath,
     entry: join(import.meta.dirname, '../bin/spine.cjs'),
     isRoot: process.getuid?.() === 0,
+    user: userName(),
   }),
   runTool(tool, args) {
     const { status, error } = spawnSync(tool, args, { stdio: 'ignore', timeout: TOOL_LIMIT_MS });
@@ -109,4 +110,13 @@ function version(): string {
   const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
   // npm refuses to install a package without a version.
   return (JSON.parse(manifest) as { version: string }).version;
+}
+
+/** An account of a container may have no name. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.() ?? '');
+  }
 }

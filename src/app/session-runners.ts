@@ -38,8 +38,13 @@ export interface RunnerHost {
 const NEEDS_COMMAND = `The runner command needs a program: --command '["./agent.sh"]' or SPINE_SESSION_COMMAND`;
 const NEEDS_URL = 'The runner http needs the server of its sessions: --sessions-url <url>';
 
+/** Services that name no folder start here: sessions could then work anywhere. */
+const EVERYTHING = '/';
+const NEEDS_ROOT = `Sessions would work in ${EVERYTHING}, and so anywhere: say --root <folder> or SPINE_SESSION_ROOTS, or start this in the folder that is meant`;
+
 /** Else every session would be refused, one after another. */
 function checkRoots(roots: readonly string[]): void {
+  if (roots.length === 0 && process.cwd() === EVERYTHING) throw new ConfigError([NEEDS_ROOT]);
   const problems = roots
     .filter((root) => statSync(root, { throwIfNoEntry: false })?.isDirectory() !== true)
     .map((root) => `--root or SPINE_SESSION_ROOTS names ${root}, which is no folder on this machine`);

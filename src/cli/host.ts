@@ -108,6 +108,8 @@ export interface Machine {
   /** The file that starts this command. */
   readonly entry: string;
   readonly isRoot: boolean;
+  /** Whoever runs this command. */
+  readonly user: string;
 }
 
 export type BackupRequest = {

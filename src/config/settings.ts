@@ -1042,7 +1042,7 @@ export const SETTINGS = {
     group: 'Workers',
     type: list(path),
     default: '',
-    help: 'Folders that sessions may work in; the folder the process was started in when there is none.',
+    help: 'Folders that sessions may work in; the folder the process was started in when there is none, unless that is /.',
   },
   sessionEnv: {
     ...plain,

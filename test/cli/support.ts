@@ -91,6 +91,7 @@ export async function spine(args: readonly string[], options: RunOptions = {}): 
       node: '/usr/bin/node',
       entry: '/opt/spine/bin/spine.cjs',
       isRoot: false,
+      user: 'ann',
       ...options.machine,
     }),
     runTool: options.runTool ?? (() => null),

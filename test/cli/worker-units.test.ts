@@ -8,6 +8,7 @@ const MACHINE = {
   node: '/usr/bin/node',
   entry: '/opt/100% spine/bin/spine.cjs',
   isRoot: false,
+  user: 'ann',
 };
 
 test('PM2 keeps a worker for each slot, with the limits of the text [WK-31]', () => {
@@ -29,6 +30,15 @@ test('PM2 keeps a worker for each slot, with the limits of the text [WK-31]', ()
       { NODE_ENV: 'production', SLOT_ID: slot },
     ]),
   );
+});
+
+test('under systemd sessions work as a user, in a folder of theirs [WK-31]', () => {
+  const text = workerUnit('systemd', [], MACHINE);
+  match(text, /^User=ann$/m);
+  match(text, /^WorkingDirectory=\/home\/ann$/m);
+  const byRoot = workerUnit('systemd', [], { ...MACHINE, home: '/root', user: 'root', isRoot: true });
+  match(byRoot, /^User=spine$/m);
+  match(byRoot, /^WorkingDirectory=~$/m);
 });
 
 test('systemd has one template for all slots, and waits longer than a worker does [WK-31]', () => {

@@ -68,6 +68,8 @@ export interface WorkerOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly url?: string;
   readonly token?: string;
+  /** Where it is started; in a folder of its own unless said. */
+  readonly cwd?: string;
   /** Puts something into its folder before it starts. */
   readonly prepare?: (folder: string) => void;
 }
@@ -92,7 +94,11 @@ export function startWorker(
     ...options.env,
   };
   const words = [ENTRY, 'worker', ...(slot === null ? [] : [slot]), ...(options.args ?? [])];
-  const child = spawn(process.execPath, words, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, words, {
+    cwd: options.cwd ?? folder,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => (output = (output + text).slice(-64_000)));

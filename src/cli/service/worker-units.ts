@@ -7,6 +7,8 @@ export type Manager = 'pm2' | 'systemd';
 /** Longer than a worker waits for its task. */
 const STOP_S = 330;
 const EXIT_CONFIG = 78;
+/** No agent works as root: systemd says so where there is no such account yet. */
+const ACCOUNT = 'spine';
 
 export function workerUnit(manager: Manager, slots: readonly string[], machine: Machine): string {
   return manager === 'pm2' ? pm2(slots, machine) : systemd(machine);
@@ -31,7 +33,7 @@ function pm2(slots: readonly string[], { node, entry, home }: Machine): string {
 }
 
 /** A template: the name behind the @ is the slot. */
-function systemd({ node, entry }: Machine): string {
+function systemd({ node, entry, home, user, isRoot }: Machine): string {
   return `# /etc/systemd/system/spine-worker@.service, then: systemctl enable --now spine-worker@slot-1
 [Unit]
 Description=Spine worker %i
@@ -41,6 +43,9 @@ StartLimitBurst=10
 
 [Service]
 Type=simple
+# Sessions are programs of agents: they run as this user, who must be able to read what ExecStart names, and work in this folder or below it.
+User=${isRoot ? ACCOUNT : user}
+WorkingDirectory=${isRoot ? '~' : path(home)}
 ExecStart=${word(node)} ${word(entry)} worker %i
 # SPINE_URL, SPINE_TOKEN and what else the worker needs, one NAME=value on a line, readable by you alone.
 EnvironmentFile=-/etc/spine/worker.env
@@ -56,8 +61,12 @@ WantedBy=multi-user.target
 `;
 }
 
-function word(path: string): string {
-  return `"${path
+function path(text: string): string {
+  return text.replaceAll('%', '%%');
+}
+
+function word(text: string): string {
+  return `"${text
     .replaceAll(/[\\"]/g, '\\$&')
     .replaceAll('%', '%%')
     .replaceAll('$', () => '$$')}"`;

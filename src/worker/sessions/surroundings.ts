@@ -36,12 +36,12 @@ export class Surroundings {
     this.#options = options;
   }
 
-  /** Links are followed first: what they lead to counts. */
+  /** One that is not absolute lies in the first root. Links are followed first: what they lead to counts. */
   folderFor(workingDir: string | null): string {
     const roots = this.#options.roots.map((root) => real(root) ?? root);
     const [first = '/'] = roots;
     if (workingDir === null) return first;
-    const folder = real(workingDir);
+    const folder = real(workingDir.startsWith('/') ? workingDir : `${first}/${workingDir}`);
     if (folder === null || !statSync(folder).isDirectory())
       throw refused(`The workingDir ${workingDir} is no folder on this machine.`);
     if (roots.some((root) => folder === root || folder.startsWith(root === '/' ? root : `${root}/`)))

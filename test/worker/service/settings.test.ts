@@ -39,6 +39,7 @@ suite('a worker that was told something wrong', () => {
     const missing = { SPINE_SESSION_COMMAND: '["./a"]', SPINE_SESSION_ROOTS: '/nor/this' };
     await Promise.all([
       refused(t, 'folder-1', { args }, 78, /names \/not\/there, which is no folder/),
+      refused(t, 'folder-3', { args: ['--command', '["./a"]'], cwd: '/' }, 78, /say --root <folder>/),
       refused(t, 'folder-2', { env: missing }, 78, /SPINE_SESSION_ROOTS names \/nor\/this/),
       refused(
         t,
