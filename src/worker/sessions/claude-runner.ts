@@ -1,6 +1,7 @@
 /** Sessions of Claude Code without a terminal: one prompt in, one JSON object out. */
 
 import { CommandRunner, type CommandRunnerOptions, type Printed, whyFailed } from './command-runner.ts';
+import { WHOLE_BYTES } from './output.ts';
 import {
   failedEnd,
   type Say,
@@ -9,6 +10,9 @@ import {
   type SessionOrder,
   type SessionRunner,
 } from './session.ts';
+
+/** Of an answer that is none. */
+const SHOWN_CHARS = 65_536;
 
 const COMMAND: readonly string[] = ['claude'];
 
@@ -22,7 +26,7 @@ export function claudeRunner(
 ): SessionRunner {
   const { command } = options;
   const runner = new CommandRunner(
-    { ...options, command: command ?? COMMAND },
+    { ...options, command: command ?? COMMAND, keptBytes: WHOLE_BYTES },
     'claude',
     byItsWord,
     argumentsOf,
@@ -80,7 +84,11 @@ function byItsWord(printed: Printed): SessionEnd {
   const text = typeof said?.result === 'string' ? said.result : '';
   if (printed.lost !== null || printed.exitCode !== 0) return failedEnd(whyFailed(printed), facts, text);
   if (said === null)
-    return failedEnd('It answered no JSON, so nobody knows what it did.', facts, printed.stdout);
+    return failedEnd(
+      'It answered no JSON, so nobody knows what it did.',
+      facts,
+      printed.stdout.slice(0, SHOWN_CHARS),
+    );
   if (said.is_error !== false || said.subtype !== 'success')
     return failedEnd(text === '' ? `It ended with ${String(said.subtype)}.` : text, facts, text);
   return { ok: true, text, reason: null, facts };

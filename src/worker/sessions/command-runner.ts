@@ -24,6 +24,8 @@ export interface CommandRunnerOptions {
   readonly platform: Platform;
   readonly surroundings: Surroundings;
   readonly command: readonly string[];
+  /** How much is kept of what a session prints; little unless said. */
+  readonly keptBytes?: number;
 }
 
 export interface Printed extends ProgramEnd {
@@ -57,7 +59,7 @@ export class CommandRunner implements SessionRunner {
     const { platform, surroundings } = this.#options;
     const words = [...this.#options.command, ...this.#argumentsOf(order)];
     const takesWord = words.includes(PROMPT);
-    const output = new SessionOutput(say);
+    const output = new SessionOutput(say, this.#options.keptBytes);
     const program = new GuardedProgram(platform, {
       command: words.map((word) => (word === PROMPT ? order.prompt : word)),
       cwd: surroundings.folderFor(order.workingDir),

@@ -4,22 +4,26 @@ import { KeptOutput } from '../kept-output.ts';
 import type { Say } from './session.ts';
 
 const KEPT_BYTES = 65_536;
+/** Where the whole of it is read as one value. */
+export const WHOLE_BYTES = 8_388_608;
 /** For the log of one session. */
 const LOG_LINES = 20_000;
 const LOG_BYTES = 8_388_608;
-/** A line that never ends is passed on in pieces. */
-const LINE_BYTES = 8_192;
+/** A longer line is passed on in pieces, which the log of a job takes whole. */
+const LINE_CHARS = 8_192;
 
 export class SessionOutput {
   readonly #say: Say;
-  readonly #kept = { stdout: new KeptOutput(KEPT_BYTES), stderr: new KeptOutput(KEPT_BYTES) };
+  readonly #kept: { readonly stdout: KeptOutput; readonly stderr: KeptOutput };
   readonly #rest = { stdout: '', stderr: '' };
   readonly #decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
   #lines = 0;
   #bytes = 0;
 
-  constructor(say: Say) {
+  /** `keptBytes` of its standard output are kept. */
+  constructor(say: Say, keptBytes = KEPT_BYTES) {
     this.#say = say;
+    this.#kept = { stdout: new KeptOutput(keptBytes), stderr: new KeptOutput(KEPT_BYTES) };
   }
 
   readonly add = (chunk: Buffer, from: 'stdout' | 'stderr'): void => {
@@ -27,11 +31,11 @@ export class SessionOutput {
     const text = this.#rest[from] + this.#decoders[from].decode(chunk, { stream: true });
     const lines = text.split('\n');
     this.#rest[from] = lines.pop() ?? '';
-    if (this.#rest[from].length > LINE_BYTES) {
-      lines.push(this.#rest[from]);
-      this.#rest[from] = '';
-    }
     for (const line of lines) this.#log(line, from);
+    // One that never ends is not waited for.
+    const pieces = piecesOf(this.#rest[from]);
+    this.#rest[from] = pieces.pop() ?? '';
+    for (const piece of pieces) this.#logPiece(piece, from);
   };
 
   /** What was printed without an end of line. */
@@ -51,6 +55,10 @@ export class SessionOutput {
   }
 
   #log(line: string, from: 'stdout' | 'stderr'): void {
+    for (const piece of piecesOf(line)) this.#logPiece(piece, from);
+  }
+
+  #logPiece(line: string, from: 'stdout' | 'stderr'): void {
     if (line === '' || this.#lines > LOG_LINES || this.#bytes > LOG_BYTES) return;
     this.#lines += 1;
     this.#bytes += line.length;
@@ -60,4 +68,16 @@ export class SessionOutput {
       from === 'stdout' ? 'info' : 'warn',
     );
   }
+}
+
+/** No character is cut in halves. */
+function piecesOf(line: string): string[] {
+  const pieces: string[] = [];
+  for (let at = 0; at < line.length; ) {
+    const end = Math.min(at + LINE_CHARS, line.length);
+    const isHalf = end < line.length && /[\uD800-\uDBFF]/.test(line.charAt(end - 1));
+    pieces.push(line.slice(at, isHalf ? end - 1 : end));
+    at = isHalf ? end - 1 : end;
+  }
+  return pieces;
 }
