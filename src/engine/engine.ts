@@ -863,8 +863,8 @@ export interface SessionFacts {
 }
 export interface Sessions {
   spawn(actor: Actor, draft: SessionDraft): Promise<Job>;
-  /** Those that run, and the newest of those that have ended. */
-  list(actor: Actor): Promise<Job[]>;
+  /** Those that run, and those that ended last; or the ones of a label, the newest first. */
+  list(actor: Actor, label: string | null): Promise<Job[]>;
   /** By number; what they were asked is not read. */
   facts(jobs: readonly Job[]): Promise<Map<number, SessionFacts>>;
   /** How they ended, by number. */

@@ -13,8 +13,9 @@ import type { Jobs, Sessions } from './engine.ts';
 /** Whom session jobs are addressed to, and their type. */
 export const SESSION_TARGET = 'sessions';
 const SESSION_TYPE = 'session';
-/** Of those that have ended, as many as anybody still asks for. */
+/** Of those that have ended, as many as anybody still asks for: the last ones, among those that were begun last. */
 const ENDED_SHOWN = 200;
+const ENDED_LOOKED_AT = 1_000;
 /** Whoever misses a session in the list takes it for lost: more than are shown are never begun. */
 const OPEN_SESSIONS = 800;
 const OPEN_SHOWN = 1_000;
@@ -57,10 +58,14 @@ export function sessionsOf(core: Core, jobs: Pick<Jobs, 'create' | 'list' | 'can
       const made = await jobs.create(actor, [draft]);
       return made.jobs[0] as Job;
     },
-    list: async (actor) => [
-      ...(await list(actor, {}, OPEN_SHOWN, [...OPEN_STATES])),
-      ...(await list(actor, {}, ENDED_SHOWN, [...FINAL_STATES])),
-    ],
+    list: async (actor, label) => {
+      if (label !== null) return list(actor, { tag: label }, OPEN_SHOWN, [...STATES]);
+      const open = await list(actor, {}, OPEN_SHOWN, [...OPEN_STATES]);
+      const over = await list(actor, {}, ENDED_LOOKED_AT, [...FINAL_STATES]);
+      // One that ran for long was begun before many that have ended earlier.
+      const last = over.toSorted((a, b) => (b.finishedAt ?? 0) - (a.finishedAt ?? 0) || b.no - a.no);
+      return [...open, ...last.slice(0, ENDED_SHOWN)];
+    },
     facts: async (sessions) => {
       const nos = sessions.map(({ no }) => no);
       const { details } = core.store.read;

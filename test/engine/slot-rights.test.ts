@@ -133,7 +133,7 @@ onEvery(DIALECTS, (each) => {
       assert.equal((await watchdogOf(spine).runOnce()).done, 1);
     }
     assert.deepEqual([await stateOf(spine, theirs), await stateOf(spine, own)], ['queued', 'cancelled']);
-    const facts = await engine.sessions.facts(await engine.sessions.list(HEAD));
+    const facts = await engine.sessions.facts(await engine.sessions.list(HEAD, null));
     assert.deepEqual(
       [...facts.values()].map((each) => [each.label, each.outcomeBytes]),
       [

@@ -4,6 +4,7 @@ import { deepStrictEqual, ok, strictEqual } from 'node:assert';
 import { test } from 'node:test';
 import { LIMITS } from '../../src/domain/limits.ts';
 import { httpClient } from '../support/http.ts';
+import { until } from '../support/worker-process.ts';
 import { openServer } from './server.ts';
 
 const WORKERS = {
@@ -28,7 +29,11 @@ test('a list of tasks ends before it is too long, also where printing makes it l
   ok(Buffer.byteLength(text) <= LIMITS.answerBytes, `${text.length}`);
   const shown = Math.floor(LIMITS.answerBytes / (2 * LIMITS.descriptionChars + 1_000));
   ok(body.length >= shown, `${body.length} of ${shown}`);
-  strictEqual(new Set(body.map(({ title }) => title)).size, body.length);
+  // All were made in one moment: then the first comes first.
+  deepStrictEqual(
+    body.map(({ title }) => title),
+    drafts.slice(0, body.length).map(({ title }) => title),
+  );
 });
 
 test('a card of which much was said shows its last moves [WK-35]', async (t) => {
@@ -76,6 +81,31 @@ test('a list of sessions has all of them, and what came of the newest within its
   deepStrictEqual(
     ended.map((each) => 'result' in each),
     Array.from({ length: 30 }, (_, i) => i < 16),
+  );
+});
+
+test('a session that ran for long is in the list when it has ended, and by its label [WK-14 WK-18]', async (t) => {
+  const { head, engine } = await openServer(t, undefined, { workers: WORKERS });
+  const sessions = (titles: readonly string[]) =>
+    titles.map((title) => ({ target: 'sessions', type: 'session', newType: true, title, tags: [title] }));
+  const [long] = (await engine.jobs.create(HEAD, sessions(['long']))).jobs;
+  const held = await engine.leases.claim(HEAD, long?.id ?? '', { capabilities: [] });
+  const endOthers = async (names: readonly string[]) => {
+    const { jobs } = await engine.jobs.create(HEAD, sessions(names));
+    await Promise.all(jobs.map(({ id }) => engine.jobs.cancel(HEAD, id, 'over')));
+  };
+  await endOthers(Array.from({ length: 201 }, (_, i) => `${i}`));
+  const endedAt = engine.now();
+  await until('the next moment', () => engine.now() > endedAt);
+  await engine.leases.complete(HEAD, held.job.id, held.job.leaseToken, { text: 'at last' });
+  const listed = async (query = '') =>
+    (await head.get<Record<string, unknown>[]>(`/api/sessions${query}`)).body;
+  const [newest, ...others] = await listed();
+  deepStrictEqual([newest?.['id'], newest?.['completed'], others.length], ['long', true, 199]);
+  const own = await listed('?label=long');
+  deepStrictEqual(
+    own.map(({ id, completed }) => [id, completed]),
+    [['long', true]],
   );
 });
 

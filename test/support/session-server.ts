@@ -11,6 +11,8 @@ export interface SessionServer {
   readonly spawned: Record<string, unknown>[];
   readonly deleted: string[];
   refuse: number | 'hang' | null;
+  /** Lists nobody, and knows each by its label: so many have ended since. */
+  onlyByLabel: boolean;
   /** Looks around before a spawn is answered. */
   onSpawn: () => Promise<void>;
   /** Looks around before an end is answered. */
@@ -26,6 +28,7 @@ export async function sessionServer(t: TestContext): Promise<SessionServer> {
     spawned: [],
     deleted: [],
     refuse: null,
+    onlyByLabel: false,
     onSpawn: async () => undefined,
     onDelete: async () => undefined,
     end: (label, how) =>
@@ -48,7 +51,10 @@ export async function sessionServer(t: TestContext): Promise<SessionServer> {
         return;
       }
       if (request.method === 'GET' && request.url === '/api/sessions')
-        return answer(200, [...sessions.values()]);
+        return answer(200, state.onlyByLabel ? [] : [...sessions.values()]);
+      const label = /^\/api\/sessions\?label=(.*)$/.exec(request.url ?? '')?.[1];
+      if (request.method === 'GET' && label !== undefined && state.onlyByLabel)
+        return answer(200, [sessions.get(decodeURIComponent(label))]);
       if (request.method === 'DELETE') {
         const label = decodeURIComponent(request.url?.split('/').at(-1) ?? '');
         state.deleted.push(label);

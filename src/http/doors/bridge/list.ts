@@ -26,7 +26,8 @@ export async function listTasks(call: Call<unknown, TasksQueryFields>): Promise<
   const states = status === null ? STATES : statesOf(status);
   const found = await openAndEnded(call, owner === undefined ? {} : { target: owner }, states);
   const wanted = found.jobs.filter((job) => status === null || taskStatusOf(job) === status);
-  const newest = wanted.toSorted((a, b) => b.updatedAt - a.updatedAt || b.no - a.no);
+  // A client that sorts by priority takes what came first, also within a moment.
+  const newest = wanted.toSorted((a, b) => b.updatedAt - a.updatedAt || a.no - b.no);
   const texts: string[] = [];
   let bytes = 0;
   // A few at a time, so that a long list holds up nobody else.

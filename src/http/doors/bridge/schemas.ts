@@ -92,14 +92,15 @@ export const Task = Type.Object(
 );
 export const Tasks = Type.Array(Task);
 
+const Label = Type.String({
+  minLength: 1,
+  maxLength: LIMITS.sessionIdChars,
+  pattern: '^\\P{Cc}+$',
+  must: `text of 1 to ${LIMITS.sessionIdChars} printable characters`,
+});
 export const SpawnBody = Type.Object(
   {
-    sessionLabel: Type.String({
-      minLength: 1,
-      maxLength: LIMITS.sessionIdChars,
-      pattern: '^\\P{Cc}+$',
-      must: `text of 1 to ${LIMITS.sessionIdChars} printable characters`,
-    }),
+    sessionLabel: Label,
     prompt: text(500_000),
     channel: optional(text(100)),
     model: optional(text(200)),
@@ -122,6 +123,8 @@ export const Session = Type.Object(
   { additionalProperties: true },
 );
 export const Sessions = Type.Array(Session);
+export const SessionsQuery = fields({ label: optional(Label) });
+export type SessionsQueryFields = Static<typeof SessionsQuery>;
 export const EndedSession = Type.Object({ ok: Type.Boolean(), session: Session });
 
 export const SlotParams = Type.Object({ slot: Name });

@@ -7,7 +7,14 @@ import type { SessionFacts } from '../../../engine/engine.ts';
 import { noteJob } from '../../requests.ts';
 import { type Call, route, type Route } from '../../routes.ts';
 import { pieces } from './pieces.ts';
-import { EndedSession, Session, Sessions, SpawnBody } from './schemas.ts';
+import {
+  EndedSession,
+  Session,
+  Sessions,
+  SessionsQuery,
+  type SessionsQueryFields,
+  SpawnBody,
+} from './schemas.ts';
 
 const USERS = ['head', 'worker'] as const;
 
@@ -36,8 +43,10 @@ export const sessionRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/sessions',
     name: 'listSessions',
-    about: 'Sessions that run, and the newest 200 of those that have ended, with results of 8 MiB in all.',
+    about:
+      'Sessions that run, and the 200 that ended last, with results of 8 MiB in all; with `label` those that have it, whenever they ended.',
     who: [...USERS, 'viewer'],
+    query: SessionsQuery,
     answer: Sessions,
     handle: listed,
   }),
@@ -61,9 +70,9 @@ export const sessionRoutes: readonly Route[] = [
 const SESSION_BYTES = 1_024;
 
 /** Every session is in the list: whoever misses one takes it for lost. Only what came of the older ones may be left out. */
-async function listed(call: Call): Promise<string> {
-  const { engine, actor, parts, reply } = call;
-  const jobs = await engine.sessions.list(actor);
+async function listed(call: Call<unknown, SessionsQueryFields>): Promise<string> {
+  const { engine, actor, parts, reply, query } = call;
+  const jobs = await engine.sessions.list(actor, query.label ?? null);
   const facts = await engine.sessions.facts(jobs);
   const sizes = new Map<number, number>();
   let bytes = jobs.length * SESSION_BYTES;
