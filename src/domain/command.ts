@@ -69,6 +69,8 @@ export interface Heartbeat extends Held {
   readonly progress: string | null;
   /** How long the lease is to last at least. */
   readonly leaseMs?: number;
+  /** How long it is to last from now on, however long it was asked to be before. */
+  readonly spanMs?: number;
 }
 export interface Complete extends Held {
   readonly kind: 'complete';

@@ -20,7 +20,7 @@ import { admit, ADMITTED } from './admit.ts';
 import { refuse } from './error.ts';
 import type { EventDraft } from './event.ts';
 import { isFinal, type Job } from './job.ts';
-import { holds, isLastLease, mayTouch, renewLease, startLease } from './lease.ts';
+import { holds, isLastLease, mayTouch, renewLease, setLease, startLease } from './lease.ts';
 import { remark } from './remark.ts';
 import { endBadly, finish, requeueAfter } from './retry.ts';
 
@@ -127,7 +127,8 @@ function heartbeat(job: Job, command: Heartbeat, now: number): Decision {
   const hold = holds(job, command.actor, command.leaseToken);
   if (!hold.held) return unchanged(job, hold.refusal);
   const next = { ...job, updatedAt: now, tokenUsed: job.tokenUsed || hold.withToken };
-  renewLease(next, now, command.leaseMs);
+  if (command.spanMs === undefined) renewLease(next, now, command.leaseMs);
+  else setLease(next, now, command.spanMs);
   if (command.progress !== null) next.progress = command.progress;
   const event: EventDraft = {
     kind: 'job.heartbeat',

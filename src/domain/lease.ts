@@ -107,6 +107,12 @@ export function renewLease(job: Job, now: number, askedMs = 0): void {
   else if (job.timeoutMs === null) job.timeoutAt = Math.max(job.timeoutAt ?? 0, now + spanMs);
 }
 
+/** The same for a lease that lasted for the whole of a session: from now on it lasts as long as its holder is heard from. */
+export function setLease(job: Job, now: number, spanMs: number): void {
+  job.leaseSpanMs = spanMs;
+  job.leaseUntil = now + spanMs;
+}
+
 /** Ends a lease on a row that is already a copy. Who held it last stays, as v0 shows it on ended jobs. */
 export function dropLease(job: Job): void {
   job.leaseToken = null;

@@ -51,7 +51,7 @@ export interface SlotBeat {
 }
 
 /** A worker that does several tasks at once has a slot for each: `slot-1`, `slot-1.2`, `slot-1.3`. */
-function baseSlot(slot: string): string {
+export function baseSlot(slot: string): string {
   return slot.replace(/\.\d+$/, '');
 }
 
@@ -63,6 +63,19 @@ export function servesSlot(actor: Pick<Actor, 'targets'>, slot: string): boolean
 /** The job runs under the claim that the slot tells of, and the slot's own worker made that claim. */
 export function isDoing({ jobId, attempt, takenBy }: WorkerSlot, job: Job): boolean {
   return job.id === jobId && job.state === 'running' && job.attempts === attempt && job.claimedBy === takenBy;
+}
+
+/** A task that was taken by its status: its holder sends heartbeats of its slot, if any. */
+export function livesByBeats(
+  { takenBy }: Pick<WorkerSlot, 'takenBy'>,
+  job: Job,
+  attempt: number | null,
+  staleMs: number,
+): boolean {
+  if (job.state !== 'running' || job.attempts !== attempt || job.claimedBy !== takenBy) return false;
+  if (job.leasePolicy !== 'own' || job.claimId !== null || job.tokenUsed) return false;
+  // One that was asked to be shorter stays so.
+  return job.leaseSpanMs !== null && job.leaseSpanMs >= staleMs;
 }
 
 /** The claim that the slot tells of is over, and the job has waited for another one since. */
@@ -80,7 +93,9 @@ export function isSessionOf(
 
 /** The slot's worker gives its sessions labels that begin like this. */
 export function isLabelOf({ slot }: WorkerSlot, label: string): boolean {
-  return label.startsWith(`agent:main:worker-${slot}:`);
+  const beginning = `agent:main:worker-${slot}:`;
+  // Another slot may be called the same, with a colon and more behind it.
+  return label.startsWith(beginning) && !label.slice(beginning.length).includes(':');
 }
 
 /** Silent for too long, and nobody said that it would be. */
@@ -101,6 +116,8 @@ export function started(
   now: number,
 ): WorkerSlot {
   const { slot, instance, metadata } = start;
+  // Whoever did not hear the answer asks again.
+  const again = known?.instance === instance ? known : null;
   return {
     slot,
     status: 'idle',
@@ -112,17 +129,19 @@ export function started(
     sessionId: null,
     leftSession: known === null ? null : leftBy(known),
     lastUpdate: now,
-    startedAt: now,
-    restartCount: known === null ? 0 : known.restartCount + 1,
+    startedAt: again?.startedAt ?? now,
+    restartCount: again?.restartCount ?? (known === null ? 0 : known.restartCount + 1),
     draining: known?.draining ?? false,
     metadata,
   };
 }
 
-/** What is said of the process itself stays; of the last task or end nothing does. */
+/** What is said of the process itself stays; of the last task or end nothing does. Whoever leaves may leave a session. */
 export function beaten(known: WorkerSlot, beat: SlotBeat, now: number): WorkerSlot {
   const { offlineReason: _, detectedAt: __, taskStartedAt: ___, ...own } = known.metadata;
-  return { ...known, ...beat, leftSession: null, lastUpdate: now, metadata: { ...own, ...beat.metadata } };
+  const left = beat.status === 'offline' ? beat.sessionId : null;
+  const session = left === null ? { leftSession: null } : { sessionId: null, leftSession: left };
+  return { ...known, ...beat, ...session, lastUpdate: now, metadata: { ...own, ...beat.metadata } };
 }
 
 /** The watchdog's word about a worker that was not heard from. */

@@ -10,13 +10,15 @@ import { giveBack } from './workers.ts';
 const QUIET_SHARE = 0.5;
 
 /** Looks again at the locked row: the worker may have been heard from, or another server been quicker. */
-export function judgeSilent(core: Core, actor: Actor, name: string): Promise<WorkerSlot | null> {
+export async function judgeSilent(core: Core, actor: Actor, name: string): Promise<WorkerSlot | null> {
+  const subscribers = await core.subscribers();
   return core.flusher.transact(actor, async (tx, changeSet) => {
     const slot = await tx.workers.lock(name);
     if (slot === null || !isStale(slot, core.workers.staleMs, changeSet.now)) return null;
     if (await isHeld(tx, slot, changeSet.now)) return null;
     await giveBack(tx, changeSet, actor, slot, null);
     await tx.workers.save(foundStale(slot, changeSet.now));
+    if (subscribers.list.length > 0) await changeSet.announcer.slotStale(tx, slot, subscribers);
     return slot;
   });
 }

@@ -2,7 +2,7 @@
 
 import type { Actor, CreateAnswer, Edit, JobCommand } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
-import type { Job } from '../domain/job.ts';
+import { isFinal, type Job } from '../domain/job.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { metaFacts } from '../domain/meta.ts';
 import { PLAN_NAMES } from '../domain/schedule.ts';
@@ -41,7 +41,8 @@ export function tasksOf(core: Core, { create }: Pick<Jobs, 'create'>): Tasks {
         return job;
       });
     },
-    change: async (actor, job, change) => {
+    change: async (actor, job, asked) => {
+      const change = saysCrash(asked) && isFinal(job.state) ? { ...asked, status: null } : asked;
       const input = await core.store.read.jobs.inputOf(job.no);
       checkMetadata(change.metadata);
       if (job.scheduleId !== null) checkPlan(input.meta, change.metadata);
@@ -56,6 +57,11 @@ export function tasksOf(core: Core, { create }: Pick<Jobs, 'create'>): Tasks {
 
 function isWaiting({ status, note }: Pick<TaskChange, 'status' | 'note'>): boolean {
   return (status === null || status === 'todo') && note === null;
+}
+
+/** A client that comes back gives up what it left undone; what has ended meanwhile stays as it is. */
+function saysCrash({ status, metadata }: TaskChange): boolean {
+  return status === 'todo' && metadata?.['crashRecovery'] === true;
 }
 
 /** Whoever takes a task by its status sends no heartbeats: it has as long as its session may take. */

@@ -8,9 +8,11 @@ import type { Job } from '../domain/job.ts';
 import { mayTouch } from '../domain/lease.ts';
 import { LIMITS } from '../domain/limits.ts';
 import {
+  baseSlot,
   beaten,
   isDoing,
   isTaken,
+  livesByBeats,
   servesSlot,
   type SlotBeat,
   type SlotStart,
@@ -41,7 +43,8 @@ export function workersOf(core: Core): Workers {
     },
     beat: async (actor, beat) => {
       check(actor, beat.slot, beat.metadata);
-      const slot = await core.flusher.transact(actor, async (tx, { now }) => {
+      const slot = await core.flusher.transact(actor, async (tx, changeSet) => {
+        const { now } = changeSet;
         const known = await tx.workers.lock(beat.slot);
         if (known === null) return notFound(beat.slot);
         if (known.instance !== beat.instance || known.takenBy !== actor.name) throw taken(known, now);
@@ -49,6 +52,7 @@ export function workersOf(core: Core): Workers {
         const next = beaten(known, beat, now);
         checkMetadata(next.metadata, 'with what it said before');
         await tx.workers.save(next);
+        await renewTask(core, tx, changeSet, actor, beat);
         return next;
       });
       core.hints.beaten();
@@ -59,6 +63,10 @@ export function workersOf(core: Core): Workers {
         const known = await lockOwn(tx, actor, slot);
         const next = { ...known, draining };
         await tx.workers.save(next);
+        for (const { slot: further } of await tx.workers.all()) {
+          const one = further === slot || baseSlot(further) !== slot ? null : await tx.workers.lock(further);
+          if (one !== null) await tx.workers.save({ ...one, draining });
+        }
         await audit(tx, changeSet, actor, draining ? 'worker.drain' : 'worker.resume', slot);
         return next;
       }),
@@ -109,6 +117,25 @@ async function checkTask(
   if (!mayTouch(actor, job)) throw new SpineError('forbidden', { target: job.target });
   if (job.state === 'running' && job.attempts === attempt && job.claimedBy !== actor.name)
     throw new SpineError('not_owner', { claimedBy: job.claimedBy });
+}
+
+/** Whoever takes tasks by their status has a long lease, until it shows that it sends heartbeats of its slot. */
+async function renewTask(
+  core: Core,
+  tx: Tx,
+  changeSet: ChangeSet,
+  actor: Actor,
+  { jobId, attempt }: SlotBeat,
+): Promise<void> {
+  const spanMs = core.workers.staleMs;
+  const own = { takenBy: actor.name };
+  const seen = jobId === null ? null : await tx.jobs.byId(jobId);
+  // Most workers renew their leases themselves: those are not locked.
+  if (seen === null || !livesByBeats(own, seen, attempt, spanMs)) return;
+  const [job] = await tx.jobs.lock([seen.id]);
+  if (job === undefined || !livesByBeats(own, job, attempt, spanMs)) return;
+  const beat = { kind: 'heartbeat', id: job.id, actor, leaseToken: null, progress: null, spanMs } as const;
+  changeSet.apply(decide(changeSet.load(job), beat, changeSet.now), actor);
 }
 
 /** Whoever had the slot before is gone: what it held goes back before the slot is anybody's again. */

@@ -1,6 +1,7 @@
 /** Takes back jobs whose holder was not heard from. */
 
 import { loopActor } from '../domain/actor.ts';
+import type { WorkerSlot } from '../domain/worker-slot.ts';
 import { ALIVE, BEAT_MS, type Core } from '../engine/core.ts';
 import { leftBehind } from '../engine/silent-workers.ts';
 import type { Duty, Pass } from './loop.ts';
@@ -37,6 +38,8 @@ export class Reaper implements Duty {
   #stalledUntil = 0;
   /** Since when stalls have put off a pass. */
   #putOffAt: number | null = null;
+  /** Jobs whose lease has ended and whose worker left a session: whether that is over. No more than there are slots. */
+  readonly #sessions = new Map<string, 'ending' | 'over'>();
 
   constructor(core: Core, everyMs: number, endSession: EndSession = async () => undefined) {
     this.#core = core;
@@ -48,7 +51,8 @@ export class Reaper implements Duty {
     const now = this.#core.now();
     const waitMs = this.absenceMs(now) || this.#stallMs(now);
     if (waitMs > 0) return { done: 0, more: false, nextInMs: waitMs };
-    const expired = await this.#core.store.read.leases.expired(now, BATCH);
+    const limit = BATCH + this.#sessions.size;
+    const expired = await this.#core.store.read.leases.expired(now, limit);
     // Heartbeats that are here already are decided before any lease is judged.
     if (expired.length > 0) await this.#core.flusher.heard();
     // A database that took so long may have kept others waiting who are not here yet.
@@ -57,18 +61,31 @@ export class Reaper implements Duty {
     const putOffMs = this.#stallMs(this.#core.now());
     if (putOffMs > 0) return { done: 0, more: false, nextInMs: putOffMs };
     this.#putOffAt = null;
-    await this.#takeBack(expired);
-    return { done: expired.length, more: expired.length === BATCH };
+    const done = await this.#takeBack(expired);
+    const more = expired.length === limit;
+    return this.#sessions.size === 0 ? { done, more } : { done, more, nextInMs: SOON_MS };
   }
 
-  /** Where a worker may have left a session at work, that is ended first; no other job waits for it. */
-  async #takeBack(ids: readonly string[]): Promise<void> {
-    if (ids.length === 0) return;
+  /** Where a worker may have left a session at work, that is ended first, while everybody else goes on. */
+  async #takeBack(ids: readonly string[]): Promise<number> {
+    // Those that are not here any more were heard from, or taken back by somebody else.
+    const here = new Set(ids);
+    for (const [id, how] of this.#sessions) if (how === 'over' && !here.has(id)) this.#sessions.delete(id);
+    if (ids.length === 0) return 0;
     const left = await leftBehind(this.#core, ids);
-    const withSession = new Set(left.map(({ jobId }) => jobId));
-    await this.#expire(ids.filter((id) => !withSession.has(id)));
-    await Promise.all(left.map(this.#endSession));
-    await this.#expire(ids.filter((id) => withSession.has(id)));
+    for (const slot of left) this.#end(slot);
+    const back = ids.filter((id) => this.#sessions.get(id) !== 'ending');
+    await this.#expire(back);
+    for (const id of back) this.#sessions.delete(id);
+    return back.length;
+  }
+
+  /** It settles in bounded time, and the next passes see that it has. */
+  #end(slot: WorkerSlot): void {
+    const { jobId } = slot;
+    if (jobId === null || this.#sessions.has(jobId)) return;
+    this.#sessions.set(jobId, 'ending');
+    void this.#endSession(slot).finally(() => this.#sessions.set(jobId, 'over'));
   }
 
   async #expire(ids: readonly string[]): Promise<void> {

@@ -1,6 +1,7 @@
 /** Finds workers that fell silent: marks them offline, gives back what they held, and tells whoever wants to know. */
 
 import { loopActor } from '../domain/actor.ts';
+import { LIMITS } from '../domain/limits.ts';
 import type { WorkerSlot } from '../domain/worker-slot.ts';
 import type { Core } from '../engine/core.ts';
 import { isHeld, judgeSilent } from '../engine/silent-workers.ts';
@@ -8,7 +9,8 @@ import type { Duty, Pass } from './loop.ts';
 
 const WATCHDOG = loopActor('watchdog');
 
-const BATCH = 100;
+/** All there are: those whose leases live, however many, must not hide the others. */
+const BATCH = LIMITS.workerSlots;
 
 /**
  * Ends the session of a silent worker where this installation can: one of its own, or a turn at its gateway. A program of
@@ -57,16 +59,6 @@ export class Watchdog implements Duty {
     if (found === null) return false;
     onStale(found);
     core.hints.beaten();
-    await this.#tell(found);
     return true;
-  }
-
-  async #tell(slot: WorkerSlot): Promise<void> {
-    const { core } = this.#options;
-    const subscribers = await core.subscribers();
-    if (subscribers.list.length === 0) return;
-    await core.flusher.transact(WATCHDOG, (tx, changeSet) =>
-      changeSet.announcer.slotStale(tx, slot, subscribers),
-    );
   }
 }

@@ -36,6 +36,7 @@ test('a turn at the gateway is ended there, and only one of the slot itself [WK-
   await ending(slotOf('gateway', LABEL));
   await ending(slotOf('gateway', 'agent:main:main'));
   await ending(slotOf('gateway', 'agent:main:worker-slot-10:x'));
+  await ending(slotOf('gateway', 'agent:main:worker-slot-1:more:x'));
   await ending(slotOf('http', LABEL));
   deepStrictEqual([turns, ended, log], [[LABEL], [LABEL], []]);
 });

@@ -87,4 +87,6 @@ test('what a process left running is known until the next one is heard from [WK-
     metadata: {},
   } as const;
   assert.equal(beaten(again, idle, 12_000).leftSession, null);
+  const bye = beaten(working, { ...idle, status: 'offline', sessionId: 's' }, 12_000);
+  assert.deepEqual([bye.sessionId, bye.leftSession], [null, 's']);
 });

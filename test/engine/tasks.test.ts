@@ -41,6 +41,26 @@ onEvery(DIALECTS, (each) => {
     }
   });
 
+  each(
+    'who comes back after a crash gives up a task that is under way, and none that has ended [WK-32]',
+    async (spine) => {
+      const recovery = { status: 'todo', metadata: { crashRecovery: true }, note: null } as const;
+      for (const [before, after] of [
+        ['in-progress', 'todo'],
+        ['review', 'review'],
+        ['done', 'done'],
+      ] as const) {
+        const job = await create(spine);
+        const moved = await spine.engine.tasks.change(HEAD, job, { ...NOTHING, status: 'in-progress' });
+        const status = before === 'in-progress' ? null : before;
+        const left = await spine.engine.tasks.change(HEAD, moved, { ...NOTHING, status });
+        await spine.engine.tasks.change(HEAD, left, recovery);
+        assert.equal(taskStatusOf(await read(spine, job)), after);
+        assert.deepEqual(await metaOf(spine, job), { crashRecovery: true });
+      }
+    },
+  );
+
   each('of many who take a card one gets it, and the others are told so [WK-12]', async (spine) => {
     const job = await create(spine);
     const seen = await read(spine, job);

@@ -3,6 +3,7 @@ import type { SlotBeat, SlotStart } from '../../src/domain/worker-slot.ts';
 import type { Job } from '../../src/domain/job.ts';
 import { Reaper } from '../../src/loops/reaper.ts';
 import { type EndSession, Watchdog } from '../../src/loops/watchdog.ts';
+import { rest } from '../support/clock.ts';
 import {
   claimed,
   create,
@@ -33,7 +34,12 @@ onEvery(DIALECTS, (each) => {
     const { workers } = spine.engine;
     const { slot, recovered } = await workers.start(ONE, start('a'));
     assert.deepEqual([slot.status, slot.jobId, slot.restartCount, recovered], ['idle', null, 0, null]);
-    assert.equal((await workers.start(ONE, start('b', 'a'))).slot.restartCount, 1);
+    const restarted = await workers.start(ONE, start('b', 'a'));
+    assert.equal(restarted.slot.restartCount, 1);
+    // Whoever did not hear the answer asks again.
+    await spine.clock.advance(10);
+    const { startedAt, restartCount } = (await workers.start(ONE, start('b', 'a'))).slot;
+    assert.deepEqual([startedAt, restartCount], [restarted.slot.startedAt, 1]);
   });
 
   each('a slot belongs to one living process at a time [WK-28]', async (spine) => {
@@ -98,7 +104,7 @@ onEvery(DIALECTS, (each) => {
     const jobs: Job[] = [];
     const seen: unknown[] = [];
     const endSession: EndSession = async ({ slot, sessionId }) =>
-      void seen.push([slot, sessionId, await Promise.all(jobs.map((job) => stateOf(spine, job)))]);
+      void seen.push([slot, sessionId, await stateOf(spine, jobs[0] as Job)]);
     const reaper = new Reaper(core, 1_000, endSession);
     for (const name of ['slot-1', 'slot-2']) {
       const one = worker(name, [name]);
@@ -114,10 +120,35 @@ onEvery(DIALECTS, (each) => {
     await workers.beat(worker('slot-2', ['slot-2']), beat('a', last as Partial<SlotBeat>));
     await spine.clock.advance(10_001);
     await reaper.pulse().runOnce();
-    await reaper.runOnce();
+    while ((await reaper.runOnce()).nextInMs !== undefined) await rest();
     // The second one is heard from: it ends its session itself.
-    assert.deepEqual(seen, [['slot-1', 's', ['running', 'queued']]]);
+    assert.deepEqual(seen, [['slot-1', 's', 'running']]);
     assert.deepEqual(await Promise.all(jobs.map((job) => stateOf(spine, job))), ['queued', 'queued']);
+  });
+
+  each('a session that does not end holds up its own job alone [WK-23 WK-34]', async (spine) => {
+    const { workers, core } = spine.engine;
+    let over = (): void => undefined;
+    const reaper = new Reaper(core, 1_000, () => new Promise((resolve) => (over = resolve)));
+    const stuck = await create(spine, { target: 'slot-1', leaseMs: 60_000 });
+    await workers.start(ONE, start('a'));
+    await claimed(spine, stuck, ONE);
+    const doing = { status: 'working', jobId: stuck.id, attempt: 1, sessionId: 's' } as const;
+    await workers.beat(ONE, beat('a', doing));
+    await spine.clock.advance(60_001);
+    await reaper.pulse().runOnce();
+    await reaper.runOnce();
+    const other = await create(spine, { leaseMs: 1_000 });
+    await claimed(spine, other);
+    await spine.clock.advance(1_001);
+    const { nextInMs } = await reaper.runOnce();
+    assert.deepEqual([await stateOf(spine, stuck), await stateOf(spine, other)], ['running', 'queued']);
+    assert.ok((nextInMs ?? Infinity) < 1_000);
+    over();
+    await rest();
+    await reaper.runOnce();
+    assert.equal(await stateOf(spine, stuck), 'queued');
+    assert.equal((await reaper.runOnce()).nextInMs, undefined);
   });
 
   each('a restart leaves alone what has ended, or is somebody else’s by now [WK-32]', async (spine) => {
@@ -202,6 +233,51 @@ onEvery(DIALECTS, (each) => {
     },
   );
 
+  each(
+    'a task that was taken by its status is kept by the heartbeats of its slot, and goes back when they end [WK-12 WK-34]',
+    async (spine) => {
+      const { workers, tasks } = spine.engine;
+      const job = await create(spine, { target: 'slot-1' });
+      await workers.start(ONE, start('a'));
+      await tasks.change(ONE, job, { status: 'in-progress', metadata: null, note: null });
+      const { leaseUntil } = await read(spine, job);
+      assert.ok((leaseUntil ?? 0) - spine.engine.now() >= 1_800_000);
+      const doing = { status: 'working', jobId: job.id, attempt: 1, sessionId: 's-1' } as const;
+      const watchdog = watchdogOf(spine);
+      for (let i = 0; i < 5; i++) {
+        await workers.beat(ONE, beat('a', doing));
+        assert.equal((await read(spine, job)).leaseUntil, spine.engine.now() + 90_000);
+        await spine.clock.advance(60_000);
+      }
+      assert.equal((await watchdog.runOnce()).done, 0);
+      await spine.clock.advance(30_001);
+      assert.equal((await watchdog.runOnce()).done, 1);
+      assert.equal(await stateOf(spine, job), 'queued');
+      // A beat that names a claim of old renews nothing.
+      const next = await claimed(spine, job, worker('next'));
+      await workers.start(ONE, start('b'));
+      await workers.beat(ONE, beat('b', doing));
+      assert.equal((await read(spine, job)).leaseUntil, next.leaseUntil);
+    },
+  );
+
+  each('silent workers whose leases live do not hide one that is gone [WK-34]', async (spine) => {
+    const { workers } = spine.engine;
+    for (let i = 0; i < 101; i++) {
+      const job = await create(spine, { target: 'slot-1', leaseMs: 3_600_000 });
+      const { leaseToken } = await claimed(spine, job, ONE);
+      await spine.engine.leases.heartbeat(ONE, job.id, leaseToken, null);
+      const slot = `slot-1.${i + 2}`;
+      await workers.start(ONE, start('a', null, slot));
+      await workers.beat(ONE, beat('a', { slot, status: 'working', jobId: job.id, attempt: 1 }));
+    }
+    await spine.clock.advance(1);
+    await workers.start(ONE, start('a'));
+    await spine.clock.advance(90_001);
+    await watchdogOf(spine).runOnce();
+    assert.equal((await workers.get('slot-1')).status, 'offline');
+  });
+
   each('whoever wants to is told of a silent worker [WK-25 WK-34 WK-39]', async (spine) => {
     const { engine } = spine;
     await engine.aliases.save(HEAD, { alias: 'ops', channel: 'log', target: '', description: null });
@@ -220,6 +296,14 @@ onEvery(DIALECTS, (each) => {
     await workers.start(ONE, start('a'));
     await workers.drain(HEAD, 'slot-1', true);
     assert.equal((await workers.beat(ONE, beat('a'))).draining, true);
+    await workers.start(ONE, start('b', null, 'slot-1.2'));
+    await workers.drain(HEAD, 'slot-1', true);
+    assert.equal((await workers.get('slot-1.2')).draining, true);
+    await workers.drain(HEAD, 'slot-1.2', false);
+    assert.deepEqual(
+      [(await workers.get('slot-1')).draining, (await workers.get('slot-1.2')).draining],
+      [true, false],
+    );
     assert.equal(await refusal(workers.remove(HEAD, 'slot-1')), 'conflict');
     await workers.beat(ONE, beat('a', { status: 'offline' }));
     await workers.remove(HEAD, 'slot-1');
