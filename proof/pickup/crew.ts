@@ -9,6 +9,7 @@ import { Caller } from '../../src/client/caller.ts';
 import { systemPlatform as platform } from '../../src/client/platform.ts';
 import { loadConfig } from '../../src/config.ts';
 import { demoRunner } from '../../src/worker/sessions/demo-runner.ts';
+import { thisProcess } from '../../src/worker/service/predecessor.ts';
 import { WorkerService } from '../../src/worker/service/worker-service.ts';
 
 const [url = '', head = '', count = '0'] = process.argv.slice(2);
@@ -24,15 +25,15 @@ for (let n = 1; n <= Number(count); n++) {
   const { token } = await workerToken(url, head, slot, hostname());
   const service = new WorkerService({
     slot,
-    concurrency: 1,
+    target: slot,
     capabilities: [],
     runner: demoRunner,
     caller: new Caller({ baseUrl: url, token, platform, retries: 2, timeoutMs: 30_000 }),
     platform,
     log: silent,
     url,
-    about: { workerPid: process.pid },
-    host: hostname(),
+    about: {},
+    process: thisProcess(hostname()),
     wallMs: () => Date.now(),
     defaultDir: null,
     idleBeatMs,

@@ -9,6 +9,8 @@ import type { WorkerOrder } from '../cli/host.ts';
 import type { Config } from '../config.ts';
 import { systemClock, systemTime } from '../runtime/clock.ts';
 import { pollWaitMs } from '../worker/service/backoff.ts';
+import type { StartedSlot } from '../worker/service/bridge-calls.ts';
+import { thisProcess } from '../worker/service/predecessor.ts';
 import { WorkerService } from '../worker/service/worker-service.ts';
 import type { Log } from './log.ts';
 import { processLog } from './process-log.ts';
@@ -46,17 +48,16 @@ export async function runWorker(order: WorkerOrder, config: Config, version: str
     timeoutMs: CALL_MS,
     platform,
   });
-  const service = new WorkerService({
-    slot,
-    concurrency,
+  const options = {
+    target: slot,
     capabilities,
     runner,
     caller,
     platform,
     log,
     url,
-    about: { workerPid: process.pid, workerVersion: version },
-    host: hostname(),
+    about: { workerVersion: version },
+    process: thisProcess(hostname()),
     wallMs: () => systemTime.wallMs(),
     defaultDir: roots[0] ?? null,
     idleBeatMs: config.idleBeatMs,
@@ -65,11 +66,12 @@ export async function runWorker(order: WorkerOrder, config: Config, version: str
     drainMs: config.workerDrainMs,
     sessionTimeoutMs: config.sessionTimeoutMs,
     sessionTimeoutMaxMs: config.sessionTimeoutMaxMs,
-    onStarted: ({ heartbeatsFile }) => linkHeartbeats(heartbeatsFile, log),
-  });
-  stop.onStop(() => service.stop());
+    onStarted: ({ heartbeatsFile }: StartedSlot) => linkHeartbeats(heartbeatsFile, log),
+  };
+  const services = slotNames(slot, concurrency).map((name) => new WorkerService({ ...options, slot: name }));
+  stop.onStop(() => stopAll(services));
   try {
-    await service.run();
+    await runAll(services);
   } finally {
     await own.revoke();
     await caller.close();
@@ -77,6 +79,30 @@ export async function runWorker(order: WorkerOrder, config: Config, version: str
     stop.done();
     await log.end();
   }
+}
+
+/** One task at a time for each: `slot-1`, `slot-1.2`, `slot-1.3`. */
+function slotNames(slot: string, concurrency: number): string[] {
+  return Array.from({ length: concurrency }, (_, i) => (i === 0 ? slot : `${slot}.${i + 1}`));
+}
+
+function stopAll(services: readonly WorkerService[]): void {
+  for (const service of services) service.stop();
+}
+
+/** What one slot cannot go on with, none can: the others leave in good order first. */
+async function runAll(services: readonly WorkerService[]): Promise<void> {
+  let hasFailed = false;
+  const ends = services.map((service) =>
+    service.run().catch((error: unknown) => {
+      // Once: told again they would not wait for what they have.
+      if (!hasFailed) stopAll(services);
+      hasFailed = true;
+      throw error;
+    }),
+  );
+  await Promise.allSettled(ends);
+  await Promise.all(ends);
 }
 
 /** A machine without a word about sessions tries things out. */

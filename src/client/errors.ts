@@ -125,12 +125,12 @@ const INTERRUPTIONS: Readonly<Record<Interruption, string>> = {
   shutdown: 'This worker is shutting down.',
 };
 
-/** The reason of a handler's signal. */
+/** The reason of a handler's signal. A lease that was lost by the server's word has its refusal as `cause`. */
 export class JobInterrupted extends Error {
   readonly why: Interruption;
 
-  constructor(why: Interruption) {
-    super(INTERRUPTIONS[why]);
+  constructor(why: Interruption, options?: ErrorOptions) {
+    super(INTERRUPTIONS[why], options);
     this.name = 'JobInterrupted';
     this.why = why;
   }

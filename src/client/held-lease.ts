@@ -165,8 +165,8 @@ export class HeldLease {
     this.#cancelTimeout();
   }
 
-  interrupt(why: Interruption): void {
-    if (!this.#handler.signal.aborted) this.#handler.abort(new JobInterrupted(why));
+  interrupt(why: Interruption, options?: ErrorOptions): void {
+    if (!this.#handler.signal.aborted) this.#handler.abort(new JobInterrupted(why, options));
   }
 
   /** Ends the renewing; the lease is ended by whoever calls this, or not ours. */
@@ -236,7 +236,7 @@ export class HeldLease {
     const status = error instanceof SpineApiError ? error.status : 0;
     if (NOT_OURS.includes(status)) {
       if (this.#settling) this.#stopBeating();
-      else this.#lose('lease_lost');
+      else this.#lose('lease_lost', { cause: error });
       return;
     }
     // What the server does not take must not cost the lease.
@@ -292,10 +292,10 @@ export class HeldLease {
     });
   }
 
-  #lose(why: 'lease_lost' | 'timeout'): void {
+  #lose(why: 'lease_lost' | 'timeout', options?: ErrorOptions): void {
     if (this.#over.signal.aborted) return;
     this.stop();
-    this.interrupt(why);
+    this.interrupt(why, options);
     this.#over.abort(new JobInterrupted(why));
     for (const { refused } of this.#asked.splice(0)) refused(this.#over.signal.reason);
     this.#host.report(new JobInterrupted(why), this.#job);

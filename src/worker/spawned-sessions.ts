@@ -14,6 +14,9 @@ export interface SpawnedSessionsOptions {
   readonly terms: Omit<OrderTerms, 'sessionId'>;
 }
 
+/** Whoever asked for a session judges what cannot be ended in time. */
+const NOW = AbortSignal.abort();
+
 export class SpawnedSessions implements Runner {
   readonly #options: SpawnedSessionsOptions;
 
@@ -30,6 +33,7 @@ export class SpawnedSessions implements Runner {
     const { platform, runner, terms } = this.#options;
     const order = spawnedOrder(job, { ...terms, sessionId: job.title ?? job.id });
     // Its agent has no job to end: what it leaves is all there is.
-    return runSession({ platform, runner, endedByAgent: async () => false }, order, context);
+    const host = { platform, runner, endedByAgent: async () => false, over: NOW, onStuck: () => undefined };
+    return runSession(host, order, context);
   };
 }

@@ -45,10 +45,6 @@ export class Slot {
     this.name = name;
   }
 
-  get isFree(): boolean {
-    return this.#doing === null;
-  }
-
   start(): void {
     this.#plan();
   }
@@ -67,9 +63,17 @@ export class Slot {
   /** Says good-bye; nothing is said after it. */
   async leave(offlineReason: string): Promise<void> {
     this.quit();
+    // One that could not be ended in time is for the next process of the slot.
+    const sessionId = this.#doing?.sessionId ?? null;
     await this.#sent;
     const { platform, calls, instance } = this.#host;
-    const last: Beat = { slot: this.name, instance, status: 'offline', metadata: { offlineReason } };
+    const last: Beat = {
+      slot: this.name,
+      instance,
+      status: 'offline',
+      sessionId,
+      metadata: { offlineReason },
+    };
     for (let tries = 1; tries <= LAST_TRIES; tries++) {
       const heard = await calls.beat(last).then(
         () => true,

@@ -1,6 +1,7 @@
 /**
- * A worker with a slot of its own: takes the slot, claims what is addressed to it, has a session do each task, and leaves in
- * good order. While another process has the slot it stands by.
+ * A worker with a slot of its own: takes the slot, claims what is addressed to it, has a session do one task at a time, and
+ * leaves in good order. While another process has the slot it stands by. A process that does several tasks at once has one
+ * of these for each.
  */
 
 import type { Caller } from '../../client/caller.ts';
@@ -17,21 +18,22 @@ import type { SessionRunner } from '../sessions/session.ts';
 import { taskOrder } from '../sessions/task-order.ts';
 import { endWaitMs, jitterMs, pollWaitMs } from './backoff.ts';
 import { BridgeCalls, type SlotFacts, type StartedSlot } from './bridge-calls.ts';
-import { goneInstance } from './predecessor.ts';
+import { goneInstance, type WorkerProcess } from './predecessor.ts';
 import { Slot } from './slot.ts';
 
 export interface WorkerServiceOptions {
   readonly slot: string;
-  readonly concurrency: number;
+  /** Whose tasks it takes: those of its base slot. */
+  readonly target: string;
   readonly runner: SessionRunner;
   readonly caller: Caller;
   readonly platform: Platform;
   readonly log: WorkerLog;
   /** Where sessions reach the server. */
   readonly url: string;
-  /** What the worker says of itself: its process, its version. */
+  /** What else the worker says of itself. */
   readonly about: Readonly<Record<string, unknown>>;
-  readonly host: string;
+  readonly process: WorkerProcess;
   readonly wallMs: () => number;
   /** Where a session works whose task names no folder; null where nobody said. */
   readonly defaultDir: string | null;
@@ -57,6 +59,9 @@ class BeatsTooSlow extends Error {
   readonly exitCode = 78;
 }
 
+/** Nobody but a worker of the same kind can end it. */
+class LeftByAnotherKind extends Error {}
+
 export class WorkerService {
   readonly #options: WorkerServiceOptions;
   readonly #calls: BridgeCalls;
@@ -64,7 +69,10 @@ export class WorkerService {
   readonly #instance: string;
   readonly #ending = new AbortController();
   #worker: Worker | null = null;
+  /** Aborts when nobody waits any longer for a session that cannot be ended. */
+  #over = new AbortController();
   #ended: Why | null = null;
+  #draining = false;
   #failures = 0;
 
   constructor(options: WorkerServiceOptions) {
@@ -77,7 +85,7 @@ export class WorkerService {
   /** Works until stop(); rejects on a refusal that waiting cannot cure. */
   async run(): Promise<void> {
     while (!this.#ending.signal.aborted) {
-      const staleMs = await this.#takeSlots();
+      const staleMs = await this.#takeSlot();
       if (staleMs === null) return;
       await this.#checkBeats(staleMs);
       await this.#work(staleMs);
@@ -89,7 +97,7 @@ export class WorkerService {
     const { idleBeatMs, workingBeatMs } = this.#options;
     const slowMs = Math.max(idleBeatMs, workingBeatMs);
     if (slowMs < staleMs) return;
-    await Promise.all(this.#slotNames.map((name) => this.#openSlot(name).leave('error')));
+    await this.#openSlot().leave('error');
     const name = slowMs === idleBeatMs ? 'SPINE_WORKER_IDLE_BEAT_MS' : 'SPINE_WORKER_BEAT_MS';
     throw new BeatsTooSlow(
       `${name} is ${slowMs}, but the server gives up workers after ${staleMs} ms without a word (SPINE_WORKER_STALE_MS): set it lower.`,
@@ -102,8 +110,14 @@ export class WorkerService {
     const again = this.#ending.signal.aborted;
     log.info(again ? 'Stopping at once' : 'Stopping', { slot });
     this.#ending.abort(new Error('The worker stops.'));
-    if (again) for (const { id } of this.#worker?.held() ?? []) this.#worker?.interrupt(id, 'shutdown');
+    if (again) this.#hurry();
     else this.#end('stop', this.#options.drainMs);
+  }
+
+  /** What cannot be ended at once is left to the next process of the slot. */
+  #hurry(): void {
+    for (const { id } of this.#worker?.held() ?? []) this.#worker?.interrupt(id, 'shutdown');
+    this.#over.abort(new Error('The worker stops at once.'));
   }
 
   #end(why: Why, drainMs: number): void {
@@ -112,25 +126,19 @@ export class WorkerService {
     this.#worker?.stop({ drainMs }).catch(() => undefined);
   }
 
-  get #slotNames(): string[] {
-    const { slot, concurrency } = this.#options;
-    return Array.from({ length: concurrency }, (_, i) => (i === 0 ? slot : `${slot}.${i + 1}`));
-  }
-
-  /** How long the server lets a worker be silent, once all slots are ours; null when this process is to stop. */
-  async #takeSlots(): Promise<number | null> {
+  /** How long the server lets a worker be silent, once the slot is ours; null when this process is to stop. */
+  async #takeSlot(): Promise<number | null> {
     const { platform, log, slot } = this.#options;
     const { signal } = this.#ending;
     let standsBy = false;
     while (!signal.aborted) {
       try {
-        let staleMs = 0;
-        for (const name of this.#slotNames) staleMs = await this.#takeSlot(name);
+        const staleMs = await this.#tryToTake();
         this.#failures = 0;
         return staleMs;
       } catch (error) {
         if (signal.aborted) return null;
-        const taken = error instanceof SpineApiError && error.status === 409;
+        const taken = error instanceof LeftByAnotherKind || isConflict(error);
         if (!taken && isHopeless(error)) throw error;
         if (!taken) log.warn('The server cannot be reached', { slot, error });
         else if (!standsBy) log.warn('Standing by: another process has the slot', { slot, error });
@@ -143,39 +151,44 @@ export class WorkerService {
   }
 
   /** What the slot's last process left running is ended before anything is begun, whatever became of its task meanwhile. */
-  async #takeSlot(name: string): Promise<number> {
-    const { runner, host, about, log, onStarted } = this.#options;
-    const before = await this.#calls.slot(name);
-    const gone = before === null ? null : goneInstance(before, host);
+  async #tryToTake(): Promise<number> {
+    const { slot, runner, process: own, about, log, onStarted } = this.#options;
+    const before = await this.#calls.slot(slot);
+    if (before !== null) refuseLeft(before, runner.name);
+    const gone = before === null ? null : goneInstance(before, own);
     // The slot is nobody's, or ours since a try that could not end the session.
     const isFree =
       gone !== null || before?.status === 'offline' || before?.metadata['instance'] === this.#instance;
     if (before !== null && isFree) await this.#endLeft(before);
-    const metadata = { ...about, host, instance: this.#instance, runner: runner.name };
-    const started = await this.#calls.start({ slot: name, instance: this.#instance, gone, metadata });
+    const metadata = { ...about, ...own, instance: this.#instance, runner: runner.name };
+    const started = await this.#calls.start({ slot, instance: this.#instance, gone, metadata });
     // One that fell silent elsewhere may have lived until now.
     if (!isFree) await this.#endLeft(started.heartbeat);
-    const { restartCount } = started.heartbeat.metadata;
-    log.info('The slot is ours', { slot: name, restartCount, recovered: started.recovered });
+    const { restartCount, draining } = started.heartbeat.metadata;
+    this.#draining = draining === true;
+    log.info('The slot is ours', { slot, restartCount, draining, recovered: started.recovered });
     onStarted(started);
     return started.staleMs;
   }
 
-  async #endLeft({ slot, sessionId, metadata }: SlotFacts): Promise<void> {
-    const session = sessionId ?? metadata['leftSession'];
-    if (typeof session !== 'string') return;
-    this.#options.log.warn('The last process of the slot left a session', { slot, session });
-    await this.#options.runner.endLeftover(session);
+  async #endLeft(before: SlotFacts): Promise<void> {
+    const session = leftBy(before);
+    if (session === null) return;
+    const { slot, runner, log } = this.#options;
+    log.warn('The last process of the slot left a session', { slot, session });
+    await runner.endLeftover(session);
   }
 
   async #work(leaseMs: number): Promise<void> {
-    const { platform, concurrency, capabilities, pollMs, drainMs, log, slot } = this.#options;
+    const { platform, capabilities, pollMs, drainMs, log, slot } = this.#options;
     this.#ended = null;
-    const slots = this.#slotNames.map((name) => this.#openSlot(name));
+    const own = this.#openSlot();
+    this.#over = new AbortController();
+    const { signal: over } = this.#over;
     const worker = new Worker({
       client: { jobs: this.#jobs, platform },
       targets: await this.#targets(),
-      concurrency,
+      concurrency: 1,
       ...(capabilities.length > 0 && { capabilities }),
       leaseMs,
       waitMs: Math.min(pollMs, LONGEST_CLAIM_MS),
@@ -183,25 +196,27 @@ export class WorkerService {
       graceMs: GRACE_MS,
       claimRetryMs: (failures) => pollWaitMs(platform, pollMs, failures),
       endRetryMs: endWaitMs,
-      handler: (job, context) => this.#do(job, context, slots, leaseMs),
+      handler: (job, context) => this.#do(job, context, own, leaseMs, over),
       onError: (error, job) => this.#report(error, job),
     });
     this.#worker = worker;
-    for (const each of slots) each.start();
+    if (this.#draining) worker.pause();
+    own.start();
     try {
       await sleep(platform, jitterMs(platform, pollMs), this.#ending.signal).catch(() => undefined);
       if (!this.#ending.signal.aborted && this.#ended === null) await worker.run();
     } finally {
       this.#worker = null;
       const reason = this.#ending.signal.aborted ? 'graceful-shutdown' : 'error';
-      if (this.#ended === 'lost') for (const each of slots) each.quit();
-      else await Promise.all(slots.map((each) => each.leave(reason)));
+      if (this.#ended === 'lost') own.quit();
+      else await own.leave(reason);
+      this.#over.abort(new Error('The slot is free.'));
       log.info('The slot is free', { slot, why: this.#ended ?? reason });
     }
   }
 
-  #openSlot(name: string): Slot {
-    const { platform, log, idleBeatMs, workingBeatMs, wallMs } = this.#options;
+  #openSlot(): Slot {
+    const { slot: name, platform, log, idleBeatMs, workingBeatMs, wallMs } = this.#options;
     return new Slot(
       {
         platform,
@@ -224,28 +239,31 @@ export class WorkerService {
 
   /** What is addressed to nobody is for every worker whose token says so, and that does more than try things out. */
   async #targets(): Promise<string[]> {
-    const { slot, platform, runner } = this.#options;
-    if (runner.name === 'demo') return [slot];
-    const both = [slot, 'any'];
+    const { target, platform, runner } = this.#options;
+    if (runner.name === 'demo') return [target];
+    const both = [target, 'any'];
     try {
       // No type has this name, so nothing is claimed.
       await this.#jobs.claimNext({ targets: both, types: [platform.randomId()], max: 1 });
       return both;
     } catch (error) {
       const isForbidden = error instanceof SpineApiError && error.status === 403;
-      if (isForbidden && error.details['target'] === 'any') return [slot];
+      if (isForbidden && error.details['target'] === 'any') return [target];
       if (isHopeless(error)) throw error;
       return both;
     }
   }
 
-  async #do(job: ClaimedJob, context: JobContext, slots: readonly Slot[], leaseMs: number): Promise<unknown> {
+  async #do(
+    job: ClaimedJob,
+    context: JobContext,
+    slot: Slot,
+    leaseMs: number,
+    over: AbortSignal,
+  ): Promise<unknown> {
     const { platform, runner, url, defaultDir, log } = this.#options;
     const { sessionTimeoutMs: timeoutMs, sessionTimeoutMaxMs: timeoutMaxMs } = this.#options;
-    const slot = slots.find(({ isFree }) => isFree);
-    // There are as many slots as jobs at once.
-    if (slot === undefined) throw new Error('There is no free slot.');
-    const sessionId = `agent:main:worker-${slot.name}:${platform.randomId()}`;
+    const sessionId = `${labelsOf(slot.name)}${platform.randomId()}`;
     const facts = { slot: slot.name, task: job.id, session: sessionId };
     // What is held is known before anything is begun: whoever comes after a crash finds it.
     await slot.work(job, sessionId);
@@ -262,8 +280,9 @@ export class WorkerService {
       tokenInPrompt: !runner.hasEnvironment,
     });
     const endedByAgent = (): Promise<boolean> => this.#endedByAgent(job);
+    const onStuck = (): void => log.warn('A session cannot be ended; nothing is begun before it is', facts);
     try {
-      const result = await runSession({ platform, runner, endedByAgent }, order, context);
+      const result = await runSession({ platform, runner, endedByAgent, over, onStuck }, order, context);
       log.info('A task is done', facts);
       return result;
     } catch (error) {
@@ -287,8 +306,7 @@ export class WorkerService {
   /** That a lease is over is no trouble where the agent has ended the job itself. */
   #report(error: unknown, job: ClaimedJob | undefined): void {
     const { log, slot } = this.#options;
-    const isOver =
-      error instanceof JobInterrupted || (error instanceof SpineApiError && error.status === 409);
+    const isOver = error instanceof JobInterrupted || isConflict(error);
     if (isOver) log.info('A lease is over', { slot, task: job?.id, error });
     else log.warn('Trouble with the server or a task', { slot, task: job?.id, error });
   }
@@ -298,4 +316,33 @@ const HOPELESS: readonly number[] = [400, 401, 403];
 
 function isHopeless(error: unknown): boolean {
   return error instanceof SpineApiError && HOPELESS.includes(error.status);
+}
+
+function isConflict(error: unknown): boolean {
+  return error instanceof SpineApiError && error.status === 409;
+}
+
+/** Only what has the name of the slot's own sessions: whoever had the slot may have told of anything. */
+function leftBy({ slot, sessionId, metadata }: SlotFacts): string | null {
+  const left = sessionId ?? metadata['leftSession'];
+  const beginning = labelsOf(slot);
+  if (typeof left !== 'string' || !left.startsWith(beginning)) return null;
+  return left.slice(beginning.length).includes(':') ? null : left;
+}
+
+function labelsOf(slot: string): string {
+  return `agent:main:worker-${slot}:`;
+}
+
+/** Programs end with their worker, and what cannot be told apart is tried. */
+const REMOTE: readonly unknown[] = ['http', 'gateway'];
+
+function refuseLeft(before: SlotFacts, own: string): void {
+  const kind = before.metadata['runner'];
+  const session = leftBy(before);
+  if (session === null || kind === own || !REMOTE.includes(kind)) return;
+  throw new LeftByAnotherKind(
+    `The slot's last process worked with --runner ${String(kind)}, and its session ${session} may still be at work there: ` +
+      `start it so once more, or end the session and then: spine workers remove ${before.slot}`,
+  );
 }

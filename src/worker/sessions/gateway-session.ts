@@ -1,5 +1,6 @@
 /** Sessions of an agent at an OpenClaw gateway: one turn in a session of its own. */
 
+import { JobFailure } from '../../client/errors.ts';
 import type { Gateway } from '../../gateway/gateway.ts';
 import { sentinelOf } from '../../prompt/plan.ts';
 import { askedIn } from '../asked-in-reply.ts';
@@ -26,7 +27,10 @@ export class GatewaySessionRunner implements SessionRunner {
 
   async begin(order: SessionOrder): Promise<Session> {
     const stop = new AbortController();
-    const transport = await this.#gateway.transport();
+    const transport = await this.#gateway.transport().catch((error: unknown) => {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new JobFailure(`The session could not be begun: ${why}`, { requeue: false });
+    });
     const { id, prompt: message, model, thinking, timeoutMs, mayAsk } = order;
     const turn = { agentId: AGENT, sessionKey: id, runKey: id, message, model, thinking, timeoutMs };
     const ended = this.#gateway
@@ -38,6 +42,8 @@ export class GatewaySessionRunner implements SessionRunner {
     const kill = async (): Promise<void> => {
       stop.abort(new Error('The session was ended.'));
       await ended;
+      // Where the way to the gateway is broken, the turn may go on there.
+      await this.endLeftover(id);
     };
     return { ended, kill };
   }

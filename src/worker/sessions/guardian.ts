@@ -123,7 +123,8 @@ export class GuardedProgram {
     this.#lifeLine?.end();
     await within(this.#platform, KILL_AFTER_MS, this.ended);
     this.#signal('SIGKILL');
-    await within(this.#platform, KILL_AFTER_MS, this.ended);
+    if ((await within(this.#platform, KILL_AFTER_MS, this.ended)) === null)
+      throw new Error(`The process group ${this.pid} could not be ended.`);
   }
 
   async #end(): Promise<ProgramEnd> {

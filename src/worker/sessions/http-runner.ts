@@ -1,7 +1,7 @@
 /** Sessions that another server runs: spawned, looked after and ended under `/api/sessions` there. */
 
 import { Caller } from '../../client/caller.ts';
-import { SpineApiError } from '../../client/errors.ts';
+import { JobFailure, SpineApiError, SpineConnectionError } from '../../client/errors.ts';
 import { type Platform, sleep } from '../../client/platform.ts';
 import {
   failedEnd,
@@ -51,12 +51,11 @@ export class HttpRunner implements SessionRunner {
     const asked = askedMs === null ? {} : { timeoutMs: askedMs };
     const json = { sessionLabel, channel, prompt, model, thinking, autoStart: true, ...asked };
     // Once: a second call might find the session under way, and refuse it.
-    await this.#caller.json({
-      method: 'POST',
-      path: '/api/sessions/spawn',
-      json,
-      repeatable: false,
-      options: { timeoutMs: Math.min(CALL_MS, order.timeoutMs) },
+    const options = { timeoutMs: Math.min(CALL_MS, order.timeoutMs) };
+    const call = { method: 'POST', path: '/api/sessions/spawn', json, repeatable: false, options } as const;
+    await this.#caller.json(call).catch((error: unknown) => {
+      if (neverArrived(error)) throw new JobFailure(couldNot(error), { requeue: false });
+      throw error;
     });
     let killed: Promise<void> | null = null;
     return {
@@ -86,7 +85,7 @@ export class HttpRunner implements SessionRunner {
       const listed = await this.#look(over);
       // A list that cannot be read says nothing about the session.
       if (listed === null) continue;
-      const found = listed.find((each) => each.id === id);
+      const found = listed.find((each) => each.id === id) ?? (await this.#byName(id, over));
       misses = found === undefined ? misses + 1 : 0;
       const end = found && endOf(found);
       if (end) return end;
@@ -94,8 +93,15 @@ export class HttpRunner implements SessionRunner {
     return failedEnd(over.aborted ? 'The session was ended.' : 'The session vanished without a result.');
   }
 
-  async #look(signal: AbortSignal): Promise<readonly Listed[] | null> {
-    const call = { method: 'GET', path: '/api/sessions', repeatable: true, options: { signal } } as const;
+  /** A list shows the last ones only; a server that knows no names shows the same list, or refuses. */
+  async #byName(id: string, over: AbortSignal): Promise<Listed | undefined> {
+    const found = await this.#look(over, `?label=${encodeURIComponent(id)}`);
+    return found?.find((each) => each.id === id);
+  }
+
+  async #look(signal: AbortSignal, query = ''): Promise<readonly Listed[] | null> {
+    const path = `/api/sessions${query}`;
+    const call = { method: 'GET', path, repeatable: true, options: { signal } } as const;
     const listed: unknown = await this.#caller.json(call).catch(() => null);
     return Array.isArray(listed) ? (listed as Listed[]) : null;
   }
@@ -111,6 +117,16 @@ export class HttpRunner implements SessionRunner {
       }
     }
   }
+}
+
+/** Nobody was there, or said no. */
+function neverArrived(error: unknown): error is Error {
+  if (error instanceof SpineConnectionError) return !error.mayHaveArrived;
+  return error instanceof SpineApiError && error.status < 500;
+}
+
+function couldNot({ message }: Error): string {
+  return `The session could not be begun: ${message}`;
 }
 
 /** One that says both that it is complete and that it went wrong went wrong. */

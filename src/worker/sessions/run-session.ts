@@ -1,8 +1,8 @@
 /** One session from its beginning to its verdict: watched, limited in time, ended with its lease. */
 
-import { JobFailure, JobInterrupted } from '../../client/errors.ts';
+import { JobFailure, JobInterrupted, SpineApiError } from '../../client/errors.ts';
 import type { JobContext } from '../../client/job-run.ts';
-import type { Platform } from '../../client/platform.ts';
+import { type Platform, sleep } from '../../client/platform.ts';
 import { rejection, within } from '../time-limit.ts';
 import type { Session, SessionEnd, SessionOrder, SessionRunner } from './session.ts';
 
@@ -11,11 +11,18 @@ export interface SessionHost {
   readonly runner: SessionRunner;
   /** Whether the agent has ended its own job, by its own call: then nobody's word counts but that. */
   readonly endedByAgent: () => Promise<boolean>;
+  /** Aborts when nobody waits any longer for a session that cannot be ended. */
+  readonly over: AbortSignal;
+  /** Hears of such a session, once. */
+  readonly onStuck: (sessionId: string) => void;
 }
 
 type Context = Pick<JobContext, 'signal' | 'log' | 'endedItself'>;
 
 const KILL_MS = 8_000;
+const KILL_AGAIN_MS = 2_000;
+/** Somebody else may be at work on the task already. */
+const ASK_MS = 2_000;
 const TIMEOUT = 'Session timeout exceeded';
 
 /** What the session left, as the job's result; what it did not do well is a failure that is not tried again. */
@@ -39,30 +46,58 @@ export async function runSession(host: SessionHost, order: SessionOrder, context
 
 /** A session that cannot be begun has done nothing. */
 async function begun(
-  { runner, platform }: SessionHost,
+  host: SessionHost,
   order: SessionOrder,
   { signal, log }: Context,
   watch: Watch,
 ): Promise<Session> {
+  const { runner } = host;
   signal.throwIfAborted();
+  const over = new AbortController();
   const beginning = runner.begin(order, log);
   try {
-    return await Promise.race([beginning, watch.reached.then(() => 'late' as const)]).then((first) => {
-      if (first === 'late') throw failure(order, TIMEOUT, null, 'timeout');
-      return first;
-    });
+    const late = watch.reached.then(() => 'late' as const);
+    const first = await Promise.race([beginning, late, rejection(signal, over.signal)]);
+    if (first !== 'late') return first;
   } catch (error) {
-    // It may have begun all the same, or begin now.
-    void beginning.then(
-      (session) => session.kill(),
-      () => undefined,
-    );
-    await within(platform, KILL_MS, runner.endLeftover(order.id));
+    // Then nothing was begun.
     if (error instanceof JobFailure) throw failure(order, error.message, null, error.cause);
+    await unwanted(host, order, beginning);
+    if (error instanceof JobInterrupted) throw error;
     throw failure(
       order,
       `The session could not be begun: ${error instanceof Error ? error.message : String(error)}`,
     );
+  } finally {
+    over.abort();
+  }
+  await unwanted(host, order, beginning);
+  throw failure(order, TIMEOUT, null, 'timeout');
+}
+
+/** It may have begun all the same, or begin now. */
+function unwanted(host: SessionHost, order: SessionOrder, beginning: Promise<Session>): Promise<void> {
+  void beginning
+    .then((session) => session.kill())
+    // That it could not begin was wanted; one that could is ended by its name as well.
+    .catch(() => undefined);
+  return ended(host, order, host.runner.endLeftover(order.id));
+}
+
+/** Whoever comes next must not find it at work: while it cannot be ended, its task and its slot are kept. */
+async function ended(host: SessionHost, { id }: SessionOrder, ending: Promise<void>): Promise<void> {
+  const { platform, runner, over, onStuck } = host;
+  for (let tries = 1; ; tries++) {
+    const hasEnded = await within(
+      platform,
+      KILL_MS,
+      ending.then(() => true),
+    );
+    if (hasEnded === true || over.aborted) return;
+    if (tries === 1) onStuck(id);
+    await sleep(platform, KILL_AGAIN_MS, over).catch(() => undefined);
+    if (over.aborted) return;
+    ending = runner.endLeftover(id);
   }
 }
 
@@ -78,22 +113,28 @@ async function endOf(
   try {
     const first = await Promise.race([session.ended, late, rejection(signal, over.signal)]);
     if (first !== 'late') return first;
-    await within(host.platform, KILL_MS, session.kill());
+    await ended(host, order, session.kill());
     throw failure(order, TIMEOUT, null, 'timeout');
   } catch (error) {
     if (error instanceof JobFailure) throw error;
-    const isLost = error instanceof JobInterrupted && error.why === 'lease_lost';
     // An agent that has ended its own job may say its last words.
-    if (isLost && (await within(host.platform, KILL_MS, host.endedByAgent())) === true) {
+    if (isRefused(error) && (await within(host.platform, ASK_MS, host.endedByAgent())) === true) {
       endedItself();
       const last = await Promise.race([session.ended, late]);
       if (last !== 'late') return last;
     }
-    await within(host.platform, KILL_MS, session.kill());
+    await ended(host, order, session.kill());
     throw error;
   } finally {
     over.abort();
   }
+}
+
+/** The server said that the lease is over. One that lapsed because nobody answered leaves no time to ask. */
+function isRefused(error: unknown): boolean {
+  return (
+    error instanceof JobInterrupted && error.why === 'lease_lost' && error.cause instanceof SpineApiError
+  );
 }
 
 function failure(

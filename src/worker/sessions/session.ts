@@ -42,7 +42,7 @@ export interface SessionEnd {
 
 export interface Session {
   readonly ended: Promise<SessionEnd>;
-  /** Ends it, with all that it started. */
+  /** Ends it, with all that it started. Rejects while it may still be at work. */
   kill(): Promise<void>;
 }
 
@@ -55,8 +55,9 @@ export interface SessionRunner {
   readonly hearsQuestions?: true;
   /** Whether its sessions find the variables of their order in their environment; else the prompt says what they need. */
   readonly hasEnvironment: boolean;
+  /** Rejects with a JobFailure where certainly nothing was begun. */
   begin(order: SessionOrder, say: Say): Promise<Session>;
-  /** Ends what a process that is gone left behind under this name. */
+  /** Ends what was left behind under this name. Rejects while it may still be at work. */
   endLeftover(id: string): Promise<void>;
 }
 

@@ -7,9 +7,60 @@ const TASKS = ['test/engine/tasks.test.ts'];
 const BRIDGE = ['test/http/bridge.test.ts'];
 const SESSIONS = ['test/worker/service/sessions.test.ts'];
 const CRASH = ['test/worker/service/crash.test.ts'];
+const SESSION = ['test/worker/run-session.test.ts'];
 const LEFT = ['test/worker/service/left-sessions.test.ts'];
 
 export const WORKERS: readonly Mutant[] = [
+  {
+    name: 'session-outlives-its-lease',
+    means: 'where the server is away a session goes on while somebody else begins its task',
+    file: 'src/worker/sessions/run-session.ts',
+    find: ` && error.cause instanceof SpineApiError`,
+    replace: ``,
+    seenBy: SESSION,
+  },
+  {
+    name: 'session-begun-outlives-its-lease',
+    means: 'a session that is asked for slowly begins after its lease is over',
+    file: 'src/worker/sessions/run-session.ts',
+    find: `Promise.race([beginning, late, rejection(signal, over.signal)])`,
+    replace: `Promise.race([beginning, late])`,
+    seenBy: SESSION,
+  },
+  {
+    name: 'session-given-up',
+    means: 'a task goes back while its session, which could not be ended, goes on',
+    file: 'src/worker/sessions/run-session.ts',
+    find: `if (hasEnded === true || over.aborted) return;`,
+    replace: `if (hasEnded !== undefined) return;`,
+    seenBy: SESSION,
+  },
+  {
+    name: 'drained-worker-begins',
+    means: 'a drained worker that is started again takes a task before its first heartbeat',
+    file: 'src/worker/service/worker-service.ts',
+    find: `if (this.#draining) worker.pause();`,
+    replace: ``,
+    seenBy: ['test/worker/service/life.test.ts'],
+    only: 'a drained worker takes nothing',
+  },
+  {
+    name: 'container-twin',
+    means: 'of two containers with one host name each takes the other for dead, and its slot away',
+    file: 'src/worker/service/predecessor.ts',
+    find: ` || workerPlace !== here.workerPlace`,
+    replace: ``,
+    seenBy: ['test/worker/predecessor.test.ts'],
+  },
+  {
+    name: 'task-by-status-held-for-long',
+    means:
+      'a client that took a task by its status dies, and the task is stuck for as long as a session may take',
+    file: 'src/engine/workers.ts',
+    find: `        await renewTask(core, tx, changeSet, actor, beat);\n`,
+    replace: ``,
+    seenBy: ENGINE,
+  },
   {
     name: 'conversation-gone',
     means: 'a task whose conversation is on another machine is blocked instead of being begun anew',
@@ -146,8 +197,8 @@ export const WORKERS: readonly Mutant[] = [
     name: 'left-session-after-its-task',
     means: 'a task is begun anew while its last session still works on this very server',
     file: 'src/loops/reaper.ts',
-    find: `    await Promise.all(left.map(this.#endSession));`,
-    replace: `    void Promise.all(left.map(this.#endSession));`,
+    find: `this.#sessions.get(id) !== 'ending'`,
+    replace: `this.#sessions.size >= 0`,
     seenBy: ENGINE,
   },
   {

@@ -5,6 +5,7 @@ import { suite, test, type TestContext } from 'node:test';
 import { Caller } from '../../../src/client/caller.ts';
 import { systemPlatform } from '../../../src/client/platform.ts';
 import { HttpRunner } from '../../../src/worker/sessions/http-runner.ts';
+import { thisProcess } from '../../../src/worker/service/predecessor.ts';
 import { WorkerService } from '../../../src/worker/service/worker-service.ts';
 import { startStandIn } from '../../support/gateway/stand-in.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
@@ -103,6 +104,39 @@ suite('sessions that outlive their worker', { concurrency: 3 }, () => {
     ok(next.output().includes('The slot is ours'));
   });
 
+  test('a session that cannot be ended keeps its task and its slot, and is left to the next process [WK-23 WK-27]', async (t) => {
+    await using server = await startServer({ env: { ...SHORT_SERVER, SPINE_WORKER_STALE_MS: '20000' } });
+    const sessions = await sessionServer(t);
+    const task = await makeTask(server, { title: 'Elsewhere', owner: 'left-7', timeoutMs: 300 });
+    await makeTask(server, { title: 'Next', owner: 'left-7' });
+    let mayEnd = false;
+    sessions.onDelete = async () => {
+      if (!mayEnd) throw new Error('not now');
+    };
+    const worker = startWorker(t, server, 'left-7', { args: http(sessions.url) });
+    await until('it tries for long', () => worker.output().includes('cannot be ended'));
+    deepStrictEqual([(await taskOf(server, task.id)).status, sessions.spawned.length], ['in-progress', 1]);
+    mayEnd = true;
+    await untilTask(server, task.id, 'blocked');
+    const { sessionId } = await until('the next', async () => {
+      const beat = await heartbeatOf(server, 'left-7');
+      return sessions.spawned.length === 2 && beat?.status === 'working' ? beat : null;
+    });
+    mayEnd = false;
+    worker.kill('SIGTERM');
+    await until('it stops', () => worker.output().includes('Stopping'));
+    worker.kill('SIGTERM');
+    strictEqual(await worker.ended, 0);
+    const beat = await heartbeatOf(server, 'left-7');
+    deepStrictEqual(
+      [beat?.status, beat?.sessionId, beat?.metadata['leftSession']],
+      ['offline', null, sessionId],
+    );
+    const other = startWorker(t, server, 'left-7');
+    await until('it says why it waits', () => other.output().includes('worked with --runner http'));
+    strictEqual((await heartbeatOf(server, 'left-7'))?.status, 'offline');
+  });
+
   for (const [who, env, reaperIntervalMs] of [
     ['the watchdog', SHORT_SERVER, 600_000],
     ['the reaper', { ...SHORT_SERVER, SPINE_WATCHDOG_MS: '600000' }, 100],
@@ -168,14 +202,14 @@ async function elsewhere(t: TestContext, server: TestServer, sessions: SessionSe
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
   const service = new WorkerService({
     slot,
-    concurrency: 1,
+    target: slot,
     runner: new HttpRunner({ platform, url: sessions.url, token: undefined, pollMs: 50 }),
     caller,
     platform,
     log,
     url: server.url,
-    about: { workerPid: process.pid },
-    host: 'another-machine',
+    about: {},
+    process: thisProcess('another-machine'),
     wallMs: () => Date.now(),
     defaultDir: null,
     capabilities: [],

@@ -99,6 +99,22 @@ suite('a worker with a slot, from its start to its end', () => {
     for (const { id } of tasks) await untilTask(server, id, 'done');
   });
 
+  test('it works with the slots that it gets, and with a further one when that is free [WK-28 WK-40]', async (t) => {
+    const slot = 'slot-some';
+    const other = startWorker(t, server, `${slot}.2`);
+    await untilBeat(server, `${slot}.2`, 'idle');
+    const args = ['--concurrency', '2', ...shellSession('cat >/dev/null; echo ok')];
+    const worker = startWorker(t, server, slot, { args });
+    await until('it stands by for one', () => worker.output().includes('Standing by'));
+    const task = await makeTask(server, { title: 'all the same', owner: slot });
+    await untilTask(server, task.id, 'done');
+    other.kill('SIGTERM');
+    await until(
+      'it has both',
+      async () => (await heartbeatOf(server, `${slot}.2`))?.metadata['workerPid'] === worker.pid,
+    );
+  });
+
   test('when told to stop it waits for its task, takes no other, and leaves with 0 [WK-27]', async (t) => {
     const slot = 'slot-stop';
     const task = await makeTask(server, { title: 'slow', owner: slot });
@@ -189,6 +205,45 @@ suite('a worker with a slot, from its start to its end', () => {
     strictEqual((await taskOf(server, task.id)).status, 'todo');
     await server.head.post(`/api/heartbeats/${slot}/resume`, {});
     await untilTask(server, task.id, 'done');
+  });
+
+  test('a drained worker takes nothing with any of its slots, nor after a restart before its first heartbeat [WK-39 WK-40]', async (t) => {
+    const slot = 'slot-drained-all';
+    const args = ['--concurrency', '3', ...shellSession('cat >/dev/null; echo ok')];
+    const names = [slot, `${slot}.2`, `${slot}.3`];
+    const first = startWorker(t, server, slot, { args });
+    for (const name of names) await untilBeat(server, name, 'idle');
+    await server.head.post(`/api/heartbeats/${slot}/drain`, {});
+    const drainedAt = (await Promise.all(names.map((name) => heartbeatOf(server, name)))).map(
+      (beat) => beat?.lastUpdate ?? 0,
+    );
+    const beatenSince = (at: readonly number[]) =>
+      until('all have beaten twice', async () => {
+        const beats = await Promise.all(names.map((name) => heartbeatOf(server, name)));
+        return beats.every((beat, i) => (beat?.lastUpdate ?? 0) > (at[i] ?? 0) + 400) ? beats : null;
+      });
+    const beats = await beatenSince(drainedAt);
+    deepStrictEqual(
+      beats.map((beat) => beat?.metadata['draining']),
+      [true, true, true],
+    );
+    const task = await makeTask(server, { title: 'later', owner: slot });
+    await beatenSince(beats.map((beat) => beat?.lastUpdate ?? 0));
+    strictEqual((await taskOf(server, task.id)).status, 'todo');
+    first.kill('SIGTERM');
+    await first.ended;
+    // Its first heartbeat would come long after its first claim.
+    const proxy = await httpProxy(t, server.url);
+    const second = startWorker(t, server, slot, {
+      args,
+      url: proxy.url,
+      env: { SPINE_WORKER_IDLE_BEAT_MS: '20000', SPINE_WORKER_POLL_MS: '60' },
+    });
+    // Each asks once whether it may serve `any`; then it would ask for work.
+    await until('it is there', () => second.output().split('The slot is ours').length > 3);
+    await until('time passes', () => performance.now() - (proxy.calls.at(-1)?.atMs ?? Infinity) > 400);
+    strictEqual((await taskOf(server, task.id)).status, 'todo');
+    strictEqual(proxy.calls.filter(({ path }) => path === '/jobs/claim').length, 3);
   });
 
   test('a task is begun at once, however long a worker would wait between polls [WK-29 WK-45]', async (t) => {

@@ -113,6 +113,15 @@ suite('sessions of a worker', () => {
     );
   });
 
+  test('a long answer of Claude Code is read whole, and logged in lines that the log takes [WK-15 WK-18 WK-20]', async (t) => {
+    const said = `printf '{"type":"result","subtype":"success","is_error":false,"result":"'; head -c 300000 /dev/zero | tr '\\0' x; echo '"}'`;
+    const done = await claude(t, 'claude-long', said, 'done');
+    strictEqual(String(done.result?.['text']).length, 300_000);
+    const { body } = await server.head.get<{ logs: { text: string }[] }>(`/jobs/${done.id}/logs?limit=100`);
+    strictEqual(body.logs.map(({ text }) => text).join('').length, 300_000 + 66);
+    ok(body.logs.every(({ text }) => text.length <= 8_192));
+  });
+
   /** Ten sessions that did not do their task, whatever they say. */
   const LIES: readonly (readonly [what: string, script: string, reason: RegExp, more?: object])[] = [
     ['exits with 1', 'cat >/dev/null; echo trying; exit 1', /Exit code 1/],
@@ -321,6 +330,12 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"Painted it
     sessions.end(String(sessions.spawned[1]?.['sessionLabel']), { completed: true, error: 'it lied' });
     const blocked = await untilTask(server, second.id, 'blocked');
     strictEqual(blocked.metadata['errorReason'], 'it lied');
+    // So many have ended since it was begun that the list does not have it any more.
+    sessions.onlyByLabel = true;
+    const third = await makeTask(server, { title: 'Long', owner: 'http-1' });
+    await until('the third', () => sessions.spawned.length === 3);
+    sessions.end(String(sessions.spawned[2]?.['sessionLabel']), { completed: true, result: 'at last' });
+    strictEqual((await untilTask(server, third.id, 'done')).result?.['text'], 'at last');
   });
 
   test('an agent of another server ends its own task with what stands in its prompt, and is told of its time [WK-21 WK-22]', async (t) => {

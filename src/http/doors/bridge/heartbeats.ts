@@ -60,7 +60,9 @@ export const heartbeatRoutes: readonly Route[] = [
       method: 'POST',
       path: `/api/heartbeats/:slot/${draining ? 'drain' : 'resume'}`,
       name: draining ? 'drainWorker' : 'resumeWorker',
-      about: draining ? 'Ask a worker to take nothing new.' : 'Let a worker take work again.',
+      about: draining
+        ? 'Ask a worker to take nothing new, with its further slots.'
+        : 'Let a worker take work again.',
       who: HEAD,
       params: SlotParams,
       body: NoFields,

@@ -1,0 +1,119 @@
+/** A session and the lease of its job: whatever ends first, the session is over before anybody else may begin. */
+
+import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert';
+import { test } from 'node:test';
+import { JobFailure, JobInterrupted } from '../../src/client/errors.ts';
+import { HeldLease } from '../../src/client/held-lease.ts';
+import { runSession, type SessionHost } from '../../src/worker/sessions/run-session.ts';
+import type { Session, SessionOrder, SessionRunner } from '../../src/worker/sessions/session.ts';
+import { refusal } from '../client/fake-jobs.ts';
+import { claimedJob, FakePlatform, iso } from '../client/support.ts';
+
+const LEASE_MS = 90_000;
+const never = new Promise<never>(() => undefined);
+
+interface Options {
+  /** What heartbeats are answered. */
+  readonly beat?: () => Promise<never>;
+  readonly endedByAgent?: () => Promise<boolean>;
+  /** How often the session cannot be ended. */
+  readonly stuck?: number;
+  readonly begin?: () => Promise<Session>;
+  readonly timeoutMs?: number;
+}
+
+/** A session that never ends by itself, under a real lease. */
+async function setUp(options: Options = {}) {
+  const platform = new FakePlatform();
+  const startedAt = platform.nowMs();
+  const at = (): number => platform.nowMs() - startedAt;
+  const seen: string[] = [];
+  let failures = options.stuck ?? 0;
+  const end = async (): Promise<void> => {
+    if (failures-- > 0) throw new Error('It is at work still.');
+    seen.push(`ended at ${at()}`);
+  };
+  const runner: SessionRunner = {
+    name: 'http',
+    hasEnvironment: false,
+    begin: options.begin ?? (async () => ({ ended: never, kill: end })),
+    endLeftover: end,
+  };
+  const over = new AbortController();
+  const host: SessionHost = {
+    platform,
+    runner,
+    endedByAgent: options.endedByAgent ?? (() => never),
+    over: over.signal,
+    onStuck: () => void seen.push(`stuck at ${at()}`),
+  };
+  const job = claimedJob({ leaseMs: LEASE_MS, leaseUntil: iso(LEASE_MS) });
+  const lease = new HeldLease(
+    { platform, report: () => undefined, jobs: { heartbeat: options.beat ?? (() => never) } },
+    job,
+    platform.nowMs(),
+  );
+  await lease.begin();
+  const order = { id: 's', timeoutMs: options.timeoutMs ?? 1_800_000 } as SessionOrder;
+  const context = { signal: lease.signal, log: () => undefined, endedItself: () => undefined };
+  const run = runSession(host, order, context).then(
+    () => null,
+    (error: unknown) => error,
+  );
+  return { platform, seen, over, lease, run };
+}
+
+test('a session is ended before its lease is over, where the server stops answering', async () => {
+  const { platform, seen, run } = await setUp();
+  await platform.advance(LEASE_MS);
+  const error = await run;
+  ok(error instanceof JobInterrupted && error.why === 'lease_lost');
+  deepStrictEqual(seen, [`ended at ${LEASE_MS - 5_000}`]);
+});
+
+test('a session that is still being begun does not outlive its lease either', async () => {
+  const { platform, seen, run } = await setUp({ begin: () => never });
+  await platform.advance(LEASE_MS);
+  ok((await run) instanceof JobInterrupted);
+  deepStrictEqual(seen, [`ended at ${LEASE_MS - 5_000}`]);
+});
+
+test('where the server says that the lease is over, an agent that ended its own job may say its last words, and nobody else', async () => {
+  const lost = () => Promise.reject(refusal(409, 'lease_lost'));
+  const own = await setUp({ beat: lost, endedByAgent: async () => true });
+  await own.platform.advance(LEASE_MS);
+  deepStrictEqual(own.seen, []);
+  const silent = await setUp({ beat: lost });
+  await silent.platform.advance(LEASE_MS / 3 + 2_000);
+  ok((await silent.run) instanceof JobInterrupted);
+  deepStrictEqual(silent.seen, [`ended at ${LEASE_MS / 3 + 2_000}`]);
+});
+
+test('while a session cannot be ended its task is kept, until nobody waits any longer', async () => {
+  const late = await setUp({ stuck: 3, timeoutMs: 10_000 });
+  let done = false;
+  void late.run.then(() => (done = true));
+  await late.platform.advance(15_999);
+  deepStrictEqual([late.seen, done], [['stuck at 10000'], false]);
+  await late.platform.advance(1);
+  const error = await late.run;
+  ok(error instanceof JobFailure && error.cause === 'timeout');
+  deepStrictEqual(late.seen, ['stuck at 10000', 'ended at 16000']);
+  late.lease.stop();
+  const endless = await setUp({ stuck: Number.MAX_SAFE_INTEGER });
+  endless.lease.interrupt('shutdown');
+  await endless.platform.advance(60_000);
+  deepStrictEqual(endless.seen, ['stuck at 0']);
+  endless.over.abort(new Error('The worker leaves.'));
+  ok((await endless.run) instanceof JobInterrupted);
+  endless.lease.stop();
+  strictEqual(endless.platform.pending, 0);
+});
+
+test('what was certainly not begun is not looked for', async () => {
+  const begin = (): Promise<never> => Promise.reject(new JobFailure('Nobody is there.', { requeue: false }));
+  const { seen, run, lease } = await setUp({ begin, stuck: 1 });
+  await rejects(Promise.reject(await run), { message: 'Nobody is there.', requeue: false });
+  deepStrictEqual(seen, []);
+  lease.stop();
+});
