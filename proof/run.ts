@@ -56,7 +56,10 @@ const PROOFS: Readonly<Record<string, (run: Run) => Promise<ProofReport | string
     if (run.kind === 'sqlite') return 'an embedded database dies with its server';
     return onStore(run, (store) => proveKillDatabase(store, { kills: run.sized(20), seed: run.seed }));
   },
-  stall: (run) => onStore(run, (store) => proveStall(store, { silentLeaseMs: 3_000, beatingLeaseMs: 1_500 })),
+  stall: (run) =>
+    onStore(run, (store) =>
+      proveStall(store, { silentLeaseMs: 3_000, beatingLeaseMs: 1_500, awayMs: 4_000 }),
+    ),
   recovery: async (run) => {
     if (run.kind === 'sqlite') return 'several servers share one store only on PostgreSQL';
     return onStore(run, (store) => proveRecovery(store, { limitMs: 15_000 }));

@@ -4,20 +4,19 @@ import { startServer, type TestServer } from '../test/support/server.ts';
 import { type ProofReport, report } from './report.ts';
 import type { ProofStore } from './stores.ts';
 
-const AWAY_MS = 4_000;
 const BEAT_EVERY_MS = 150;
 const JOBS = 20;
 
 /** How a server is away for longer than a lease: frozen, or killed and started again later. */
 const WAYS = {
-  frozen: async (server: TestServer): Promise<void> => {
+  frozen: async (server: TestServer, awayMs: number): Promise<void> => {
     process.kill(server.pid, 'SIGSTOP');
-    await sleep(AWAY_MS);
+    await sleep(awayMs);
     process.kill(server.pid, 'SIGCONT');
   },
-  down: async (server: TestServer): Promise<void> => {
+  down: async (server: TestServer, awayMs: number): Promise<void> => {
     await server.kill('SIGKILL');
-    await sleep(AWAY_MS);
+    await sleep(awayMs);
     await server.restart();
   },
 } as const;
@@ -26,11 +25,13 @@ const WAYS = {
 export interface StallOptions {
   readonly silentLeaseMs: number;
   readonly beatingLeaseMs: number;
+  /** For so long there is no server. */
+  readonly awayMs: number;
 }
 
 /** A lease that ran out while no server could be reached is not lost: its holder is heard first. */
 export async function proveStall(store: ProofStore, options: StallOptions): Promise<ProofReport> {
-  const { silentLeaseMs, beatingLeaseMs } = options;
+  const { silentLeaseMs, beatingLeaseMs, awayMs } = options;
   const startedMs = performance.now();
   const violations: string[] = [];
   await using server = await startServer({
@@ -44,7 +45,7 @@ export async function proveStall(store: ProofStore, options: StallOptions): Prom
     const beats = new Beats(server, beating);
     // A server says that it is alive once a second; it must have done so before it is gone.
     await sleep(1_100);
-    await beAway(server);
+    await beAway(server, awayMs);
     // Time for a reaper that is too eager.
     await sleep(300);
     for (const [kind, lost] of [
@@ -58,7 +59,7 @@ export async function proveStall(store: ProofStore, options: StallOptions): Prom
   return report({
     proof: 'stall',
     store: store.kind,
-    summary: `${holders} holders kept their leases of ${beatingLeaseMs} and ${silentLeaseMs} ms over ${AWAY_MS} ms without a server`,
+    summary: `${holders} holders kept their leases of ${beatingLeaseMs} and ${silentLeaseMs} ms over ${awayMs} ms without a server`,
     counts: { holders },
     violations,
     startedMs,

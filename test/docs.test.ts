@@ -27,7 +27,7 @@ const SHOWN: Readonly<Record<string, readonly (readonly [beginning: RegExp, how:
     [/^npm ci && npm start\n/, HERE],
     [/^Spine is ready at/, HERE],
     [/^npx spine jobs claim/, HERE],
-    [/^/, 'test/first-hour.test.ts'],
+    [/^/, 'test/packages.test.ts'],
   ],
   'CONTRIBUTING.md': [[/^npm ci\nnpm run check\nnpm test\n/, 'it is what CI runs, this test included']],
   'SKILL.md': [[/^/, 'test/http/skill.test.ts']],

@@ -16,8 +16,8 @@ export interface RunOptions {
   readonly stdin?: string;
   /** A terminal of this size, in colour; without it everything is piped. */
   readonly terminal?: { readonly columns: number; readonly rows: number };
-  /** Presses Ctrl-C then. What a waiting command waits for does not happen, so there is no event to wait for instead. */
-  readonly interruptAfterMs?: number;
+  /** Presses Ctrl-C then. */
+  readonly interruptWhen?: Promise<unknown>;
   /** Where a service would run. */
   readonly machine?: Partial<ReturnType<Host['machine']>>;
   readonly runTool?: Host['runTool'];
@@ -103,8 +103,12 @@ export async function spine(args: readonly string[], options: RunOptions = {}): 
       throw new Error('the command did not end by itself after Ctrl-C');
     },
   };
-  const timer = setTimeout(() => terminal.interrupt(), options.interruptAfterMs ?? 2 ** 31 - 1);
-  const code = await run(host, args, options.build).finally(() => clearTimeout(timer));
+  const ran = run(host, args, options.build);
+  if (options.interruptWhen !== undefined) {
+    await options.interruptWhen;
+    terminal.interrupt();
+  }
+  const code = await ran;
   return { code, ...printed };
 }
 

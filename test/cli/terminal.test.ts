@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { until } from '../support/clock.ts';
+import { httpProxy } from '../support/http-proxy.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { envOf, spine, words } from './support.ts';
 
@@ -43,15 +45,19 @@ test('top without a terminal says what to do instead', async () => {
   assert.equal(stderr, 'spine: top needs a terminal. Use: spine top --once\n');
 });
 
-test('Ctrl-C ends a waiting command with 130 and no further word', async () => {
+test('Ctrl-C ends a waiting command with 130 and no further word', async (t) => {
+  const proxy = await httpProxy(t, server.url);
   const { body } = await server.head.post<{ id: string }>('/jobs', { target: 'nobody' });
-  for (const line of [
-    'events tail',
-    `jobs wait ${body.id}`,
-    `jobs logs ${body.id} -f`,
-    'jobs claim --wait 20s',
-  ]) {
-    const { code, stderr } = await spine(words(line), { env: envOf(server), interruptAfterMs: 300 });
+  const env = { ...envOf(server), SPINE_URL: proxy.url };
+  for (const [line, call] of [
+    ['events tail', '/events'],
+    [`jobs wait ${body.id}`, `/jobs/${body.id}`],
+    [`jobs logs ${body.id} -f`, `/jobs/${body.id}/logs`],
+    ['jobs claim --wait 20s', '/jobs/claim'],
+  ] as const) {
+    const asked = until(line, () => proxy.calls.some(({ path }) => path.startsWith(call)));
+    const { code, stderr } = await spine(words(line), { env, interruptWhen: asked });
+    proxy.calls.length = 0;
     assert.equal(code, 130, line);
     assert.doesNotMatch(stderr, /Interrupted|spine:/, line);
   }

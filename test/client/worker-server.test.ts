@@ -118,7 +118,7 @@ test('a cancelled job stops through its heartbeat and ends as cancelled', async 
 });
 
 test('a worker process that was stopped beyond its lease sends no result when it is back', async () => {
-  await using server = await startServer({ leaseMs: 2_000, reaperIntervalMs: 50 });
+  await using server = await startServer({ leaseMs: 5_000, reaperIntervalMs: 50 });
   const head = headOf(server);
   // With one slot no call waits for work while it works: what the server hands to a frozen process has to expire again.
   await using frozen = runExample(EXAMPLE.replace('concurrency: 4', 'concurrency: 1'), {
@@ -150,11 +150,14 @@ test('a worker process that was stopped beyond its lease sends no result when it
 test('SIGTERM lets running jobs end, gives back what takes too long, and takes nothing new', async () => {
   await using server = await startServer();
   const head = headOf(server);
-  const code = EXAMPLE.replace('concurrency: 4,', 'concurrency: 2,\n  drainMs: 5_000,');
-  ok(code !== EXAMPLE);
+  const few = EXAMPLE.replace('concurrency: 4,', 'concurrency: 2,\n  drainMs: 5_000,');
+  const heard = "if (job.spec.ms < 1_000) await new Promise((heard) => process.once('SIGTERM', heard));";
+  const code = few.replace('await sleep(job', `${heard}\n    $&`);
+  ok(few !== EXAMPLE && code !== few);
   await using worker = runExample(code, { SPINE_BASE_URL: server.url, SPINE_TOKEN: server.tokens.left });
   const [short, long, never] = await head.jobs.createBatch([
-    { spec: { ms: 2_000 } },
+    // It ends after the signal, however late that comes.
+    { spec: { ms: 100 } },
     { spec: { ms: 60_000 } },
     { spec: { ms: 1 } },
   ]);

@@ -32,8 +32,8 @@ suite('connections', () => {
     await using server = await startServer({
       env: {
         // Those who send all they have at once are read in time, also by a server that waits for a processor.
-        SPINE_HEADERS_TIMEOUT_MS: '1500',
-        SPINE_REQUEST_TIMEOUT_MS: '2000',
+        SPINE_HEADERS_TIMEOUT_MS: '5000',
+        SPINE_REQUEST_TIMEOUT_MS: '6000',
         SPINE_KEEP_ALIVE_MS: '500',
         SPINE_FILES: 'off',
       },

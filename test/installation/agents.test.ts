@@ -26,7 +26,7 @@ suite('callers of two servers on one database', { skip: skipWithoutPostgres }, (
     const { ended, state, result } = await run;
     assert.deepEqual([ended, state, result], [true, 'done', 3]);
     // A poll would take far longer.
-    assert.ok(performance.now() - endedAt < 4_000, `${performance.now() - endedAt} ms`);
+    assert.ok(performance.now() - endedAt < 15_000, `${performance.now() - endedAt} ms`);
     assert.equal((await left.jobs.wait(held.id, { waitMs: 20_000 })).result, 3);
   });
 
@@ -55,7 +55,7 @@ suite('callers of two servers on one database', { skip: skipWithoutPostgres }, (
       assert.equal((await head.request('DELETE', `/tokens/${body.id}`)).status, 200);
       await waiting;
       assert.ok(
-        performance.now() - revokedAt < 5_000,
+        performance.now() - revokedAt < 15_000,
         `it waited for ${performance.now() - revokedAt} ms more`,
       );
       const refused = await helper.call('get_stats').then(

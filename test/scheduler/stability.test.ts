@@ -72,6 +72,7 @@ test(
       payload_message: 'beat',
       overlap_policy: 'allow',
       catch_up: 'all',
+      catch_up_max: 1_000,
       delivery_guarantee: 'at-least-once',
     });
     await moreRuns(scene, made, 2);

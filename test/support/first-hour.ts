@@ -15,7 +15,8 @@ import { freePort } from './server.ts';
 const PAGE = 'README.md';
 const nodes = await installed('nodes');
 
-const skip = 'missing' in nodes ? nodes.missing : false;
+/** Why nobody can walk here, or false. */
+export const skipWithoutNodes: string | false = 'missing' in nodes ? nodes.missing : false;
 const npmCli = process.env['npm_execpath'] ?? '';
 
 /** The binary of a line; the tests run on that of 24. */
@@ -25,7 +26,7 @@ function binaryOf(line: string): string {
 }
 
 export function firstHour(lines: readonly string[]): void {
-  void suite('a stranger who types what README.md prints', { skip }, () => walks(lines));
+  void suite('a stranger who types what README.md prints', { skip: skipWithoutNodes }, () => walks(lines));
 }
 
 function walks(lines: readonly string[]): void {
@@ -52,23 +53,28 @@ function walks(lines: readonly string[]): void {
   }, async (t) => {
     const { file, remove } = packed();
     t.after(remove);
-    // The Node that the first one has fetched is found by the second.
-    const home = newHome(t);
-    for (const line of lines) {
-      await t.test(`Node ${line}`, { timeout: INSTALLED_WITHIN_MS }, async (one) => {
-        const folder = mkdtempSync(join(tmpdir(), 'spine-project-'));
-        one.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
-        copyFileSync(file, join(folder, basename(file)));
-        const stranger = await walk(one, {
-          folder,
-          home,
-          binary: binaryOf(line),
-          start: blockOf(PAGE, 'npm install ./'),
-        });
-        if (line === lines[0]) await grow(one, stranger);
-      });
-    }
+    await walkWithPackage(t, file, lines);
   });
+}
+
+/** On Nodes that are there. */
+export async function walkWithPackage(t: TestContext, file: string, lines: readonly string[]): Promise<void> {
+  // The Node that the first one has fetched is found by the second.
+  const home = newHome(t);
+  for (const line of lines) {
+    await t.test(`Node ${line}`, { timeout: INSTALLED_WITHIN_MS }, async (one) => {
+      const folder = mkdtempSync(join(tmpdir(), 'spine-project-'));
+      one.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+      copyFileSync(file, join(folder, basename(file)));
+      const stranger = await walk(one, {
+        folder,
+        home,
+        binary: binaryOf(line),
+        start: blockOf(PAGE, 'npm install ./'),
+      });
+      if (line === lines[0]) await grow(one, stranger);
+    });
+  }
 }
 
 interface Stranger {

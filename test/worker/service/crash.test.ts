@@ -117,7 +117,7 @@ suite('workers that die, freeze and come back', () => {
 
   test('a session that leaves its process group is ended all the same [WK-23]', async (t) => {
     const slot = 'crash-5';
-    const task = await makeTask(server, { title: 'runaway', owner: slot, timeoutMs: 1_500 });
+    const task = await makeTask(server, { title: 'runaway', owner: slot, timeoutMs: 8_000 });
     const script = 'cat >/dev/null; setsid sleep 600 & echo away > away; sleep 600';
     const worker = startWorker(t, server, slot, { args: shellSession(script) });
     const { sessionId } = await untilBeat(server, slot, 'working');

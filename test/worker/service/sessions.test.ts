@@ -10,7 +10,7 @@ import {
   linesOf,
   makeTask,
   shellSession,
-  SHORT_SERVER,
+  PATIENT_SERVER,
   startWorker,
   type Task,
   taskOf,
@@ -22,7 +22,7 @@ import {
 suite('sessions of a worker', () => {
   let server: TestServer;
   before(async () => {
-    server = await startServer({ env: SHORT_SERVER });
+    server = await startServer({ env: PATIENT_SERVER });
   });
   after(() => server.stop());
 
