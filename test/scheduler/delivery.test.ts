@@ -80,33 +80,31 @@ void suite('what a run says', { concurrency: 5 }, () => {
       assert.equal(again.attempts, 3);
       assert.equal(state.messages.length, 2, 'each was delivered once');
     });
-
-    test(`${store}: NO_FLUSH and nothing else is silence, and the run says that there was nothing to flush [SC-29]`, {
-      skip,
-    }, async () => {
-      await using scene = await sceneOn(store);
-      await addAlias(scene, { alias: 'ops', channel: 'telegram', target: '1' });
-      const made = await scene.plan({
-        name: 'flush',
-        payload_message: 'x',
-        job_class: 'pre_compaction_flush',
-        delivery_to: 'ops',
-      });
-      for (const text of ['NO_FLUSH', 'NO_FLUSH ']) {
-        scene.gateway.state.plan = () => ({ text });
-        const id = await scene.run(made);
-        await scene.ended(id);
-        const { body } = await scene.server.head.get<{ summary: string }>(`/runs/${id}`);
-        assert.equal(body.summary, 'nothing to flush');
-      }
-      scene.gateway.state.plan = () => ({ text: 'NO_FLUSH but' });
-      await delivered(scene, await scene.run(made));
-      assert.deepEqual(
-        scene.gateway.state.messages.map(({ text }) => text),
-        ['NO_FLUSH but'],
-      );
-    });
   }
+
+  test('NO_FLUSH and nothing else is silence, and the run says that there was nothing to flush [SC-29]', async () => {
+    await using scene = await openScene();
+    await addAlias(scene, { alias: 'ops', channel: 'telegram', target: '1' });
+    const made = await scene.plan({
+      name: 'flush',
+      payload_message: 'x',
+      job_class: 'pre_compaction_flush',
+      delivery_to: 'ops',
+    });
+    for (const text of ['NO_FLUSH', 'NO_FLUSH ']) {
+      scene.gateway.state.plan = () => ({ text });
+      const id = await scene.run(made);
+      await scene.ended(id);
+      const { body } = await scene.server.head.get<{ summary: string }>(`/runs/${id}`);
+      assert.equal(body.summary, 'nothing to flush');
+    }
+    scene.gateway.state.plan = () => ({ text: 'NO_FLUSH but' });
+    await delivered(scene, await scene.run(made));
+    assert.deepEqual(
+      scene.gateway.state.messages.map(({ text }) => text),
+      ['NO_FLUSH but'],
+    );
+  });
 
   test('a server that is killed between sending and writing it down sends again, and loses nothing', async () => {
     await using bot = await telegram(BOT);

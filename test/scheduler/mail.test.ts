@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { freshDatabase, skipWithoutPostgres } from '../support/postgres.ts';
 import { callerWith, eventually, openScene, type Scene } from './support.ts';
 
 const CHAT = '/v1/chat/completions';
@@ -26,99 +25,82 @@ function prompts(scene: Awaited<ReturnType<typeof openScene>>): string[] {
     .map(({ body }) => (body as { messages: { content: string }[] }).messages[0]?.content ?? '');
 }
 
-for (const store of ['SQLite', 'PostgreSQL'] as const) {
-  const skip = store === 'PostgreSQL' ? skipWithoutPostgres : false;
-  const open = async (env: Record<string, string> = {}) => {
-    const database =
-      store === 'PostgreSQL' ? await freshDatabase(process.env['TEST_POSTGRES_URL'] ?? '') : null;
-    return openScene({ env, ...(database && { databaseUrl: database.url }) });
-  };
-
-  test(`${store}: a prompt has the messages in their order, with labels, without what has run out [SC-11 SC-33 SC-34 SC-69 SC-70]`, {
-    skip,
-  }, async () => {
-    await using scene = await open();
-    const ops = { to_agent: 'ops', from_agent: 'lead' };
-    await send(scene, { ...ops, kind: 'text', priority: 2, body: 'the text' });
-    await send(scene, { ...ops, kind: 'fact', body: 'the fact', owner: 'lab' });
-    await send(scene, { ...ops, kind: 'constraint', body: 'the old constraint', owner: 'boss' });
-    await send(scene, {
-      ...ops,
-      kind: 'constraint',
-      priority: 2,
-      body: 'the urgent constraint',
-      owner: 'boss',
-    });
-    const gone = await send(scene, {
-      ...ops,
-      body: 'gone',
-      expires_at: new Date(Date.now() - 1_000).toISOString(),
-    });
-    const soon = await send(scene, { ...ops, kind: 'decision', body: 'for a moment', ttl_s: 1 });
-    await new Promise((resolve) => setTimeout(resolve, 1_100));
-    const made = await scene.plan({ name: 'audit', agent_id: 'ops', payload_message: 'look' });
-    const run = await scene.ended(await scene.run(made));
-    const [prompt = ''] = prompts(scene);
-    const places = [
-      '--- Pending Messages ---',
-      '[constraint] (owner: boss) the urgent constraint',
-      '[constraint] (owner: boss) the old constraint',
-      '[fact] (owner: lab) the fact',
-      '\nthe text\n',
-    ].map((text) => prompt.indexOf(text));
-    assert.ok(places[0] !== -1, prompt);
-    assert.deepEqual(
-      places,
-      places.toSorted((a, b) => a - b),
-    );
-    assert.doesNotMatch(prompt, /gone|for a moment/);
-    assert.equal(run.context_summary?.['messages_injected'], 4);
-    for (const each of [gone, soon]) assert.equal((await read(scene, each)).status, 'expired');
-    // They have arrived, and do not come again; nobody has read them.
-    await scene.ended(await scene.run(made));
-    assert.doesNotMatch(prompts(scene)[1] ?? '', /Pending Messages/);
+test('a prompt has the messages in their order, with labels, without what has run out [SC-11 SC-33 SC-34 SC-69 SC-70]', async () => {
+  await using scene = await openScene();
+  const ops = { to_agent: 'ops', from_agent: 'lead' };
+  await send(scene, { ...ops, kind: 'text', priority: 2, body: 'the text' });
+  await send(scene, { ...ops, kind: 'fact', body: 'the fact', owner: 'lab' });
+  await send(scene, { ...ops, kind: 'constraint', body: 'the old constraint', owner: 'boss' });
+  await send(scene, {
+    ...ops,
+    kind: 'constraint',
+    priority: 2,
+    body: 'the urgent constraint',
+    owner: 'boss',
   });
-
-  test(`${store}: a run that fails swallows nothing: its messages are in the next prompt, and arrive with that [SC-68 SC-70]`, {
-    skip,
-  }, async () => {
-    await using scene = await open();
-    const sent = await send(scene, { to_agent: 'ops', body: 'do not lose me' });
-    const made = await scene.plan({ name: 'audit', agent_id: 'ops', payload_message: 'look' });
-    scene.gateway.state.plan = () => ({ failure: { status: 500, type: 'api_error', message: 'broken' } });
-    assert.equal((await scene.ended(await scene.run(made))).status, 'error');
-    assert.match(prompts(scene)[0] ?? '', /do not lose me/);
-    assert.deepEqual((await read(scene, sent)).receipts, [
-      { agent: 'ops', delivered_at: null, read_at: null },
-    ]);
-    scene.gateway.state.plan = () => ({ text: 'ok' });
-    assert.equal((await scene.ended(await scene.run(made))).status, 'ok');
-    assert.match(prompts(scene)[1] ?? '', /do not lose me/);
-    const { status, receipts } = await read(scene, sent);
-    assert.equal(status, 'delivered');
-    assert.equal(receipts[0]?.read_at, null);
+  const gone = await send(scene, {
+    ...ops,
+    body: 'gone',
+    expires_at: new Date(Date.now() - 1_000).toISOString(),
   });
+  const soon = await send(scene, { ...ops, kind: 'decision', body: 'for a moment', ttl_s: 1 });
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  const made = await scene.plan({ name: 'audit', agent_id: 'ops', payload_message: 'look' });
+  const run = await scene.ended(await scene.run(made));
+  const [prompt = ''] = prompts(scene);
+  const places = [
+    '--- Pending Messages ---',
+    '[constraint] (owner: boss) the urgent constraint',
+    '[constraint] (owner: boss) the old constraint',
+    '[fact] (owner: lab) the fact',
+    '\nthe text\n',
+  ].map((text) => prompt.indexOf(text));
+  assert.ok(places[0] !== -1, prompt);
+  assert.deepEqual(
+    places,
+    places.toSorted((a, b) => a - b),
+  );
+  assert.doesNotMatch(prompt, /gone|for a moment/);
+  assert.equal(run.context_summary?.['messages_injected'], 4);
+  for (const each of [gone, soon]) assert.equal((await read(scene, each)).status, 'expired');
+  // They have arrived, and do not come again; nobody has read them.
+  await scene.ended(await scene.run(made));
+  assert.doesNotMatch(prompts(scene)[1] ?? '', /Pending Messages/);
+});
 
-  test(`${store}: a broadcast is in the prompt of each agent once, also of those that come later [SC-68 SC-70 SC-80]`, {
-    skip,
-  }, async () => {
-    await using scene = await open();
-    await send(scene, { to_agent: 'broadcast', body: 'all hands' });
-    for (const agent_id of ['main', 'ops']) {
-      const made = await scene.plan({ name: agent_id, agent_id, payload_message: 'look' });
-      for (let i = 0; i < 2; i++) await scene.ended(await scene.run(made));
-    }
-    assert.deepEqual(
-      prompts(scene).map((prompt) => prompt.split('all hands').length - 1),
-      [1, 0, 1, 0],
-    );
-    const { body } = await scene.server.head.get<{ agents: { id: string; status: string }[] }>('/agents');
-    assert.deepEqual(
-      body.agents.map(({ id }) => id).filter((id) => !id.endsWith('claw')),
-      ['main', 'ops'],
-    );
-  });
-}
+test('a run that fails swallows nothing: its messages are in the next prompt, and arrive with that [SC-68 SC-70]', async () => {
+  await using scene = await openScene();
+  const sent = await send(scene, { to_agent: 'ops', body: 'do not lose me' });
+  const made = await scene.plan({ name: 'audit', agent_id: 'ops', payload_message: 'look' });
+  scene.gateway.state.plan = () => ({ failure: { status: 500, type: 'api_error', message: 'broken' } });
+  assert.equal((await scene.ended(await scene.run(made))).status, 'error');
+  assert.match(prompts(scene)[0] ?? '', /do not lose me/);
+  assert.deepEqual((await read(scene, sent)).receipts, [{ agent: 'ops', delivered_at: null, read_at: null }]);
+  scene.gateway.state.plan = () => ({ text: 'ok' });
+  assert.equal((await scene.ended(await scene.run(made))).status, 'ok');
+  assert.match(prompts(scene)[1] ?? '', /do not lose me/);
+  const { status, receipts } = await read(scene, sent);
+  assert.equal(status, 'delivered');
+  assert.equal(receipts[0]?.read_at, null);
+});
+
+test('a broadcast is in the prompt of each agent once, also of those that come later [SC-68 SC-70 SC-80]', async () => {
+  await using scene = await openScene();
+  await send(scene, { to_agent: 'broadcast', body: 'all hands' });
+  for (const agent_id of ['main', 'ops']) {
+    const made = await scene.plan({ name: agent_id, agent_id, payload_message: 'look' });
+    for (let i = 0; i < 2; i++) await scene.ended(await scene.run(made));
+  }
+  assert.deepEqual(
+    prompts(scene).map((prompt) => prompt.split('all hands').length - 1),
+    [1, 0, 1, 0],
+  );
+  const { body } = await scene.server.head.get<{ agents: { id: string; status: string }[] }>('/agents');
+  assert.deepEqual(
+    body.agents.map(({ id }) => id).filter((id) => !id.endsWith('claw')),
+    ['main', 'ops'],
+  );
+});
 
 test('over the WebSocket messages have arrived when the gateway takes the turn [SC-70]', async () => {
   await using scene = await openScene({ websocket: true });

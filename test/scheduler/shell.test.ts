@@ -2,15 +2,20 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { eventually, msBetween, openScene } from './support.ts';
 
 /** Nothing but a wake-up can be so quick: the scheduler looks by itself once a minute. */
-const TICK = { SCHEDULER_TICK_MS: '60000' };
+const ENV = { SCHEDULER_TICK_MS: '60000', SPINE_WEBHOOK_SECRET: 'very-secret-indeed' };
 const AT_ONCE_MS = 8_000;
 
+let scene: Awaited<ReturnType<typeof openScene>>;
+before(async () => {
+  scene = await openScene({ env: ENV });
+});
+after(() => scene[Symbol.asyncDispose]());
+
 test('a run by hand starts at once, and leaves the next run where it was [SC-49]', async () => {
-  await using scene = await openScene({ env: TICK });
   const made = await scene.plan({
     name: 'now',
     session_target: 'shell',
@@ -24,7 +29,6 @@ test('a run by hand starts at once, and leaves the next run where it was [SC-49]
 });
 
 test('a chain of four links runs without waiting for a tick, and each run names the one before it [SC-35 SC-13]', async () => {
-  await using scene = await openScene({ env: TICK });
   const links = [await scene.plan({ name: 'link 0', session_target: 'shell', payload_message: 'echo 0' })];
   for (let i = 1; i < 4; i++)
     links.push(
@@ -54,7 +58,6 @@ test('a chain of four links runs without waiting for a tick, and each run names 
 });
 
 test('a condition sees the raw output of a command [SC-37]', async () => {
-  await using scene = await openScene();
   const parent = await scene.plan({ name: 'parent', session_target: 'shell', payload_message: 'echo OK' });
   const shell = {
     session_target: 'shell',
@@ -72,7 +75,6 @@ test('a condition sees the raw output of a command [SC-37]', async () => {
 });
 
 test('a command that fails or takes too long says so; what it printed is kept', async () => {
-  await using scene = await openScene();
   const failing = await scene.plan({
     name: 'failing',
     session_target: 'shell',
@@ -94,7 +96,6 @@ test('a command that fails or takes too long says so; what it printed is kept', 
 
 test('cancelling a parent kills the process of its child, and nothing fires afterwards [SC-40]', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'spine-cancel-'));
-  await using scene = await openScene();
   try {
     const [began, marker] = [join(folder, 'began'), join(folder, 'done')];
     const parent = await scene.plan({ name: 'parent', session_target: 'shell', payload_message: 'true' });
@@ -131,7 +132,6 @@ test('cancelling a parent kills the process of its child, and nothing fires afte
 });
 
 test('a command never sees the server’s secrets, and may ask for a follow-up in its own name [SC-12 SC-51]', async () => {
-  await using scene = await openScene({ env: { SPINE_WEBHOOK_SECRET: 'very-secret-indeed' } });
   const looking = await scene.plan({ name: 'looking', session_target: 'shell', payload_message: 'env' });
   const { output } = await scene.ended(await scene.run(looking));
   for (const secret of [scene.server.tokens.head, 'token-of-the-stand-in', 'very-secret-indeed'])
@@ -156,8 +156,8 @@ test('a command never sees the server’s secrets, and may ask for a follow-up i
 });
 
 test('a schedule may not be a shell command where shell jobs are off', async () => {
-  await using scene = await openScene({ env: { SPINE_SHELL: 'off' } });
-  const answer = await scene.server.head.post<{ message: string }>('/schedules', {
+  await using without = await openScene({ env: { SPINE_SHELL: 'off' } });
+  const answer = await without.server.head.post<{ message: string }>('/schedules', {
     name: 'no',
     schedule_kind: 'manual',
     session_target: 'shell',
@@ -169,7 +169,6 @@ test('a schedule may not be a shell command where shell jobs are off', async () 
 
 test('a job that was merely posted never reaches the shell', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'spine-posted-'));
-  await using scene = await openScene();
   try {
     const marker = join(folder, 'done');
     const { body } = await scene.server.head.post<{ id: string }>('/jobs', {
@@ -190,7 +189,6 @@ test('a job that was merely posted never reaches the shell', async () => {
 });
 
 test('a run that needs approval starts at once at the word that lets it go [SC-55]', async () => {
-  await using scene = await openScene({ env: TICK });
   const made = await scene.plan({
     name: 'approved first',
     session_target: 'shell',
