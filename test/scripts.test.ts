@@ -119,10 +119,8 @@ test('the longest files begin first, each that has a budget is there, and the sl
   deepStrictEqual(new Set(files.slice(0, long.length)), new Set(long.map(([file]) => file)));
   strictEqual(files[0], long[0]?.[0]);
   strictEqual(new Set(files).size, files.length);
-  const took = files.map((file, index) => ({ file, durationMs: index === 50 ? 99_000 : 1 }));
-  match(
-    slowest(took).split('\n')[1] ?? '',
-    new RegExp(`^ +99\\.0 s  ${files[50]}, over its budget of 10 s$`),
-  );
+  const short = files.at(-1);
+  const took = files.map((file) => ({ file, durationMs: file === short ? 99_000 : 1 }));
+  match(slowest(took).split('\n')[1] ?? '', new RegExp(`^ +99\\.0 s  ${short}, over its budget of 10 s$`));
   strictEqual(slowest(took).split('\n').length, 11);
 });

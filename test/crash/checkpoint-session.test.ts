@@ -5,7 +5,6 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { freshDatabase, skipWithoutPostgres } from '../support/postgres.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import {
   linesOf,
@@ -60,9 +59,8 @@ async function keptAndKilled(server: TestServer, worker: WorkerProcess, folder: 
   await server.restart();
 }
 
-async function survives(t: TestContext, databaseUrl?: string): Promise<void> {
-  const where = databaseUrl === undefined ? {} : { databaseUrl };
-  await using server = await startServer({ ...where, env: SERVER });
+async function survives(t: TestContext): Promise<void> {
+  await using server = await startServer({ env: SERVER });
   const { folder, args } = agentIn(t);
   const { id } = await makeTask(server, { title: 'Paint', owner: 'slot-1' });
   const first = startWorker(t, server, 'slot-1', { args });
@@ -79,18 +77,10 @@ async function survives(t: TestContext, databaseUrl?: string): Promise<void> {
   );
 }
 
-const NAME =
-  'after kill -9 of worker and server a session elsewhere begins with the checkpoint in its prompt [WK-43]';
-
-test(`${NAME}, on sqlite`, (t) => survives(t));
-test(`${NAME}, on postgres`, { skip: skipWithoutPostgres }, async (t) => {
-  const database = await freshDatabase(process.env['TEST_POSTGRES_URL'] ?? '');
-  try {
-    await survives(t, database.url);
-  } finally {
-    await database.drop();
-  }
-});
+test(
+  'after kill -9 of worker and server a session elsewhere begins with the checkpoint in its prompt [WK-43]',
+  survives,
+);
 
 test('however many workers come after a crash, its conversation goes on once, and never twice at a time [WK-32 WK-43]', async (t) => {
   await using server = await startServer({ env: SERVER });

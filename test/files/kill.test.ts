@@ -13,7 +13,7 @@ import { rebuild } from '../../src/import/rebuild.ts';
 import { drain, everything, makeDir, openBench } from './fixture.ts';
 
 const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url));
-const KILLS = 12;
+const KILLS = 8;
 
 test('after many kill -9 in the middle of writing, journal and files hold every event once [SP-37 SP-39]', async () => {
   const dir = makeDir();
@@ -21,7 +21,7 @@ test('after many kill -9 in the middle of writing, journal and files hold every 
     const worker = spawn(process.execPath, [WORKER, dir], { stdio: ['ignore', 'pipe', 'inherit'] });
     await once(worker.stdout, 'data');
     // The moment of the kill is what is tested, so it is spread, not waited for.
-    await sleep(20 + 37 * i);
+    await sleep(20 + 55 * i);
     worker.kill('SIGKILL');
     await once(worker, 'exit');
   }

@@ -179,7 +179,7 @@ void suite('runs and the end of their server', { concurrency: 3 }, () => {
     const made = await scene.plan({
       name: 'short',
       session_target: 'shell',
-      payload_message: 'sleep 4; echo done',
+      payload_message: 'sleep 2; echo done',
     });
     const id = await scene.run(made);
     await eventually('it runs', 5_000, async () =>

@@ -7,9 +7,9 @@ waitingProofTest(
   (store) =>
     proveSchedules(store, {
       runs: 3,
-      due: 30,
+      due: 15,
       agentMs: 30_000,
-      many: 200,
+      many: 100,
       idleMs: 500,
       limits: {
         startMs: 5_000,
