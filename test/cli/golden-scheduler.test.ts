@@ -173,10 +173,13 @@ const scenarios: Readonly<Record<string, readonly (string | Step)[]>> = {
   ],
 };
 
+/** What a scenario proves beside its words. */
+const PROVES: Readonly<Record<string, string>> = { runs: ' [SC-22]' };
+
 for (const [name, steps] of Object.entries(scenarios)) {
   for (const json of [false, true]) {
     const file = json ? `${name}-json` : name;
-    test(`${file} reads as in its golden file`, async (t) => {
+    test(`${file} reads as in its golden file${PROVES[name] ?? ''}`, async (t) => {
       golden(t, file, await transcript(steps, json));
     });
   }
