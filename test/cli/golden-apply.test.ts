@@ -56,6 +56,10 @@ const steps: readonly Step[] = [
   'apply -f $ops --prune --yes',
   'apply -f $ops --name other',
   'schedules list',
+  { 'theirs.yaml': 'name: theirs\nevery: 1h\nsession_target: queue\n' },
+  'apply -f $ops --prune --yes',
+  'apply -f $ops --prune --yes --name theirs',
+  'schedules delete theirs --quiet',
   'schedules delete "nightly build" --quiet',
 ];
 

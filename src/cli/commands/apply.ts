@@ -26,10 +26,11 @@ export const apply: Handler<ApplyOptions> = async (session, { options }) => {
   if (faults.length > 0) throw refusal(faults);
   const client = await session.client();
   const call = (dryRun: boolean): Promise<AppliedSet> => send(client, kept, options, dryRun);
-  const plan = options.dryRun || options.prune ? await call(true) : null;
-  const gone = plan?.results.filter(({ action }) => action === 'prune') ?? [];
+  const plan = await call(true);
+  if (options.name === undefined) refuseForeign(plan, setName(file));
+  const gone = plan.results.filter(({ action }) => action === 'prune');
   if (!options.dryRun && gone.length > 0) await confirm(session, question(gone), options.yes);
-  const set = options.dryRun && plan !== null ? plan : await call(false);
+  const set = options.dryRun ? plan : await call(false);
   session.out.result({
     value: set,
     lines: () => [...set.results.flatMap(changeLines), summary(set)],
@@ -37,6 +38,20 @@ export const apply: Handler<ApplyOptions> = async (session, { options }) => {
   });
   hints(session, set);
 };
+
+/** Folders of one name, such as those of two repositories, would delete what the other keeps. */
+function refuseForeign({ results }: AppliedSet, name: string): void {
+  const ours = results.filter(({ kind }) => kind === 'schedule');
+  const others = ours.filter(({ action }) => action === 'prune' || action === 'extra');
+  const isOurs = ours.some(({ action }) => action === 'unchanged' || action === 'change');
+  if (others.length === 0 || isOurs || others.length === ours.length) return;
+  throw new CliError(
+    EXIT.conflict,
+    'conflict',
+    `The set ${name} has schedules (${others[0]?.name}${others.length > 1 ? ', …' : ''}), and none of these files is among them: another folder of that name may keep them.`,
+    `Name the set of these files with --name, or say --name ${name} if it is this one.`,
+  );
+}
 
 function question(gone: readonly Applied[]): string {
   const names = gone.map(({ name }) => name).join(', ');
