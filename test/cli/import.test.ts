@@ -289,6 +289,7 @@ test("fifty jobs of a scheduler's database are here with the same next runs, and
   );
   assert.match(stdout, /its auth_profile stays behind/);
   assert.match(stdout, /its ttl_hours stays behind/);
+  assert.match(stdout, /announce delivers every reply here, and there those of failed runs only/);
   assert.match(here.get('later')?.payload_message ?? '', /^Only plan: .*\nOnly read: .*\nLook after it$/);
   await run('alias', 'add', 'admin', 'log', '');
   const again = await run('import', file);

@@ -43,6 +43,9 @@ const LEFT_BEHIND: Readonly<Record<string, string>> = {
   contract_sandbox: 'its contract_sandbox: where an agent runs is set at the gateway',
 };
 
+const TOLD_MORE =
+  'announce delivers every reply here, and there those of failed runs only: for these alone set delivery_mode none and subscribe to its failed and dead';
+
 export interface Around {
   readonly aliases: ReadonlySet<string>;
   readonly nowMs: number;
@@ -136,9 +139,11 @@ function messageOf(job: SchedulerJob, isShell: boolean): unknown {
 
 function notesOf(job: SchedulerJob, isShell: boolean): string[] {
   const forgets = !isTurn(job, isShell) && ['recent', 'hybrid'].includes(String(job['context_retrieval']));
+  const isToldMore = isTurn(job, isShell) && job['delivery_mode'] === 'announce' && isSet(job['delivery_to']);
   const behind = Object.entries(LEFT_BEHIND).filter(([column]) => isSet(job[column]));
   return [
     ...(forgets ? ['its context_retrieval stays behind: only turns of an agent have a reply'] : []),
+    ...(isToldMore ? [TOLD_MORE] : []),
     ...behind.map(([, what]) => what.replace(':', ' stays behind:')),
   ];
 }
