@@ -24,6 +24,8 @@ export interface Actor {
   readonly grants?: readonly Grant[];
   /** A worker of the server's own: no agent, and nobody sends it messages. */
   readonly builtIn?: true;
+  /** The agent at a gateway for which a `run` speaks. */
+  readonly agent?: string;
   /** The lease by which a `run` was recognised. */
   readonly leaseToken?: string;
   /** Recognised by a token that stands in a prompt, where others may read it: it opens few routes. */

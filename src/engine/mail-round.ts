@@ -38,10 +38,14 @@ export async function carryMail(
   for (const command of commands) {
     const i = at++;
     const answer = answers[i];
-    if (answer === undefined || !answer.ok || !isAgent(command.actor)) continue;
+    if (answer === undefined || !answer.ok) continue;
     const job = jobIn(answer);
     if (job === null) continue;
-    const agent = command.actor.name;
+    const agent = agentOf(command.actor);
+    if (agent === null) {
+      if (job.mailed && endsTurnWell(command)) heard.push({ job, received: null });
+      continue;
+    }
     // A worker whose call is accepted is the holder.
     if (job.mailed && isArrival(command)) heard.push({ job, received: command.received ?? null });
     if (mayCarry(command) && (job.mailed || hint.has(agent)) && isHeld(changeSet, job))
@@ -61,11 +65,18 @@ export async function hearOf(
   job: Job,
   received: readonly string[] | null,
 ): Promise<void> {
-  if (job.mailed && isAgent(actor)) await arrive(tx, changeSet, { job, received });
+  if (job.mailed && agentOf(actor) !== null) await arrive(tx, changeSet, { job, received });
 }
 
-function isAgent({ role, builtIn }: Actor): boolean {
-  return role === 'worker' && !builtIn;
+/** A worker is one itself. At a gateway it is the agent that calls with its run's token, and not the worker that sent it there. */
+function agentOf({ name, role, builtIn, agent }: Actor): string | null {
+  if (role === 'worker') return builtIn ? null : name;
+  return agent ?? null;
+}
+
+/** What an agent heard in the middle of its turn has come when the turn has: it calls no more itself. */
+function endsTurnWell({ kind, actor }: Command): boolean {
+  return kind === 'complete' && actor.builtIn === true;
 }
 
 function jobIn(answer: Answer): Job | null {

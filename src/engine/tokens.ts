@@ -133,7 +133,16 @@ async function runOfTurn(
   const agent = await agentAtGateway(read, job);
   // It speaks for its agent, so that what the agent's own token may say counts.
   const grants = agent === null ? [] : await core.tokens.grantsOf(agent);
-  return { name, role: 'run', targets: [target], onlyJob: jobId, leaseToken, shown: true, grants };
+  const own = {
+    name,
+    role: 'run',
+    targets: [target],
+    onlyJob: jobId,
+    leaseToken,
+    shown: true,
+    grants,
+  } as const;
+  return agent === null ? own : { ...own, agent };
 }
 
 function newSecret(core: Core): string {

@@ -21,7 +21,7 @@ Tell another agent something, or answer a message with reply_to and its id:
 ${call('/messages', { to_agent: 'main', body: 'What it should know.' })}
 Answer a question that came to you as a message, which names this call:
 ${call('/questions/<id>/answer', { answer: 'Your answer.' })}
-Say how far you are:
+Say how far you are, and hear what others have sent you meanwhile (messages):
 ${call(`/jobs/${runId}/heartbeat`, { progress: 'halfway' })}
 Leave a note for whoever goes on after a crash or a question; the last one counts:
 ${call(`/jobs/${runId}/checkpoint`, { text: 'What is done, and what is left.' })}

@@ -121,6 +121,30 @@ test('an agent at a gateway answers what it is asked in its prompt, and no other
   assert.equal((await scene.ended(asking)).output, 'Shipped.');
 });
 
+test('an agent at a gateway is steered: its heartbeat brings what was sent to it meanwhile, once', async () => {
+  await using scene = await openScene({ websocket: true });
+  scene.gateway.state.plan = () => ({ hang: true });
+  const { id, session, prompt } = await told(scene);
+  const [, , , progress = ''] = printedCalls(prompt);
+  const { head } = scene.server;
+  const send = async (body: string) =>
+    (await head.post<{ id: string }>('/messages', { to_agent: 'main', body })).body.id;
+  const bodies = async () =>
+    ((await answerOf(progress))['messages'] as { body: string }[] | undefined)?.map(({ body }) => body) ?? [];
+  const statusOf = async (which: string) =>
+    (await head.get<{ status: string }>(`/messages/${which}`)).body.status;
+  const first = await send('Stop at ten.');
+  assert.deepEqual(await bodies(), ['Stop at ten.']);
+  assert.deepEqual(await bodies(), []);
+  assert.equal(await statusOf(first), 'delivered');
+  const last = await send('And then rest.');
+  assert.deepEqual(await bodies(), ['And then rest.']);
+  assert.equal(await statusOf(last), 'pending');
+  scene.gateway.finish(session, 'ok');
+  await scene.ended(id);
+  assert.equal(await statusOf(last), 'delivered');
+});
+
 test('the token in a prompt lives on when another server takes the turn over, and stands for no other run', async () => {
   await using scene = await openScene({ websocket: true });
   scene.gateway.state.plan = () => ({ hang: true });

@@ -14,6 +14,14 @@ export const MAIL: readonly Mutant[] = [
     only: 'looks no further',
   },
   {
+    name: 'mail-heard-in-a-turn-again',
+    means: 'an agent at a gateway hears in its next run what it was told in the middle of the one before',
+    file: 'src/engine/mail-round.ts',
+    find: `if (job.mailed && endsTurnWell(command))`,
+    replace: `if (job.mailed && endsTurnWell(command) && job.no < 0)`,
+    seenBy: ['test/scheduler/agent-access.test.ts'],
+  },
+  {
     name: 'mail-no-share',
     means: 'one worker fills the mailbox of another, and nobody else reaches it any more',
     file: 'src/engine/sending.ts',
