@@ -33,7 +33,9 @@ export function completeSchedule(
   if (!trigger.ok) return trigger;
   const target = completeTarget(request, base, facts);
   if (!target.ok) return target;
-  const spec = { ...plainFields(request, base), ...trigger.trigger, ...target.target };
+  const asked = { ...plainFields(request, base), ...trigger.trigger, ...target.target };
+  const isTyped = asked.sessionTarget === 'queue' && asked.type !== null;
+  const spec = { ...asked, maxRetries: asked.maxRetries ?? (isTyped ? null : 0) };
   const { enabled, nextRunAt } = request;
   return nextProblem(nextRunAt, spec, facts.now) ?? { ok: true, spec, enabled, nextRunAt };
 }

@@ -36,7 +36,8 @@ export type FieldType =
   | { readonly type: 'time' }
   /** Milliseconds, or text such as "15m". */
   | { readonly type: 'duration'; readonly min: number; readonly max: number }
-  | { readonly type: 'json'; readonly maxChars: number };
+  | { readonly type: 'json'; readonly maxChars: number }
+  | { readonly type: 'names'; readonly max: number };
 
 /** `default` is null where another field decides; the help says how. */
 export type FieldRule = FieldType & {
@@ -185,6 +186,13 @@ export const RULES: Readonly<Record<ScheduleKey, FieldRule>> = {
     default: null,
     help: 'What a run may cost, for the worker of a queue: any JSON.',
   },
+  tags: {
+    type: 'names',
+    max: LIMITS.tags,
+    default: null,
+    help: 'Tags of the runs of a queue; the scoring of their type may look at them.',
+  },
+  announce: boolean(false, "Whether the operator's chat is told how each run of a queue ended."),
   probe: {
     ...text(
       4_000,
@@ -214,7 +222,12 @@ export const RULES: Readonly<Record<ScheduleKey, FieldRule>> = {
     'What happens when the run before is not over.',
   ),
   maxQueuedDispatches: integer(1, 1_000, 25, 'How many runs may wait for the one before.'),
-  maxRetries: integer(0, 10, 0, 'How often a failed run is tried again.'),
+  maxRetries: integer(
+    0,
+    10,
+    null,
+    'How often a failed run is tried again: 0 unless said; for a queue with a type, as often as the type says.',
+  ),
   resourcePool: name('Runs of one pool share its slots.'),
   deliveryGuarantee: choice(
     'deliveryGuarantee',

@@ -20,7 +20,16 @@ const KINDS: Readonly<Record<SessionTarget, readonly ScheduleSpec['payloadKind']
   shell: ['shellCommand'],
   queue: ['job'],
 };
-const FOR_QUEUES = ['target', 'type', 'params', 'budget', 'probe', 'probeTimeoutS'] as const;
+const FOR_QUEUES = [
+  'target',
+  'type',
+  'params',
+  'budget',
+  'tags',
+  'announce',
+  'probe',
+  'probeTimeoutS',
+] as const;
 const FOR_AGENTS = [
   'payloadModel',
   'payloadThinking',

@@ -28,6 +28,8 @@ export function readValue(rule: FieldRule, value: unknown, tz: string): ReadValu
       return readInteger(durationMs(value), rule.min, rule.max, 'milliseconds or text such as "15m",');
     case 'json':
       return readJson(value, rule.maxChars);
+    case 'names':
+      return readNames(value, rule.max);
   }
 }
 
@@ -94,6 +96,18 @@ function readJson(value: unknown, maxChars: number): ReadValue {
   const json = JSON.stringify(value) as string | undefined;
   if (json === undefined) return must('be JSON');
   return json.length > maxChars ? must(`have at most ${maxChars} characters as JSON`) : fine(value);
+}
+
+function readNames(value: unknown, max: number): ReadValue {
+  const isName = (each: unknown): boolean =>
+    typeof each === 'string' &&
+    each.length > 0 &&
+    each.length <= LIMITS.nameChars &&
+    each.isWellFormed() &&
+    !/\p{Cc}/u.test(each);
+  return Array.isArray(value) && value.length <= max && value.every(isName)
+    ? fine(value)
+    : must(`be a list of at most ${max} texts of 1 to ${LIMITS.nameChars} characters`);
 }
 
 /** Looks no deeper than it must. */

@@ -56,6 +56,9 @@ export interface ScheduleSpec {
   readonly type: string | null;
   readonly params: unknown;
   readonly budget: unknown;
+  readonly tags: readonly string[] | null;
+  /** Whether the operator's chat is told of each end. */
+  readonly announce: boolean;
   /** Asked when a tick of its clock is due: a command or a URL. */
   readonly probe: string | null;
   readonly probeTimeoutS: number;
@@ -67,7 +70,8 @@ export interface ScheduleSpec {
 
   readonly overlapPolicy: OverlapPolicy;
   readonly maxQueuedDispatches: number;
-  readonly maxRetries: number;
+  /** Null: as often as the type of the queue says. */
+  readonly maxRetries: number | null;
   readonly resourcePool: string | null;
   readonly deliveryGuarantee: DeliveryGuarantee;
   readonly deleteAfterRun: boolean;

@@ -13,7 +13,9 @@ const OWN: ReadonlySet<string> = new Set<SpecKey>(['name', 'description', 'paylo
 /** What the child may have less of than its parent, never more. */
 const BOUNDED: { readonly [K in SpecKey]?: (asked: ScheduleSpec, own: ScheduleSpec) => boolean } = {
   priority: (asked, own) => asked.priority <= own.priority,
-  maxRetries: (asked, own) => asked.maxRetries <= own.maxRetries,
+  // How many a type allows is known to nobody here: beside it only none is less.
+  maxRetries: (asked, own) =>
+    asked.maxRetries === own.maxRetries || (asked.maxRetries ?? Infinity) <= (own.maxRetries ?? 0),
   payloadTimeoutSeconds: (asked, own) => asked.payloadTimeoutSeconds <= own.payloadTimeoutSeconds,
   runTimeoutMs: (asked, own) => (asked.runTimeoutMs ?? Infinity) <= (own.runTimeoutMs ?? Infinity),
   approvalRequired: (asked, own) => asked.approvalRequired || !own.approvalRequired,

@@ -3,7 +3,7 @@
 import { admit } from '../domain/admit.ts';
 import type { ApprovalTerms } from '../domain/command.ts';
 import { type Job, type JobInput, OPEN, SETTLED } from '../domain/job.ts';
-import { bareType } from '../domain/job-type.ts';
+import { bareType, LINEAGE_RETRIES } from '../domain/job-type.ts';
 import { newJob, type NewJobRow } from '../domain/new-job.ts';
 import { unsizedPool } from '../domain/pool.ts';
 import { contextAtFiring } from '../domain/run-context.ts';
@@ -136,7 +136,8 @@ async function rowOf(
     skip: 'skipped',
   } as const;
   if (spec.resourcePool !== null) await tx.pools.ensure(unsizedPool(spec.resourcePool), now);
-  const scoring = spec.type === null ? null : ((await core.types()).get(spec.type)?.scoring ?? null);
+  const type = spec.type === null ? undefined : (await core.types()).get(spec.type);
+  const tags = spec.tags ?? [];
   return newJob({
     id: core.ids.jobId(now),
     typeNo: spec.type === null ? 0 : await typeNoOf(core, tx, spec.type, now),
@@ -146,13 +147,14 @@ async function rowOf(
     leaseMs: core.settings.leaseMs,
     timeoutMs: spec.runTimeoutMs,
     retryMode: 'lineage',
-    retryMax: spec.maxRetries,
+    retryMax: spec.maxRetries ?? type?.maxRetries ?? LINEAGE_RETRIES,
+    announce: spec.announce,
     backoffMs: RETRY_MS,
     scheduleId: schedule.id,
     pool: spec.resourcePool,
     state: ready[fate.go],
     updatedAt: now,
-    ...scored(scoring, { priority: spec.priority, tags: [], readyAt: runAt }, now),
+    ...scored(type?.scoring ?? null, { priority: spec.priority, tags, readyAt: runAt }, now),
     runAt,
     maxAttempts: 1,
     approval,
@@ -178,14 +180,14 @@ function planOf({ id, spec, spawnedBy }: Schedule, { kind, dueAt, trigger }: Occ
 }
 
 function inputOf(spec: ScheduleSpec, plan: RunPlan): JobInput {
-  const { payloadMessage, params, budget } = spec;
+  const { payloadMessage, params, budget, tags } = spec;
   return {
     title: spec.name,
     description: spec.description,
     spec: JSON.stringify(payloadMessage),
     meta: JSON.stringify(plan),
     params: jsonOf(params),
-    tags: [],
+    tags: tags ?? [],
     budget: jsonOf(budget),
   };
 }

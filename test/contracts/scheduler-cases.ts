@@ -50,7 +50,14 @@ export async function queueSchedule(
 ): Promise<ScheduleBody & { readonly type: string }> {
   const type = `type-${++made}`;
   const trigger = 'parent_id' in fields || 'schedule' in fields ? {} : { schedule_kind: 'manual' };
-  const body = { name: `Schedule ${made}`, session_target: 'queue', type, ...trigger, ...fields };
+  const body = {
+    name: `Schedule ${made}`,
+    session_target: 'queue',
+    type,
+    max_retries: 0,
+    ...trigger,
+    ...fields,
+  };
   return expectStatus(await head.post<ScheduleBody & { type: string }>('/schedules', body), 201);
 }
 

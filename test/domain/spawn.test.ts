@@ -81,6 +81,8 @@ const FURTHER: Readonly<Record<string, unknown>> = {
   target: 'somebody-else',
   type: 'other',
   budget: { tokens: 1_000_000 },
+  tags: ['vip'],
+  announce: true,
   probe: 'https://example.org/',
   probe_timeout_s: 31,
   priority: 4,
@@ -117,6 +119,21 @@ test('every field of a schedule is refused to a run, by its name, unless it is t
   }
 });
 
+test('where a type says how often a run is tried again, a child may only ask for none', () => {
+  const queue = { session_target: 'queue', type: 'build' };
+  const ask = (parent: object, fields: object) =>
+    spawnedSpec({ name: 'c', ...fields }, parentOf({ ...queue, ...parent }), FACTS);
+  const retries = (parent: object, fields: object) => {
+    const answer = ask(parent, fields);
+    return answer.ok ? answer.spec.maxRetries : answer.field;
+  };
+  assert.equal(retries({}, {}), null);
+  assert.equal(retries({}, { max_retries: 0 }), 0);
+  assert.equal(retries({}, { max_retries: 1 }), 'max_retries');
+  assert.equal(retries({ max_retries: 2 }, { max_retries: null }), 'max_retries');
+  for (const further of [{ announce: true }, { tags: ['vip'] }]) assert.equal(ask({}, further).ok, false);
+});
+
 test('null does not ask a field back from what the parent has', () => {
   const parent = parentOf({
     ...NEEDING_APPROVAL,
@@ -130,7 +147,7 @@ test('null does not ask a field back from what the parent has', () => {
     const { spec } = answer;
     assert.equal(spec.approvalRequired, true, name);
     assert.ok((spec.runTimeoutMs ?? Infinity) <= 60_000, name);
-    assert.ok(spec.maxRetries <= 1 && spec.priority <= 3 && spec.payloadTimeoutSeconds <= 60, name);
+    assert.ok((spec.maxRetries ?? 0) <= 1 && spec.priority <= 3 && spec.payloadTimeoutSeconds <= 60, name);
     assert.deepEqual([spec.agentId, spec.overlapPolicy, spec.deleteAfterRun], ['ops', 'queue', true], name);
   }
 });

@@ -14,6 +14,7 @@ import {
   POSTGRES,
   read,
   refusal,
+  runTimers,
   settleAll,
   stateOf,
   worker,
@@ -118,6 +119,43 @@ onEvery(DIALECTS, (each) => {
         'Retry 3/3: *Reddit Crawl for NVDA* back in queue.',
         '*Reddit Crawl for NVDA (retry 3)* failed after 3 attempts. Needs human attention.',
       ]);
+    },
+    { chat: CHAT },
+  );
+
+  each(
+    'what a schedule makes for a queue is tried again as its type says, tagged, and told of where that is wanted [TQ-44 TQ-23]',
+    async (spine) => {
+      const { types, schedules } = spine.engine;
+      const scoring = { tags: { stale: 7 } };
+      await types.save(HEAD, { name: 'crawl', maxRetries: 1, scoring });
+      const queue = { schedule_kind: 'manual', session_target: 'queue', type: 'crawl' };
+      const { id } = await schedules.create(HEAD, {
+        ...queue,
+        name: 'Crawl',
+        announce: true,
+        tags: ['stale'],
+      });
+      const run = await schedules.run(HEAD, id);
+      assert.deepEqual([run.retryMax, run.priority, (await inputOf(spine, run)).tags], [1, 7, ['stale']]);
+      await failedUnder(spine, run, 'x');
+      await settleAll(spine);
+      const retry = await childOf(spine, run);
+      assert.ok(retry);
+      await spine.clock.advance(30_000);
+      await runTimers(spine);
+      await failedUnder(spine, retry, 'x');
+      await settleAll(spine);
+      assert.equal(await stateOf(spine, retry), 'dead');
+      assert.deepEqual(await chat(spine), [
+        '*Crawl* failed. Reason: x. Retry: yes',
+        'Retry 1/1: *Crawl* back in queue.',
+        '*Crawl (retry 1)* failed after 1 attempt. Needs human attention.',
+      ]);
+      const said = await schedules.create(HEAD, { ...queue, name: 'Once', max_retries: 0 });
+      assert.equal((await schedules.run(HEAD, said.id)).retryMax, 0);
+      const { type: _, ...untyped } = { ...queue, name: 'Without a type' };
+      assert.equal((await schedules.run(HEAD, (await schedules.create(HEAD, untyped)).id)).retryMax, 0);
     },
     { chat: CHAT },
   );

@@ -38,6 +38,8 @@ function shownAs(field: ScheduleField): TSchema {
       return orNull('integer');
     case 'json':
       return Type.Unknown();
+    case 'names':
+      return Type.Unsafe({ type: ['array', 'null'], items: { type: 'string' } });
   }
 }
 

@@ -78,6 +78,10 @@ function shapeOf(field: ScheduleField, isRequired: boolean): object {
       return { ...typed('integer', 'string'), minimum: field.min, maximum: field.max, ...about };
     case 'json':
       return about;
+    case 'names': {
+      const items = { type: 'string', minLength: 1, maxLength: LIMITS.nameChars };
+      return { ...typed('array'), items, maxItems: field.max, ...about };
+    }
   }
 }
 
