@@ -38,7 +38,7 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'test/crash/kill-database.test.ts': 15,
   'test/contention/waiters.test.ts': 20,
   'test/client/worker-server.test.ts': 20,
-  'test/scheduler/crash.test.ts': 20,
+  'test/scheduler/crash.test.ts': 25,
   'test/scheduler/dispatch.test.ts': 20,
   'test/scheduler/recovery.test.ts': 20,
   'test/store/postgres-net.test.ts': 20,

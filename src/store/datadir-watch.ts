@@ -12,7 +12,9 @@ export function rememberFiles(paths: readonly string[]): Look {
 
 /** Clocks of folders tick every few milliseconds: of two changes within a tick the second leaves no trace. */
 const RACY_MS = 100;
-/** Over a network the clock of a folder may not be ours, and on some disks it ticks every other second. */
+/** On some disks they tick every second or every other, and tell whole ones. */
+const COARSE_RACY_MS = 2_100;
+/** Over a network the clock of a folder may not be ours. */
 const FILES_EVERY = 16;
 
 /**
@@ -31,10 +33,14 @@ export function rememberByFolder(folder: string, paths: readonly string[], wallM
     const now = found && `${markOf(found)}:${found.mtimeMs}`;
     if (now !== null && now === known && ++looks % FILES_EVERY !== 0) return null;
     const lost = lookAtFiles();
-    const isAtRest = found !== null && wallMs() - found.mtimeMs > RACY_MS;
+    const isAtRest = found !== null && wallMs() - found.mtimeMs > racyMs(found.mtimeMs);
     known = lost === null && isAtRest ? now : null;
     return lost;
   };
+}
+
+function racyMs(changedMs: number): number {
+  return changedMs % 1_000 === 0 ? COARSE_RACY_MS : RACY_MS;
 }
 
 type Stat = (path: string, options: { throwIfNoEntry: false }) => Stats | undefined;

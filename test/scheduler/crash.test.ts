@@ -3,8 +3,9 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { skipWithoutPostgres } from '../support/postgres.ts';
 import { startServer } from '../support/server.ts';
-import { eventually, openScene, type RunBody } from './support.ts';
+import { eventually, openScene, type RunBody, sceneOn, STORES } from './support.ts';
 
 const CHAT = '/v1/chat/completions';
 /** How long a run may take whose server is down for longer. */
@@ -77,44 +78,51 @@ void suite('runs and the end of their server', { concurrency: 3 }, () => {
     assert.equal(scene.gateway.requests('agent').length, 1);
   });
 
-  test('an answer that came while the server was down longer than the run may take is taken, not timed out [SC-27 SC-59]', async () => {
-    await using scene = await openScene({ websocket: true });
-    scene.gateway.state.plan = () => ({ hang: true });
-    const made = await scene.plan({ name: 'away', payload_message: 'x', run_timeout_ms: LIMIT_MS });
-    const id = await scene.run(made);
-    const session = `agent:main:scheduler:${made.id}:${id}`;
-    await eventually('it runs', 5_000, async () => scene.gateway.state.runs.live(session) ?? null);
-    await scene.server.kill('SIGKILL');
-    scene.gateway.finish(session, 'finished while you were away');
-    await sleep(LIMIT_MS + 500);
-    await scene.server.restart();
-    const run = await scene.ended(id);
-    assert.deepEqual([run.status, run.output], ['ok', 'finished while you were away']);
-    assert.equal((await scene.runs(made)).length, 1);
-  });
+  for (const store of STORES) {
+    const skip = store === 'PostgreSQL' ? skipWithoutPostgres : false;
+    test(`${store}: an answer that came while the server was down longer than the run may take is taken, not timed out [SC-27 SC-59]`, {
+      skip,
+    }, async () => {
+      await using scene = await sceneOn(store, { websocket: true });
+      scene.gateway.state.plan = () => ({ hang: true });
+      const made = await scene.plan({ name: 'away', payload_message: 'x', run_timeout_ms: LIMIT_MS });
+      const id = await scene.run(made);
+      const session = `agent:main:scheduler:${made.id}:${id}`;
+      await eventually('it runs', 5_000, async () => scene.gateway.state.runs.live(session) ?? null);
+      await scene.server.kill('SIGKILL');
+      scene.gateway.finish(session, 'finished while you were away');
+      await sleep(LIMIT_MS + 500);
+      await scene.server.restart();
+      const run = await scene.ended(id);
+      assert.deepEqual([run.status, run.output], ['ok', 'finished while you were away']);
+      assert.equal((await scene.runs(made)).length, 1);
+    });
 
-  test('at least once: a server that is down longer than the run may take still replays what it lost [SC-59 SC-61]', async () => {
-    await using scene = await openScene();
-    scene.gateway.state.plan = () => ({ hang: true });
-    const made = await scene.plan({
-      name: 'long gone',
-      payload_message: 'x',
-      delivery_guarantee: 'at-least-once',
-      run_timeout_ms: LIMIT_MS,
+    test(`${store}: at least once: a server that is down longer than the run may take still replays what it lost [SC-59 SC-61]`, {
+      skip,
+    }, async () => {
+      await using scene = await sceneOn(store);
+      scene.gateway.state.plan = () => ({ hang: true });
+      const made = await scene.plan({
+        name: 'long gone',
+        payload_message: 'x',
+        delivery_guarantee: 'at-least-once',
+        run_timeout_ms: LIMIT_MS,
+      });
+      const id = await scene.run(made);
+      await untilAsked(scene, 1);
+      await scene.server.kill('SIGKILL');
+      scene.gateway.state.plan = () => ({ text: 'second time' });
+      await sleep(LIMIT_MS + 500);
+      await scene.server.restart();
+      assert.equal((await scene.ended(id)).status, 'crashed');
+      const replay = await eventually('the replay has ended', 10_000, async () => {
+        const [, again] = await scene.runs(made);
+        return again?.finished_at ? again : null;
+      });
+      assert.deepEqual([replay.status, replay.replay_of, replay.output], ['ok', id, 'second time']);
     });
-    const id = await scene.run(made);
-    await untilAsked(scene, 1);
-    await scene.server.kill('SIGKILL');
-    scene.gateway.state.plan = () => ({ text: 'second time' });
-    await sleep(LIMIT_MS + 500);
-    await scene.server.restart();
-    assert.equal((await scene.ended(id)).status, 'crashed');
-    const replay = await eventually('the replay has ended', 10_000, async () => {
-      const [, again] = await scene.runs(made);
-      return again?.finished_at ? again : null;
-    });
-    assert.deepEqual([replay.status, replay.replay_of, replay.output], ['ok', id, 'second time']);
-  });
+  }
 
   /** Claimed is not begun: whoever dies in between leaves nothing behind, and the run is simply done by the next. */
   function begun(run: RunBody | undefined): true | null {

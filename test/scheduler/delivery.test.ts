@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { freshDatabase, skipWithoutPostgres } from '../support/postgres.ts';
+import { skipWithoutPostgres } from '../support/postgres.ts';
 import { telegram } from '../support/telegram.ts';
-import { eventually, openScene, type Scene } from './support.ts';
+import { eventually, openScene, type Scene, sceneOn, STORES } from './support.ts';
 
 const BOT = '4242:secret-of-the-bot';
 
@@ -29,14 +29,6 @@ function delivered(scene: Scene, runId: string, limitMs = 30_000): Promise<Deliv
     const [delivery] = await deliveriesOf(scene, runId).catch(() => []);
     return delivery?.status === 'delivered' ? delivery : null;
   });
-}
-
-const STORES = ['SQLite', 'PostgreSQL'] as const;
-
-/** The scene of one store, whose database is its own. */
-async function sceneOn(store: (typeof STORES)[number]) {
-  if (store === 'SQLite') return openScene();
-  return openScene({ databaseUrl: (await freshDatabase(process.env['TEST_POSTGRES_URL'] ?? '')).url });
 }
 
 // They wait for tries and leases, each beside a server of its own: together they take as long as the longest.

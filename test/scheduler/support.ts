@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type HttpClient, httpClient } from '../support/http.ts';
+import { freshDatabase } from '../support/postgres.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { type StandIn, startStandIn } from '../support/gateway/stand-in.ts';
 
@@ -73,6 +74,15 @@ export async function openScene(options: SceneOptions = {}): Promise<Scene & { r
       await gateway.stop();
     },
   };
+}
+
+export const STORES = ['SQLite', 'PostgreSQL'] as const;
+
+/** The scene of one store, whose database is its own. */
+export async function sceneOn(store: (typeof STORES)[number], options: SceneOptions = {}) {
+  if (store === 'SQLite') return openScene(options);
+  const { url: databaseUrl } = await freshDatabase(process.env['TEST_POSTGRES_URL'] ?? '');
+  return openScene({ ...options, databaseUrl });
 }
 
 /** A server with shell jobs on, beside a gateway that is there. */

@@ -26,23 +26,24 @@ function makeDir(t: TestContext): string {
 }
 
 /** When the folder of the database changed last, in these tests. */
-const CHANGED_S = 1_700_000_000;
-const CHANGED_MS = CHANGED_S * 1000;
+const CHANGED_S = 1_700_000_000.25;
+/** The same on a disk whose clock tells whole seconds. */
+const COARSE_S = 1_700_000_000;
 
 /** A server's storage, opened as a start opens it, so long after its folder changed. */
-async function openBoth(t: TestContext, dir: string, restMs = 3_600_000) {
+async function openBoth(t: TestContext, dir: string, restMs = 3_600_000, changedS = CHANGED_S) {
   const data = openDataDir(dir, { random: () => 'identity' });
   const fatal: Error[] = [];
   const store = openSqlite({
     file: data.dbFile,
     identity: data.identity,
-    wallMs: () => CHANGED_MS + restMs,
+    wallMs: () => changedS * 1_000 + restMs,
     onFatal: (error) => void fatal.push(error),
   });
   t.after(() => store.close());
   t.after(() => data.release());
   const look = data.opened();
-  utimesSync(dir, CHANGED_S, CHANGED_S);
+  utimesSync(dir, changedS, changedS);
   for (let n = 0; n < 2; n++) await commit(store);
   return { store, fatal, look };
 }
@@ -103,15 +104,22 @@ test('a database that was moved behind a link is not written to any more: it cou
 });
 
 /** Loses the log within the tick of the change before, as the folder's clock tells it. */
-function loseInTheSameTick(dir: string): void {
+function loseInTheSameTick(dir: string, changedS = CHANGED_S): void {
   rmSync(path.join(dir, 'spine.db-wal'));
-  utimesSync(dir, CHANGED_S, CHANGED_S);
+  utimesSync(dir, changedS, changedS);
 }
 
 test("a loss within the tick of the folder's clock in which it had changed before is seen at once", async (t) => {
   const dir = makeDir(t);
   const { store } = await openBoth(t, dir, 50);
   loseInTheSameTick(dir);
+  await rejects(commit(store), isUnavailable);
+});
+
+test('so it is where that clock tells whole seconds, and ticks every other', async (t) => {
+  const dir = makeDir(t);
+  const { store } = await openBoth(t, dir, 1_900, COARSE_S);
+  loseInTheSameTick(dir, COARSE_S);
   await rejects(commit(store), isUnavailable);
 });
 

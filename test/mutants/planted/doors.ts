@@ -202,7 +202,7 @@ export const DOORS: readonly Mutant[] = [
     name: 'revoked-wait-goes-on',
     means: 'a wait for work that began before a revocation is still handed a job',
     file: 'src/http/gone.ts',
-    find: `(may) => may || gone.abort(),`,
+    find: `(may) => may || gone.abort(new SpineError('unauthorized')),`,
     replace: `() => undefined,`,
     seenBy: ['test/contracts/spine-sqlite.test.ts'],
     only: 'end a wait for work',

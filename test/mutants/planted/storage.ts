@@ -27,10 +27,19 @@ export const STORAGE: readonly Mutant[] = [
     means:
       "commits go into a file that was deleted within the same tick of its folder's clock, and are acknowledged",
     file: 'src/store/datadir-watch.ts',
-    find: `wallMs() - found.mtimeMs > RACY_MS;`,
+    find: `wallMs() - found.mtimeMs > racyMs(found.mtimeMs);`,
     replace: `wallMs() > 0;`,
     seenBy: ['test/store/datadir-watch.test.ts'],
     only: 'within the tick',
+  },
+  {
+    name: 'coarse-folder-trusted',
+    means: 'jobs are acknowledged into a deleted database where the disk tells times in whole seconds',
+    file: 'src/store/datadir-watch.ts',
+    find: `const COARSE_RACY_MS = 2_100;`,
+    replace: `const COARSE_RACY_MS = RACY_MS;`,
+    seenBy: ['test/store/datadir-watch.test.ts'],
+    only: 'whole seconds',
   },
   {
     name: 'folder-on-a-slow-clock-trusted',
