@@ -295,6 +295,7 @@ async function listen(parts: Parts): Promise<FastifyInstance> {
     version: version(),
     clock,
     settings: () => describe(config),
+    letsNeighboursIn: config.bridgeAuth === 'loopback',
     gauges: () => ({
       waitingClaims: engine.core.waiters.size,
       pendingCommands: engine.core.flusher.pending,

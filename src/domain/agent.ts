@@ -1,7 +1,5 @@
 /** The agent: who sends and receives messages. A worker's name, and the agent of a schedule, is the id of one. */
 
-import { BROADCAST, SCHEDULER } from './message.ts';
-
 export interface Agent {
   readonly id: string;
   readonly name: string | null;
@@ -21,11 +19,4 @@ const OFFLINE_MS = 300_000;
 
 export function agentStatus({ status, lastSeenAt }: Agent, now: number): AgentStatus {
   return lastSeenAt === null || lastSeenAt <= now - OFFLINE_MS ? 'offline' : status;
-}
-
-/** Names that are no agent's: one stands for all, and the others are the house's own. */
-const RESERVED: readonly string[] = [BROADCAST, SCHEDULER, 'system'];
-
-export function isReserved(id: string): boolean {
-  return RESERVED.includes(id);
 }

@@ -282,7 +282,7 @@ export interface ClaimNext {
   /** How much the jobs may hold together, the first in any case; as much as an answer unless said. */
   readonly maxBytes?: number;
   readonly terms: LeaseTerms;
-  /** Of each job taken one lane is held until it ends; null where nothing but the claimers bounds them. */
+  /** Of each job taken one slot is held until it ends; null where nothing but the claimers bounds them. */
   readonly gatewaySlots: GatewaySlots | null;
   /** Take nothing unless this command of the same flush is accepted: "I am done with that one, give me the next". */
   readonly onlyIf: JobCommand | null;

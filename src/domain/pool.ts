@@ -18,7 +18,7 @@ export interface PoolUse extends Pool {
   readonly waiting: number;
 }
 
-const GATEWAY_SLOTS = 'lanes ';
+const GATEWAY_SLOTS = 'slots ';
 
 /** A job with only a concurrency key shares one slot with the others of that key. */
 export function slotPools(job: Pick<Job, 'pool' | 'concurrencyKey'>): string[] {
@@ -46,7 +46,7 @@ export function targetOfGatewayPool(pool: string): string | null {
   return pool.startsWith(GATEWAY_SLOTS) ? pool.slice(GATEWAY_SLOTS.length) : null;
 }
 
-/** Whether the job may hold a lane: those that the server's own workers took. */
+/** Whether the job may hold a slot of a gateway: those that the server's own workers took. */
 export function mayHoldGatewaySlot(job: Pick<Job, 'leasePolicy'>): boolean {
   return job.leasePolicy === 'adopt';
 }

@@ -1,5 +1,7 @@
 /** The user: a person or bot that logs in with an email address and a password. Its name is who it is everywhere else. */
 
+import { isTakenName } from './names.ts';
+
 export interface User {
   readonly id: string;
   /** As it was written; two that differ in upper and lower case alone are the same. */
@@ -53,27 +55,13 @@ export function emailKeyOf(email: string): string {
 }
 
 const NAME_CHARS = 40;
-/** Names that stand for somebody or something already. */
-const RESERVED = new Set([
-  'any',
-  'all',
-  'head',
-  'left-claw',
-  'right-claw',
-  'system',
-  'broadcast',
-  'scheduler',
-  'bridge',
-  'shell',
-  'nobody',
-]);
 
 /** A name for a new user that nobody has: from what people call it, else from its address. */
 export function freshName(fullName: string, email: string, taken: ReadonlySet<string>): string {
   const base = slug(fullName) || slug(email.split('@')[0] ?? '') || 'user';
   for (let n = 1; ; n++) {
     const name = n === 1 ? base : `${base}-${n}`;
-    if (!RESERVED.has(name) && !taken.has(name)) return name;
+    if (!isTakenName(name) && !taken.has(name)) return name;
   }
 }
 

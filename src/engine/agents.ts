@@ -1,7 +1,8 @@
 /** Who sends and receives messages: registered by somebody, or known because it was heard. */
 
 import { SYSTEM } from '../domain/actor.ts';
-import { type Agent, isReserved } from '../domain/agent.ts';
+import type { Agent } from '../domain/agent.ts';
+import { isNoAgent } from '../domain/names.ts';
 import { SpineError } from '../domain/error.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { Tx } from '../store/store.ts';
@@ -59,7 +60,7 @@ function registered({ id, name, capabilities }: AgentDraft, known: Agent | null,
 }
 
 function checkId(id: string): void {
-  if (!isReserved(id)) return;
+  if (!isNoAgent(id)) return;
   throw new SpineError('bad_request', {
     field: 'id',
     problem: `id must not be ${id}: that name stands for no agent.`,
@@ -83,7 +84,7 @@ export async function keepAgents(
   now: number,
 ): Promise<void> {
   const known = new Set(heard.length === 0 ? [] : await tx.agents.ids());
-  const fresh = heard.filter(([id]) => !known.has(id) && !isReserved(id));
+  const fresh = heard.filter(([id]) => !known.has(id) && !isNoAgent(id));
   if (fresh.length > 0) await addAgents(tx, fresh, now);
   for (const [id, seen] of heard)
     if (seen !== null && known.has(id)) await tx.agents.heard(id, seen.at, seen.status);

@@ -1,5 +1,7 @@
 /** The records of blobs; their bytes lie elsewhere. */
 
+import type { Blob } from '../domain/blob.ts';
+import type { Actor } from '../domain/command.ts';
 import { refuse, SpineError } from '../domain/error.ts';
 import { holds, mayTouch } from '../domain/lease.ts';
 import { accepted, type Core } from './core.ts';
@@ -12,9 +14,10 @@ export function blobsOf(core: Core): BlobRecords {
       await core.flusher.transact(actor, async (tx) => tx.blobs.add(saved));
       return saved;
     },
-    get: async (id) => {
+    get: async (actor, id) => {
       const blob = await core.store.read.blobs.byId(id);
       if (blob === null) throw new SpineError('not_found', { blob: id });
+      await refuseForeign(core, actor, blob);
       return blob;
     },
     attach: async (actor, jobId, leaseToken, blob) => {
@@ -37,4 +40,13 @@ export function blobsOf(core: Core): BlobRecords {
       return core.store.read.blobs.ofJob(job.no, afterId, limit);
     },
   };
+}
+
+/** An artifact is for those who may see its job; a run may see no other file at all. */
+async function refuseForeign({ store }: Core, actor: Actor, { id, jobNo }: Blob): Promise<void> {
+  if (jobNo === null && actor.role === 'run') throw new SpineError('forbidden');
+  if (jobNo === null || actor.targets === null) return;
+  const [job] = await store.read.jobs.byNo([jobNo]);
+  if (job === undefined) throw new SpineError('not_found', { blob: id });
+  if (!mayTouch(actor, job)) throw new SpineError('forbidden', { target: job.target });
 }

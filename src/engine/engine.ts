@@ -488,7 +488,8 @@ export interface AuditTrail {
 
 export interface BlobRecords {
   save(actor: Actor, blob: Omit<Blob, 'createdAt' | 'createdBy' | 'jobNo'>): Promise<Blob>;
-  get(id: string): Promise<Blob>;
+  /** An artifact is for those who may see its job. */
+  get(actor: Actor, id: string): Promise<Blob>;
   /** An artifact of a running job: its holder, or head, may add one. */
   attach(
     actor: Actor,
@@ -540,7 +541,8 @@ export interface Schedules {
   apply(actor: Actor, kept: KeptSchedules, options: ApplyOptions): Promise<readonly Applied[]>;
   /** `draft` as its author wrote it; every default is filled in. */
   create(actor: Actor, draft: Readonly<Record<string, unknown>>): Promise<Schedule>;
-  get(which: string): Promise<Schedule>;
+  /** Whoever sees only some targets sees only their schedules. */
+  get(actor: Actor, which: string): Promise<Schedule>;
   list(filter: {
     readonly enabled?: boolean;
     readonly afterNo: number;
@@ -576,7 +578,7 @@ export interface Schedules {
 export interface Runs {
   /** Newest first. */
   list(filter: RunFilter): Promise<RunRecord[]>;
-  get(id: string): Promise<RunRecord>;
+  get(actor: Actor, id: string): Promise<RunRecord>;
   /** Running ones that showed no life for so long. */
   stale(thresholdMs: number, limit: number): Promise<RunRecord[]>;
   of(jobNo: number): Promise<Run | null>;

@@ -1,6 +1,7 @@
 /** The history of what schedules made, and what workers write down about a run while it is under way. */
 
 import { SpineError } from '../domain/error.ts';
+import { mayTouch } from '../domain/lease.ts';
 import type { RunRecord } from '../domain/run.ts';
 import type { Core } from './core.ts';
 import type { Runs } from './engine.ts';
@@ -12,9 +13,10 @@ export function runsOf(core: Core): Runs {
   const { store } = core;
   return {
     list: async (filter) => store.read.runs.list(filter),
-    get: async (id) => {
+    get: async (actor, id) => {
       const [found] = await store.read.runs.list({ ids: [id], limit: 1 });
       if (found === undefined) throw new SpineError('not_found', { id });
+      if (!mayTouch(actor, found.job)) throw new SpineError('forbidden', { target: found.job.target });
       return found;
     },
     stale: (thresholdMs, limit) => staleRuns(core, core.now() - thresholdMs, limit),

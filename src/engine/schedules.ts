@@ -3,10 +3,11 @@
 import { chainProblem } from '../domain/chain.ts';
 import type { Actor, Cancel } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
+import { serves } from '../domain/lease.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { unsizedPool } from '../domain/pool.ts';
 import { type Asked, completeSchedule } from '../domain/schedule-draft.ts';
-import type { Schedule, ScheduleSpec } from '../domain/schedule.ts';
+import { type Schedule, type ScheduleSpec, targetOf } from '../domain/schedule.ts';
 import { clockOf, overBecause, ticksOf } from '../domain/schedule-clock.ts';
 import { scheduleInWords } from '../domain/schedule-words.ts';
 import type { Tx } from '../store/store.ts';
@@ -24,7 +25,7 @@ import type { ChangeSet } from './change-set.ts';
 export function schedulesOf(core: Core): Omit<Schedules, 'put' | 'apply'> {
   const { store } = core;
   return {
-    get: (which) => find(core, which),
+    get: (actor, which) => seen(core, actor, which),
     list: async (filter) => store.read.schedules.list(filter),
     waiting: async (schedules) => store.read.runs.waiting(schedules.map(({ id }) => id)),
     parentNames: async (schedules) =>
@@ -64,6 +65,14 @@ function comingTicks(
 ): readonly number[] {
   const clock = clockOf(schedule);
   return clock === null ? [] : ticksOf(clock, now, Number.MAX_SAFE_INTEGER, count).ticks;
+}
+
+/** Whoever sees only some targets sees only their schedules. */
+async function seen(core: Core, actor: Actor, which: string): Promise<Schedule> {
+  const schedule = await find(core, which);
+  const target = targetOf(schedule.spec);
+  if (!serves(actor, target)) throw new SpineError('forbidden', { target });
+  return schedule;
 }
 
 /** By id, or by the beginning of one. */

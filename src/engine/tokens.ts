@@ -3,6 +3,7 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
+import { mayBeNamed } from '../domain/names.ts';
 import type { Token } from '../domain/token.ts';
 import { keepAgents } from './agents.ts';
 import { audit } from './audit.ts';
@@ -37,7 +38,7 @@ export function tokensOf(core: Core): Tokens {
         createdBy: actor.name,
         revokedAt: null,
       };
-      await refuseTaken(core, draft.name);
+      await refuseTaken(core, draft);
       const facts = {
         role: draft.role,
         targets: draft.targets,
@@ -81,7 +82,9 @@ export function tokensOf(core: Core): Tokens {
   };
 }
 
-async function refuseTaken(core: Core, name: string): Promise<void> {
+async function refuseTaken(core: Core, { name, role }: Pick<Token, 'name' | 'role'>): Promise<void> {
+  if (!mayBeNamed(name, role))
+    throw new SpineError('conflict', { name }, { message: `${name} is somebody else's name.` });
   const tokens = await core.store.read.tokens.all();
   if (tokens.some((token) => token.name === name && token.revokedAt === null)) {
     throw new SpineError('conflict', { name, why: 'a token of that name exists' });

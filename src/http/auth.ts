@@ -54,6 +54,8 @@ export interface Auth {
   readonly name: string;
   /** As OpenAPI describes it. */
   readonly scheme: Readonly<Record<string, unknown>>;
+  /** Our own tokens open it: GET /me lists its calls. */
+  readonly takesTokens?: true;
   /** What `WWW-Authenticate` says to whoever is not known. */
   readonly challenge: string;
   /** What its refusals can be. */
@@ -65,6 +67,7 @@ export interface Auth {
 export const bearerTokens: Auth = {
   name: 'token',
   scheme: { type: 'http', scheme: 'bearer' },
+  takesTokens: true,
   challenge: 'Bearer',
   codes: ['unauthorized', 'wrong_role'],
   open: ({ credentials, engine }) => {

@@ -33,6 +33,8 @@ export interface Parts {
   readonly gauges: () => Gauges;
   /** Every setting in force, with secrets masked. */
   readonly settings: () => readonly ShownSetting[];
+  /** Programs on this machine need no token at a door that is made for them. */
+  readonly letsNeighboursIn: boolean;
   /** Where a call comes from. */
   readonly addressOf: (request: IncomingMessage) => string;
   readonly requests: Requests;

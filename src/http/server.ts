@@ -9,7 +9,7 @@ import { SpineError } from '../domain/error.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Clock } from '../domain/ports.ts';
 import { AnswerRoom } from './answer-room.ts';
-import { bearerTokens, type Credential } from './auth.ts';
+import { type Credential } from './auth.ts';
 import { LARGE_BYTES, parseBody, parseLargeBody } from './body.ts';
 import { type Admission, admitConnections, type ConnectionLimits, connectionOptions } from './connections.ts';
 import { type Door, type DoorAt, doorFinder, errorAnswer } from './door.ts';
@@ -59,6 +59,7 @@ export interface ServerOptions {
   readonly gauges: () => Gauges;
   /** Every setting in force, with secrets masked. */
   readonly settings: () => readonly ShownSetting[];
+  readonly letsNeighboursIn: boolean;
   readonly connections: ConnectionLimits;
   readonly log: RequestLog;
   /** For lengths of time. */
@@ -152,7 +153,7 @@ function partsOf(options: ServerOptions): Parts {
 }
 
 function callsOpenTo(doors: readonly Door[], actor: Actor): string[] {
-  const routes = doors.filter(({ auth }) => auth.name === bearerTokens.name).flatMap((door) => door.routes);
+  const routes = doors.filter(({ auth }) => auth.takesTokens).flatMap((door) => door.routes);
   const open = routes.filter((each) => each.who !== 'anyone' && !each.unlisted && isOpenTo(each, actor));
   return open.map(({ name }) => name);
 }

@@ -281,7 +281,7 @@ onEvery(DIALECTS, (each) => {
     await runNow(spine, parent);
     const held = await take(spine);
     await spine.engine.schedules.remove(HEAD, parent.id);
-    assert.equal((await refused(spine.engine.schedules.get(child.id))).code, 'not_found');
+    assert.equal((await refused(spine.engine.schedules.get(HEAD, child.id))).code, 'not_found');
     assert.ok(held);
     await spine.engine.leases.complete(worker('w'), held.job.id, held.job.leaseToken, 'late');
     await pump(spine);

@@ -152,7 +152,7 @@ onEvery(DIALECTS, (each) => {
       assert.equal((await schedule(spine, made)).lastStatus, 'error');
       await pass(spine, 90_000);
       await doNext(spine, 'at last');
-      const gone = await refused(spine.engine.schedules.get(made.id));
+      const gone = await refused(spine.engine.schedules.get(HEAD, made.id));
       assert.equal(gone.code, 'not_found');
       assert.deepEqual(await statuses(spine, made), ['error', 'ok']);
     },
@@ -210,11 +210,18 @@ onEvery(DIALECTS, (each) => {
     'a schedule that nothing can be told of is not found; a beginning that fits two is refused',
     async (spine) => {
       const made = await plan(spine);
-      assert.equal((await spine.engine.schedules.get(made.id.slice(0, 30))).id, made.id);
+      assert.equal((await spine.engine.schedules.get(HEAD, made.id.slice(0, 30))).id, made.id);
+      const run = await runNow(spine, made);
+      const stranger = { ...HEAD, role: 'worker', targets: ['elsewhere'] } as const;
+      for (const seen of [
+        spine.engine.schedules.get(stranger, made.id),
+        spine.engine.runs.get(stranger, run.id),
+      ])
+        assert.equal((await refused(seen)).code, 'forbidden');
       await plan(spine);
-      assert.equal((await refused(spine.engine.schedules.get(made.id.slice(0, 4)))).code, 'conflict');
+      assert.equal((await refused(spine.engine.schedules.get(HEAD, made.id.slice(0, 4)))).code, 'conflict');
       for (const which of ['nope', '%', 'ffffffff'])
-        assert.equal((await refused(spine.engine.schedules.get(which))).code, 'not_found');
+        assert.equal((await refused(spine.engine.schedules.get(HEAD, which))).code, 'not_found');
     },
   );
 });

@@ -103,6 +103,13 @@ onEvery(DIALECTS, (each) => {
     assert.equal(robot.name, 'robot-3');
     const stolen = await refusal(tokens.add(HEAD, { name: 'robot-3', role: 'head', targets: null }));
     assert.equal(stolen.code, 'conflict');
+    // Without a lease token a name says who holds a job.
+    for (const name of ['head', 'bridge', 'scheduler', 'any'])
+      assert.equal(
+        (await refusal(tokens.add(HEAD, { name, role: 'worker', targets: null }))).code,
+        'conflict',
+      );
+    await tokens.add(HEAD, { name: 'left-claw', role: 'worker', targets: null });
   });
 
   each('signs for all servers of an installation with one secret', async (spine) => {

@@ -19,12 +19,7 @@ interface Task {
 
 /** A server that lets programs of this machine in without a token, as the text's own clients expect. */
 async function openBridge(t: TestContext) {
-  const spine = await openServer(t, (options) => ({
-    settings: () => [
-      ...options.settings(),
-      { name: 'SPINE_BRIDGE_AUTH', value: 'loopback', origin: 'SPINE_BRIDGE_AUTH' },
-    ],
-  }));
+  const spine = await openServer(t, () => ({ letsNeighboursIn: true }));
   return { ...spine, make: (task: object) => made(spine.anyone, task) };
 }
 
@@ -224,6 +219,8 @@ suite('who may call the bridge', () => {
     const closed = await openServer(t);
     strictEqual((await closed.anyone.get('/api/tasks')).status, 401);
     strictEqual((await closed.head.get('/api/tasks')).status, 200);
+    const { body: me } = await closed.head.get<{ may: string[] }>('/me');
+    ok(me.may.includes('listTasks'), 'whoever has a token is told that it opens this door, too');
     const { anyone } = await openBridge(t);
     strictEqual((await anyone.get('/api/tasks')).status, 200);
     for (const headers of [

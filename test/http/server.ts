@@ -93,6 +93,7 @@ export async function openServer(
       spans: null,
       droppedLines: 0,
     }),
+    letsNeighboursIn: false,
     settings: () => [{ name: 'SPINE_PORT', value: '1', origin: 'default' }],
     log: {
       error: (message, facts) => void logged.push({ message, facts }),

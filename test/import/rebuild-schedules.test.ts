@@ -66,7 +66,7 @@ async function makeSchedules(bench: Bench): Promise<void> {
   clock.pass(2_000);
   await pump(bench);
   await doNext(bench);
-  strictEqual((await engine.schedules.get(fired.id)).enabled, false);
+  strictEqual((await engine.schedules.get(HEAD, fired.id)).enabled, false);
   await plan(bench, { name: 'off', every: '1h', enabled: false });
   const line = await plan(bench, { name: 'line', overlap_policy: 'queue' });
   for (let i = 0; i < 4; i++) await runNow(bench, line);
@@ -232,8 +232,8 @@ test('a tick that fired before the files ended does not fire again', async () =>
   await pump(other);
   deepStrictEqual(await statuses(other, hourly), ['pending']);
   deepStrictEqual(await statuses(other, once), ['pending']);
-  deepStrictEqual((await other.engine.schedules.get(once.id)).nextRunAt, null);
-  const { nextRunAt } = await other.engine.schedules.get(hourly.id);
+  deepStrictEqual((await other.engine.schedules.get(HEAD, once.id)).nextRunAt, null);
+  const { nextRunAt } = await other.engine.schedules.get(HEAD, hourly.id);
   strictEqual(nextRunAt, hourly.createdAt + 2 * HOUR_MS);
   other.clock.pass(HOUR_MS);
   await pump(other);
@@ -316,7 +316,7 @@ test('of two schedules with one number the one that was told of last has it', as
   editLines(bench, (line) => (line.startsWith('{"scheduleGone"') ? null : line));
   const { other, report } = await rebuilt(bench);
   strictEqual(report.schedules, 1);
-  strictEqual((await other.engine.schedules.get(second.id)).spec.name, 'second');
+  strictEqual((await other.engine.schedules.get(HEAD, second.id)).spec.name, 'second');
   await other.store.close();
 });
 

@@ -68,7 +68,7 @@ onEvery(DIALECTS, (each) => {
         trigger_on: 'success',
       });
       await spine.engine.schedules.remove(HEAD, parent.id);
-      assert.equal((await refused(spine.engine.schedules.get(child.id))).code, 'not_found');
+      assert.equal((await refused(spine.engine.schedules.get(HEAD, child.id))).code, 'not_found');
       await pump(spine);
       assert.deepEqual(
         await spine.engine.leases.claimNext(worker('w'), { targets: ['x'], max: 1, waitMs: 0 }),

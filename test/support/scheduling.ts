@@ -57,7 +57,7 @@ export function plan(spine: Spine, draft: Record<string, unknown> = {}): Promise
 }
 
 export async function schedule(spine: Spine, { id }: Pick<Schedule, 'id'>): Promise<Schedule> {
-  return spine.engine.schedules.get(id);
+  return spine.engine.schedules.get(HEAD, id);
 }
 
 /** Runs by hand, and lets the scheduler do what follows. */

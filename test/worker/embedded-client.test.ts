@@ -103,7 +103,7 @@ suite('a client without HTTP', () => {
       assert.deepEqual([waits.state, waits.attempts], ['scheduled', 0]);
       const [line] = await spine.engine.jobs.logs(HEAD, first.id, 0, 10);
       assert.match(line?.text ?? '', /^Put off: it could not ask\. The schedule .* has 1000 questions/);
-      assert.equal((await spine.engine.runs.get(first.id)).run.dispatchedAt, null);
+      assert.equal((await spine.engine.runs.get(HEAD, first.id)).run.dispatchedAt, null);
       // Another schedule has room of its own.
       const third = await runNow(spine, other);
       await work(

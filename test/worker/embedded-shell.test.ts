@@ -106,7 +106,7 @@ test('a shell schedule runs its command, and its child hears of it', async () =>
   const job = await spine.engine.schedules.run(HEAD, parent.id);
   await until('the child is done', async () => (await statuses(spine, child))[0] === 'ok');
   delete process.env['OPENCLAW_GATEWAY_TOKEN'];
-  const { result } = await spine.engine.runs.get(job.id);
+  const { result } = await spine.engine.runs.get(HEAD, job.id);
   assert.match(result ?? '', /found/);
   assert.doesNotMatch(result ?? '', /secret-of-the-gateway/);
   const [run] = await spine.engine.runs.list({ scheduleId: child.id, limit: 1 });
@@ -135,7 +135,7 @@ test('a command that runs out of time is told as timed out, with what it printed
   await until('it has begun', () => existsSync(began));
   spine.reachLimits();
   await until('it is over', async () => (await statuses(spine, made))[0] === 'timeout');
-  assert.match((await spine.engine.runs.get(job.id)).error ?? '', /begun/);
+  assert.match((await spine.engine.runs.get(HEAD, job.id)).error ?? '', /begun/);
 });
 
 test('a job that somebody addressed to the shell is refused', async () => {

@@ -46,13 +46,13 @@ suite('the gateway worker', () => {
       const { turn: sent, answer } = await turn(gateway);
       assert.equal(sent.sessionKey, `scheduler:${made.id}:${job.id}`);
       assert.equal(served.workers.status()[0]?.running, 1);
-      const during = await spine.engine.runs.get(job.id);
+      const during = await spine.engine.runs.get(HEAD, job.id);
       assert.deepEqual([during.run.sessionKey, during.run.transport], [sent.sessionKey, 'websocket']);
       assert.equal(during.run.dispatchedAt, spine.engine.now());
       answer('all well');
       await ended(spine, job);
       await pump(spine);
-      const after = await spine.engine.runs.get(job.id);
+      const after = await spine.engine.runs.get(HEAD, job.id);
       assert.equal((JSON.parse(after.result ?? '') as { text: string }).text, 'all well');
       assert.match(after.run.contextSummary ?? '', /"delivery_guarantee":"at-most-once"/);
       assert.deepEqual(await statuses(spine, made), ['ok']);
@@ -120,7 +120,7 @@ suite('the gateway worker', () => {
       const job = await runNow(spine, made);
       await until('it is put off', async () => (await read(spine, job)).state === 'scheduled');
       assert.equal((await read(spine, job)).attempts, 0);
-      assert.equal((await spine.engine.runs.get(job.id)).run.dispatchedAt, null);
+      assert.equal((await spine.engine.runs.get(HEAD, job.id)).run.dispatchedAt, null);
       await until('the gateway was looked at', () => served.workers.status()[0]?.ready === false);
       gateway.ready = true;
       gateway.onRun = ({ answer }) => answer('ok');
@@ -224,7 +224,7 @@ suite('the gateway worker', () => {
       await until('it is followed', () => gateway.follows.length === 1);
       gateway.follows[0]?.answer('went on');
       await ended(spine, job);
-      const { result, job: done } = await spine.engine.runs.get(job.id);
+      const { result, job: done } = await spine.engine.runs.get(HEAD, job.id);
       assert.equal((JSON.parse(result ?? '') as { text: string }).text, 'went on');
       assert.deepEqual([done.attempts, gateway.turns.length], [1, 1]);
       assert.ok(served.log.lines.includes('Adopted a turn that the gateway still has'));

@@ -91,7 +91,7 @@ export async function end(sql: Sql): Promise<FeedPlace> {
 }
 
 /** About so many commits are read and unpacked in one go. */
-const FLUSHES_OF_JOB = 32;
+const COMMITS_OF_JOB = 32;
 
 /** One statement sees one moment: what moves out of the row meanwhile is found in one of both places. */
 const NAMED = `
@@ -108,7 +108,7 @@ export async function ofJob(sql: Sql, jobNo: number, afterSeq: number, limit: nu
   const parts = await sql.all(NAMED, [jobNo, afterSeq, limit]);
   for (const [i, [, commits]] of parts.entries()) {
     for (const key of keysIn(commits as string)) unread.add(key);
-    if (unread.size < FLUSHES_OF_JOB && i < parts.length - 1) continue;
+    if (unread.size < COMMITS_OF_JOB && i < parts.length - 1) continue;
     for (const [entries] of await sql.byKeys(entriesByKey, [...unread]))
       for (const event of eventsOfJob(entries as string, jobNo))
         if (event.seq > afterSeq) events.set(event.seq, event);

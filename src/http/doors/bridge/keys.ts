@@ -2,7 +2,6 @@
 
 import type { Actor } from '../../../domain/command.ts';
 import { type Auth, bearerTokens, type Callers } from '../../auth.ts';
-import type { Parts } from '../../parts.ts';
 
 /** A program on this machine that sent no token: the text's own workers and curl lines do not. */
 const NEIGHBOUR: Actor = { name: 'bridge', role: 'head', targets: null };
@@ -16,17 +15,13 @@ export const tokensOrLoopback: Auth = {
   },
   open: (parts) => {
     const tokens = bearerTokens.open(parts);
-    if (!letsNeighboursIn(parts)) return tokens;
+    if (!parts.letsNeighboursIn) return tokens;
     return {
       ...tokens,
       known: (request) => tokens.known(request) ?? (isNeighbour(request) ? NEIGHBOUR : null),
     };
   },
 };
-
-function letsNeighboursIn({ settings }: Parts): boolean {
-  return settings().some(({ name, value }) => name === 'SPINE_BRIDGE_AUTH' && value === 'loopback');
-}
 
 const LOOPBACK = /^(?:::1|(?:::ffff:)?127(?:\.\d{1,3}){3})$/;
 const OWN_NAME = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i;

@@ -1,5 +1,6 @@
 /** The door of bots that log in and pull typed tasks, and of the admins who make these. */
 
+import { BOT_DOOR } from '../../../domain/bot.ts';
 import { BOT_STATUS_OF } from '../../../domain/statuses.ts';
 import type { Door } from '../../door.ts';
 import { adminTaskRoutes } from './admin-tasks.ts';
@@ -15,7 +16,7 @@ import { workerRoutes } from './workers.ts';
 import { workerTaskRoutes } from './worker-tasks.ts';
 
 export const clawdbot: Door = {
-  name: 'clawdbot',
+  name: BOT_DOOR,
   prefixes: ['/api/v1/admin/workers', '/api/v1/worker', '/api/v1/auth', '/admin/workers', '/worker', '/auth'],
   routes: withShortPaths([
     ...authRoutes,

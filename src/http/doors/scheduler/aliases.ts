@@ -97,7 +97,7 @@ export const aliasRoutes: readonly Route[] = [
         events,
         ...(type !== undefined && { type }),
         ...(target !== undefined && { target }),
-        ...(schedule_id !== undefined && { scheduleId: (await engine.schedules.get(schedule_id)).id }),
+        ...(schedule_id !== undefined && { scheduleId: (await engine.schedules.get(actor, schedule_id)).id }),
         ...(job_id !== undefined && { jobId: await fullId(engine, actor, job_id) }),
       });
       return subscriptionView(subscription);

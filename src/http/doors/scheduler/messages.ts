@@ -239,7 +239,7 @@ async function draftOf({ engine, actor, body }: Call<Body>): Promise<MessageDraf
     ...(to !== undefined && { to }),
     ...(replyTo !== undefined && { replyTo }),
     ...(expiresAt !== null && { expiresAt }),
-    ...(job !== undefined && { scheduleId: (await engine.schedules.get(job)).id }),
+    ...(job !== undefined && { scheduleId: (await engine.schedules.get(actor, job)).id }),
   };
 }
 

@@ -32,7 +32,7 @@ export const steeringRoutes: readonly Route[] = [
       const { engine, actor, query } = call;
       const { id } = await seen(call);
       const { schedules, runs } = await engine.schedules.cancel(actor, id, query.cascade ?? true);
-      const now = await shown(engine, actor, await engine.schedules.get(id));
+      const now = await shown(engine, actor, await engine.schedules.get(actor, id));
       return { ...now, cancelled_schedules: schedules, cancelled_runs: runs };
     },
   }),

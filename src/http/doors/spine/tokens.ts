@@ -1,6 +1,5 @@
 /** Who may call, and who did what: tokens, the record of administrative acts, the settings. */
 
-import { SpineError } from '../../../domain/error.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import { AuditEntries, NewToken, Settings, TokenRevoked, Tokens } from './answers.ts';
@@ -15,16 +14,6 @@ const HEAD = ['head'] as const;
 const PAGE = 100;
 /** What an entry takes beside its facts. */
 const ENTRY_BYTES = 150;
-/** Names that stand for somebody already: a token must not speak under them with other rights. */
-const TAKEN_NAMES: Readonly<Record<string, Token['role'] | null>> = {
-  head: 'head',
-  'left-claw': 'worker',
-  'right-claw': 'worker',
-  system: null,
-  broadcast: null,
-  scheduler: null,
-};
-
 export const tokenRoutes: readonly Route[] = [
   route({
     method: 'GET',
@@ -47,8 +36,6 @@ export const tokenRoutes: readonly Route[] = [
     errors: ['conflict'],
     handle: async ({ engine, actor, body }) => {
       const { name, role, targets = null, grants = [] } = body;
-      if (Object.hasOwn(TAKEN_NAMES, name) && TAKEN_NAMES[name] !== role)
-        throw new SpineError('conflict', { name }, { message: `${name} is somebody else's name.` });
       const { token, stored } = await engine.tokens.add(actor, { name, role, targets, grants });
       const { revokedAt: _, ...shown } = tokenView(stored);
       return { token, ...shown };
