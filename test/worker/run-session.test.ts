@@ -45,7 +45,7 @@ async function setUp(options: Options = {}) {
     runner,
     endedByAgent: options.endedByAgent ?? (() => never),
     over: over.signal,
-    onStuck: () => void seen.push(`stuck at ${at()}`),
+    onStuck: (isStuck) => void seen.push(`${isStuck ? 'stuck' : 'free'} at ${at()}`),
   };
   const job = claimedJob({ leaseMs: LEASE_MS, leaseUntil: iso(LEASE_MS) });
   const lease = new HeldLease(
@@ -98,7 +98,7 @@ test('while a session cannot be ended its task is kept, until nobody waits any l
   await late.platform.advance(1);
   const error = await late.run;
   ok(error instanceof JobFailure && error.cause === 'timeout');
-  deepStrictEqual(late.seen, ['stuck at 10000', 'ended at 16000']);
+  deepStrictEqual(late.seen, ['stuck at 10000', 'ended at 16000', 'free at 16000']);
   late.lease.stop();
   const endless = await setUp({ stuck: Number.MAX_SAFE_INTEGER });
   endless.lease.interrupt('shutdown');

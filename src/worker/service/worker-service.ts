@@ -280,7 +280,12 @@ export class WorkerService {
       tokenInPrompt: !runner.hasEnvironment,
     });
     const endedByAgent = (): Promise<boolean> => this.#endedByAgent(job);
-    const onStuck = (): void => log.warn('A session cannot be ended; nothing is begun before it is', facts);
+    let isLeft = false;
+    const onStuck = (isStuck: boolean): void => {
+      isLeft = isStuck;
+      if (isStuck) log.warn('A session cannot be ended; nothing is begun before it is', facts);
+      else log.info('The session could be ended after all', facts);
+    };
     try {
       const result = await runSession({ platform, runner, endedByAgent, over, onStuck }, order, context);
       log.info('A task is done', facts);
@@ -289,7 +294,8 @@ export class WorkerService {
       log.warn('A task is not done', { ...facts, error });
       throw error;
     } finally {
-      void slot.rest();
+      // What is left is named by the last heartbeat.
+      if (!isLeft) void slot.rest();
     }
   }
 

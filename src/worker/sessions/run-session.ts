@@ -13,8 +13,8 @@ export interface SessionHost {
   readonly endedByAgent: () => Promise<boolean>;
   /** Aborts when nobody waits any longer for a session that cannot be ended. */
   readonly over: AbortSignal;
-  /** Hears of such a session, once. */
-  readonly onStuck: (sessionId: string) => void;
+  /** Hears when it cannot be ended, once, and when it could be in the end. */
+  readonly onStuck: (isStuck: boolean) => void;
 }
 
 type Context = Pick<JobContext, 'signal' | 'log' | 'endedItself'>;
@@ -93,8 +93,9 @@ async function ended(host: SessionHost, { id }: SessionOrder, ending: Promise<vo
       KILL_MS,
       ending.then(() => true),
     );
-    if (hasEnded === true || over.aborted) return;
-    if (tries === 1) onStuck(id);
+    if (hasEnded === true) return tries === 1 ? undefined : onStuck(false);
+    if (tries === 1) onStuck(true);
+    if (over.aborted) return;
     await sleep(platform, KILL_AGAIN_MS, over).catch(() => undefined);
     if (over.aborted) return;
     ending = runner.endLeftover(id);

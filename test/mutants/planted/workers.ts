@@ -31,8 +31,10 @@ export const WORKERS: readonly Mutant[] = [
     name: 'session-given-up',
     means: 'a task goes back while its session, which could not be ended, goes on',
     file: 'src/worker/sessions/run-session.ts',
-    find: `if (hasEnded === true || over.aborted) return;`,
-    replace: `if (hasEnded !== undefined) return;`,
+    find: `    if (over.aborted) return;
+    await sleep(`,
+    replace: `    if (tries > 0) return;
+    await sleep(`,
     seenBy: SESSION,
   },
   {
