@@ -298,6 +298,7 @@ async function listen(parts: Parts): Promise<FastifyInstance> {
     letsNeighboursIn: config.bridgeAuth === 'loopback',
     gauges: () => ({
       waitingClaims: engine.core.waiters.size,
+      waitingReads: engine.core.ends.size,
       pendingCommands: engine.core.flusher.pending,
       loops: duties.status(),
       spans: parts.tracer?.status() ?? null,

@@ -96,8 +96,8 @@ export function failureOf(error: unknown): Failure {
 
 /** Where the server's advice is about HTTP. */
 const HINTS: Readonly<Record<string, string>> = {
-  terminal_status: 'Open it again with: spine jobs retry',
-  max_attempts_reached: 'Give it new attempts with: spine jobs redrive',
+  terminal_status: 'Open it again with: npx spine jobs retry',
+  max_attempts_reached: 'Give it new attempts with: npx spine jobs redrive',
   lease_token_required: 'Pass the --lease-token that the claim returned.',
   bad_request: 'Correct that and try again.',
   wrong_role: 'Pass another --token; spine whoami says what this one may do.',

@@ -147,7 +147,7 @@ function filtersIn(command: Command): string[] {
 }
 
 function problem(message: string, help: string): Failure {
-  const hint = `See: ${help}`;
+  const hint = `See: npx ${help}`;
   return { exitCode: EXIT.usage, code: 'usage', message: ended(message), hint, details: {} };
 }
 

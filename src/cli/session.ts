@@ -118,7 +118,7 @@ export class Session {
     const failure = failureOf(this.signal.aborted ? interrupted() : error);
     if (error instanceof SpineConnectionError && failure.exitCode === EXIT.unavailable) {
       const message = `No Spine server answers at ${this.url} (${error.code}).`;
-      const hint = 'Start one with: spine serve';
+      const hint = 'Start one with: npx spine serve';
       return { ...failure, message, hint };
     }
     if (error instanceof SpineApiError && error.code === 'unauthorized' && !isOfWrongRole(error))
@@ -128,7 +128,7 @@ export class Session {
 
   #refused(failure: Failure): Failure {
     const hint =
-      "Pass --token, set SPINE_TOKEN, or name the server's data dir with --data-dir; spine doctor tells more.";
+      "Pass --token, set SPINE_TOKEN, or name the server's data dir with --data-dir; `npx spine doctor` tells more.";
     const message =
       this.#token === null
         ? `No token was found for ${this.url}.`

@@ -95,13 +95,15 @@ function standing(failure: Failure, state: string, command: Command): Failure {
 }
 
 function nextStep(state: string, tried: string, job: string): string {
-  if (state === 'dead') return `Give it new attempts with: spine jobs redrive ${job}`;
+  if (state === 'dead') return `Give it new attempts with: npx spine jobs redrive ${job}`;
   if (['done', 'failed', 'cancelled', 'skipped'].includes(state))
-    return tried === 'retry' ? `See: spine jobs get ${job}` : `Open it again with: spine jobs retry ${job}`;
-  if (state === 'running') return `Wait for its end with: spine jobs wait ${job}`;
+    return tried === 'retry'
+      ? `See: npx spine jobs get ${job}`
+      : `Open it again with: npx spine jobs retry ${job}`;
+  if (state === 'running') return `Wait for its end with: npx spine jobs wait ${job}`;
   if (state === 'queued' && tried !== 'retry' && tried !== 'redrive')
-    return `Nobody holds it. Take it with: spine jobs claim ${job}`;
-  return state === 'queued' ? 'It will be tried as it is.' : `What it waits for: spine jobs get ${job}`;
+    return `Nobody holds it. Take it with: npx spine jobs claim ${job}`;
+  return state === 'queued' ? 'It will be tried as it is.' : `What it waits for: npx spine jobs get ${job}`;
 }
 
 /** As the server says it. */
@@ -119,7 +121,7 @@ function nothing(failure: Failure, command: Command): Failure {
   const list = command.parent.commands.find(
     (one) => one.name() === 'list' && one.registeredArguments.length === 0,
   );
-  const hint = list === undefined ? 'Check its id or name.' : `See what there is with: ${path(list)}`;
+  const hint = list === undefined ? 'Check its id or name.' : `See what there is with: npx ${path(list)}`;
   return { ...failure, message, hint };
 }
 

@@ -78,7 +78,10 @@ export async function checkDeliveryAlias(tx: Tx, spec: ScheduleSpec): Promise<vo
 
 export async function checkAlias(tx: Tx, name: string, field: string): Promise<void> {
   if ((await tx.aliases.byName(name)) === null)
-    throw problem(field, `names the alias @${name}, which does not exist; create it with: spine alias add`);
+    throw problem(
+      field,
+      `names the alias @${name}, which does not exist; create it with: npx spine alias add`,
+    );
 }
 
 function problem(field: string, words: string): SpineError {

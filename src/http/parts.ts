@@ -66,6 +66,8 @@ export interface Unready {
 /** What the parts of the server say about themselves. */
 export interface Gauges {
   readonly waitingClaims: number;
+  /** Callers that wait for the end of a job. */
+  readonly waitingReads: number;
   readonly pendingCommands: number;
   readonly loops: readonly LoopGauge[];
   /** Spans for the collector: sent, and left out because it was too slow; null where none are sent. */

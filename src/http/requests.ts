@@ -60,6 +60,7 @@ export function noteJobs(request: Noted, jobs: readonly AboutJob[]): void {
 /** Refusals that an operator may want to know of: somebody is shut out, or does what he should not. */
 const TOLD: ReadonlySet<ErrorCode> = new Set([
   'unauthorized',
+  'wrong_role',
   'bad_host',
   'bad_origin',
   'too_large',

@@ -16,6 +16,12 @@ after(() => server.stop());
 const masked = (text: string): string =>
   text.replaceAll(/\d[\d,.]*(?=\/s| ms|,?$)/gm, '<n>').replaceAll(/ {2,}/g, ' ');
 
+const doctor: Step = {
+  line: 'doctor',
+  mask: (text) =>
+    text.replaceAll(/[\d.]+ (GiB|background)/g, '<n> $1').replaceAll(/Node [\d.]+/g, 'Node <version>'),
+};
+
 const scenarios: Readonly<Record<string, readonly (string | Step)[]>> = {
   status: [
     'status',
@@ -27,13 +33,7 @@ const scenarios: Readonly<Record<string, readonly (string | Step)[]>> = {
     'top --once',
     'jobs cancel $1',
   ],
-  doctor: [
-    {
-      line: 'doctor',
-      mask: (text) =>
-        text.replaceAll(/[\d.]+ (GiB|background)/g, '<n> $1').replaceAll(/Node [\d.]+/g, 'Node <version>'),
-    },
-  ],
+  doctor: [doctor],
   types: [
     'types list',
     {
@@ -150,6 +150,16 @@ const scenarios: Readonly<Record<string, readonly (string | Step)[]>> = {
     'events tail --after 0 --target watched --kind job.cancelled --limit 1',
     'events tail --kind job.nonsense',
     'events tail --limit 0',
+  ],
+  // What doctor says to do about dead jobs is done as it is printed.
+  'doctor-dead': [
+    'jobs add "Once" --target left-claw --retries 0',
+    'jobs claim $1',
+    'jobs fail $1 "no network" --lease-token $lease --quiet',
+    doctor,
+    'jobs list --state dead --quiet',
+    'jobs bulk redrive --state dead',
+    'jobs cancel $1 --quiet',
   ],
   bench: [{ line: 'bench --jobs 20 --workers 2 --batch 10', mask: masked }, 'bench --jobs 0'],
 };

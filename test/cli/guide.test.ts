@@ -38,3 +38,14 @@ test('the guide lists the exit codes of the help', () => {
     EXIT_MEANINGS.map(([code]) => code),
   );
 });
+
+test('the guide shows every check of doctor', () => {
+  const file = join(import.meta.dirname, 'golden/doctor.txt');
+  const golden = readFileSync(file, 'utf8').matchAll(/^pass {2}(.+?) {2}/gm);
+  const [, shown = ''] = /^\$ npx spine doctor\n([^]*?)^```$/m.exec(guide) ?? [];
+  const checks = shown.matchAll(/^pass {2}(.+?) {2,}/gm);
+  assert.deepEqual(
+    [...checks].map(([, check]) => check),
+    [...golden].map(([, check]) => check),
+  );
+});

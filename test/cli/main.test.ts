@@ -69,7 +69,7 @@ test('openclaw-scheduler speaks in its own name, with the same exit codes', () =
   assert.equal(wrong.status, 2);
   assert.match(
     wrong.stderr,
-    /^openclaw-scheduler: Unknown command 'lst'.*See: openclaw-scheduler jobs --help\n$/,
+    /^openclaw-scheduler: Unknown command 'lst'.*See: npx openclaw-scheduler jobs --help\n$/,
   );
   const down = start('bin/openclaw-scheduler.cjs', ['status'], {
     SPINE_URL: 'http://127.0.0.1:1',
@@ -150,7 +150,7 @@ suite('with a server', () => {
     assert.deepEqual(spine(['jobs', 'list', '--stat', 'x'], envOf(server)), {
       status: 2,
       stdout: '',
-      stderr: "spine: Unknown option '--stat' (Did you mean --state?). See: spine jobs list --help\n",
+      stderr: "spine: Unknown option '--stat' (Did you mean --state?). See: npx spine jobs list --help\n",
     });
   });
 
@@ -224,7 +224,7 @@ suite('with a server', () => {
       assert.deepEqual({ status, stdout }, { status: 6, stdout: '' });
       assert.match(
         stderr,
-        /^spine: No Spine server answers at \S+ \(ECONNREFUSED\)\. Start one with: spine serve\n$/,
+        /^spine: No Spine server answers at \S+ \(ECONNREFUSED\)\. Start one with: npx spine serve\n$/,
       );
     }
     assert.ok(asJson !== undefined && doctor !== undefined && plain.length === 3);
@@ -234,7 +234,7 @@ suite('with a server', () => {
     assert.equal(doctor.status, 1);
     assert.match(
       doctor.stdout,
-      /^fail {2}server +No Spine server answers [^\n]+\n +Start one with: spine serve$/m,
+      /^fail {2}server +No Spine server answers [^\n]+\n +Start one with: npx spine serve$/m,
     );
   });
 });

@@ -1,5 +1,15 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { suite, test, type TestContext } from 'node:test';
@@ -17,6 +27,17 @@ suite('spine mcp install', () => {
       const { code, stdout } = await spine(words(line), { env, machine });
       assert.deepEqual([code, stdout], [0, printed]);
     }
+  });
+
+  test('writes through a link, as people have it who keep such files elsewhere', async (t) => {
+    const { home, options } = machineOf(t);
+    const kept = join(home, 'dotfiles.json');
+    writeFileSync(kept, '{}');
+    symlinkSync(kept, join(home, '.claude.json'));
+    const { code, stderr } = await spine(['mcp', 'install', 'claude-code'], options);
+    assert.equal(code, 0, stderr);
+    assert.ok(lstatSync(join(home, '.claude.json')).isSymbolicLink());
+    assert.ok((read(kept)['mcpServers'] as Json)['spine']);
   });
 
   test('adds one entry, once, and leaves everything else in the file as it was', async (t) => {

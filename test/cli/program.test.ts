@@ -70,17 +70,20 @@ test('every command can be loaded, and has examples and a description', async ()
 });
 
 const misused: readonly (readonly [line: string, says: RegExp])[] = [
-  ['serv', /^spine: Unknown command 'serv' \(Did you mean serve\?\)\. See: spine --help\n$/],
+  ['serv', /^spine: Unknown command 'serv' \(Did you mean serve\?\)\. See: npx spine --help\n$/],
   [
     'serve --prot 1',
-    /^spine: Unknown option '--prot' \(Did you mean --port\?\)\. See: spine serve --help\n$/,
+    /^spine: Unknown option '--prot' \(Did you mean --port\?\)\. See: npx spine serve --help\n$/,
   ],
-  ['jobs lst', /^spine: Unknown command 'lst' \(Did you mean .*\)\. See: spine jobs --help\n$/],
-  ['help nope', /^spine: Unknown command 'nope'[^\n]*\. See: spine --help\n$/],
-  ['help jobs lst', /^spine: Unknown command 'lst' \(Did you mean .*list.*\)\. See: spine jobs --help\n$/],
-  ['serve --port', /^spine: Option '--port <port>' argument missing\. See: spine serve --help\n$/],
+  ['jobs lst', /^spine: Unknown command 'lst' \(Did you mean .*\)\. See: npx spine jobs --help\n$/],
+  ['help nope', /^spine: Unknown command 'nope'[^\n]*\. See: npx spine --help\n$/],
+  [
+    'help jobs lst',
+    /^spine: Unknown command 'lst' \(Did you mean .*list.*\)\. See: npx spine jobs --help\n$/,
+  ],
+  ['serve --port', /^spine: Option '--port <port>' argument missing\. See: npx spine serve --help\n$/],
   ['serve extra', /^spine: Too many arguments for 'serve'\.[^\n]*\n$/],
-  ['backup copy.db', /^spine: Unknown command 'copy\.db'\. See: spine backup --help\n$/],
+  ['backup copy.db', /^spine: Unknown command 'copy\.db'\. See: npx spine backup --help\n$/],
   ['jobs list -n many', /^spine: [^\n]*It must be a whole number\.[^\n]*\n$/],
   ['jobs wait 1 --timeout soon', /^spine: [^\n]*Write a duration like [^\n]*\n$/],
   ['--url ftp://x status', /^spine: --url must be an http or https address, not "ftp:\/\/x"\.\n$/],
@@ -112,7 +115,7 @@ test('wrong usage with --json is told as JSON on standard output', async () => {
     ok: false,
     error: 'usage',
     message: "Unknown option '--nonsense'.",
-    hint: 'See: spine jobs list --help',
+    hint: 'See: npx spine jobs list --help',
     exitCode: 2,
   });
 });

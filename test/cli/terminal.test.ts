@@ -42,7 +42,7 @@ for (const key of ['q', '\x03']) {
 test('top without a terminal says what to do instead', async () => {
   const { code, stderr } = await spine(['top'], { env: envOf(server) });
   assert.equal(code, 2);
-  assert.equal(stderr, 'spine: top needs a terminal. Use: spine top --once\n');
+  assert.equal(stderr, 'spine: top needs a terminal. Use: npx spine top --once\n');
 });
 
 test('Ctrl-C ends a waiting command with 130 and no further word', async (t) => {

@@ -88,6 +88,7 @@ export async function openServer(
     health: () => ({ loops: {} }),
     gauges: () => ({
       waitingClaims: engine.core.waiters.size,
+      waitingReads: engine.core.ends.size,
       pendingCommands: 0,
       loops: [],
       spans: null,

@@ -103,7 +103,7 @@ export const restore: Handler<RestoreOptions> = async (session, { args: [name = 
   const { from, to, force = false } = options;
   if (from !== undefined && to !== undefined) throw usage('Name the place once, with --from.');
   if (name !== null && !/^\d{4}-\d\d-\d\d\/\d\d-\d\d-\d\d$/.test(name))
-    throw usage('A backup is named like 2026-11-17/02-05-33; see: spine backup list');
+    throw usage('A backup is named like 2026-11-17/02-05-33; see: npx spine backup list');
   const answer = await ask(session, { verb: 'restore', to: from ?? to ?? null, force, name });
   if (answer.verb !== 'restore') return;
   const { restored, dataDir, onPostgres } = answer;

@@ -41,7 +41,7 @@ export function checkDataDir(dataDir: string): Finding {
   const check = 'data dir';
   const found = lookAt(dataDir);
   if (found === null) {
-    const hint = 'The first start of spine serve makes it; else name the right one with --data-dir.';
+    const hint = 'The first start of `npx spine serve` makes it; else name the right one with --data-dir.';
     return { check, status: 'warn', message: `${dataDir} does not exist`, hint };
   }
   if (!found.isDirectory())

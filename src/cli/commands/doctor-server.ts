@@ -143,12 +143,13 @@ function checkUnserved({ unserved = [] }: HealthDetails): Finding {
   const jobs = `${first.queued} ${first.queued === 1 ? 'job waits' : 'jobs wait'} for ${first.target}`;
   const more = unserved.length > 1 ? `, and others for ${unserved.length - 1} more` : '';
   const hint =
-    'Start that gateway, or say where it is: SPINE_GATEWAY, OPENCLAW_GATEWAY_URL, SPINE_GATEWAYS. `spine config` shows what is set.';
+    'Start that gateway, or say where it is: SPINE_GATEWAY, OPENCLAW_GATEWAY_URL, SPINE_GATEWAYS. `npx spine config` shows what is set.';
   return { check: 'gateways', status: 'warn', message: `${jobs}${more}. ${first.why}`, hint };
 }
 
 function checkDead({ states }: Stats): Finding {
   if (states.dead === 0) return { check: 'dead jobs', status: 'pass', message: 'none' };
-  const hint = 'See them with: spine jobs list --state dead; give them new attempts with: spine jobs redrive';
+  const hint =
+    'See them with: npx spine jobs list --state dead; give them new attempts with: npx spine jobs bulk redrive --state dead';
   return { check: 'dead jobs', status: 'warn', message: `${states.dead} used up all attempts`, hint };
 }

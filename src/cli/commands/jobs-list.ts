@@ -38,7 +38,7 @@ export const listJobs: Handler<Options> = async (session, { options }) => {
 
 function pageLines(session: Session, { jobs }: JobPage): ReturnType<typeof jobTable> {
   if (jobs.length === 0) {
-    session.none('No jobs. Create one with: spine jobs add "Say hello"');
+    session.none('No jobs. Create one with: npx spine jobs add "Say hello"');
     return [];
   }
   return jobTable(jobs, session.now(), session.out.columns);

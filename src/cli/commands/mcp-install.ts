@@ -1,6 +1,15 @@
 /** `spine mcp install` and `spine skill install`: files of other programs, in which nothing else is touched. */
 
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Handler } from '../command.ts';
 import { CliError, EXIT, usage } from '../failure.ts';
@@ -146,8 +155,9 @@ function indentOf(text: string | null): string {
   return /^\{\r?\n([ \t]+)/.exec(text ?? '')?.[1] ?? '  ';
 }
 
-/** All of it or nothing; whoever reads meanwhile sees the one or the other. */
-function replace(file: string, text: string, holdsToken: boolean): void {
+/** All of it or nothing; whoever reads meanwhile sees the one or the other. A link stays one: it leads to where it is kept. */
+function replace(named: string, text: string, holdsToken: boolean): void {
+  const file = existsSync(named) ? realpathSync(named) : named;
   const mode = holdsToken ? 0o600 : existsSync(file) ? statSync(file).mode & 0o777 : 0o600;
   const draft = `${file}.spine-${process.pid}`;
   try {

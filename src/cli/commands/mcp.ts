@@ -2,6 +2,7 @@
 
 import type { Handler } from '../command.ts';
 import { usage } from '../failure.ts';
+import type { Output } from '../host.ts';
 import { Relay } from '../mcp/relay.ts';
 
 /** As long as a request may be on the way to the server, and more than one is read of a line. */
@@ -13,7 +14,9 @@ export const serveMcp: Handler = async (session) => {
   const ending = new AbortController();
   const end = (): void => ending.abort(session.signal.reason);
   session.signal.addEventListener('abort', end, { once: true });
-  const relay = new Relay(caller, ending.signal, (line) => void stdout.write(line));
+  const relay = new Relay(caller, ending.signal, async (line) => {
+    if (!stdout.write(line)) await drained(stdout, ending.signal);
+  });
   const decoder = new TextDecoder();
   let rest = '';
   for await (const chunk of untilAborted(stdin, session.signal)) {
@@ -27,6 +30,14 @@ export const serveMcp: Handler = async (session) => {
   end();
   await relay.end();
 };
+
+/** A client that does not read has no more answers made for it; nor are they kept here. */
+async function drained(output: Output, ending: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    output.once('drain', resolve);
+    ending.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
 
 /** A loop over the input would not see the signal while it waits for a line. */
 async function* untilAborted<T>(input: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {

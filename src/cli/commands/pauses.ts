@@ -24,14 +24,14 @@ export const pause: Handler<Options> = async (session, given) => {
   session.out.result({
     value: { ...what, paused: true },
     lines: () => [
-      `Nothing more is handed out for the ${what.kind} ${what.name}. Undo with: spine resume ${words(what)}`,
+      `Nothing more is handed out for the ${what.kind} ${what.name}. Undo with: npx spine resume ${words(what)}`,
     ],
   });
 };
 
 export const resume: Handler<Options> = async (session, given) => {
   const what = subject(given);
-  if (what === null) throw usage('What to resume is missing.', 'See what is paused with: spine pause');
+  if (what === null) throw usage('What to resume is missing.', 'See what is paused with: npx spine pause');
   await (await session.client()).pauses.resume(what.kind, what.name);
   session.out.result({
     value: { ...what, paused: false },

@@ -17,7 +17,7 @@ export const listPools: Handler = async (session) => {
 
 function poolTable(session: Session, pools: readonly Pool[]): Line[] {
   if (pools.length === 0) {
-    session.none('No pools. Create one with: spine pools set gpu --capacity 4');
+    session.none('No pools. Create one with: npx spine pools set gpu --capacity 4');
     return [];
   }
   const columns = [{ head: 'pool' }, { head: 'at once', right: true }, { head: 'per key', right: true }];

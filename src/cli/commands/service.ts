@@ -67,7 +67,7 @@ function unitOf(session: Session, options: ServiceOptions): Unit {
       EXIT.failure,
       'unsupported',
       `This machine (${platform}) has neither systemd nor launchd.`,
-      'Use --for pm2, or let your own supervisor run: spine serve',
+      'Use --for pm2, or let your own supervisor run: npx spine serve',
     );
   const { dataDir } = session.host.server(session.flags);
   const isUser = options.user === true || !isRoot;

@@ -13,7 +13,7 @@ export const listSubscriptions: Handler = async (session) => {
     value: { subscriptions },
     lines: () => {
       if (subscriptions.length > 0) return table(HEADS, subscriptions.map(cells), session.out.columns);
-      session.none('No subscriptions. Add one with: spine subscriptions add <alias> failed dead');
+      session.none('No subscriptions. Add one with: npx spine subscriptions add <alias> failed dead');
       return [];
     },
     ids: () => subscriptions.map(({ id }) => id),

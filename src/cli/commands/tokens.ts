@@ -66,7 +66,7 @@ export const listTokens: Handler = async (session) => {
 function tokenTable(session: Session, tokens: readonly ShownToken[]): Line[] {
   if (tokens.length === 0) {
     session.none(
-      'No tokens beside those of the settings. Make one with: spine token add laptop --role worker',
+      'No tokens beside those of the settings. Make one with: npx spine token add laptop --role worker',
     );
     return [];
   }

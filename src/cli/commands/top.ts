@@ -29,7 +29,7 @@ export const top: Handler<{ readonly interval: number; readonly once?: boolean }
     const lines = () => screenLines(picture, 'once', { columns: session.out.columns, rows: Infinity });
     return session.out.result({ value, lines });
   }
-  if (!session.host.stdout.isTTY) throw usage('top needs a terminal.', 'Use: spine top --once');
+  if (!session.host.stdout.isTTY) throw usage('top needs a terminal.', 'Use: npx spine top --once');
   await live(session, client, Math.max(100, options.interval));
 };
 

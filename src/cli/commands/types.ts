@@ -19,7 +19,7 @@ export const listTypes: Handler = async (session) => {
 
 function typeTable(session: Session, types: readonly JobType[]): Line[] {
   if (types.length === 0) {
-    session.none('No types. Create one with: spine types set digest --sop digest.md');
+    session.none('No types. Create one with: npx spine types set digest --sop digest.md');
     return [];
   }
   const columns = [

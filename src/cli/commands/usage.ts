@@ -59,7 +59,8 @@ function dayTable(days: readonly DayUsage[], columns: number): Line[] {
 }
 
 function budgetTable(budgets: readonly Budget[], columns: number): Line[] {
-  if (budgets.length === 0) return ['No budgets. Set one with: spine usage budget <type> --tokens 1000000'];
+  if (budgets.length === 0)
+    return ['No budgets. Set one with: npx spine usage budget <type> --tokens 1000000'];
   const heads = [{ head: 'type', gives: true }, { head: 'in a day' }, { head: 'today' }, { head: 'state' }];
   const rows = budgets.map((budget) => [budget.type, words(budget), words(taken(budget)), stateOf(budget)]);
   return table(heads, rows, columns);

@@ -52,7 +52,7 @@ export const listUsers: Handler = async (session) => {
 function userTable(session: Session, users: readonly ShownUser[]): Line[] {
   if (users.length === 0) {
     session.none(
-      'No users. Add one with: spine users add anna@example.org --name Anna --worker --password-stdin',
+      'No users. Add one with: npx spine users add anna@example.org --name Anna --worker --password-stdin',
     );
     return [];
   }

@@ -26,7 +26,7 @@ export const listWorkers: Handler = async (session) => {
   session.out.result({
     value: { workers },
     lines: () => {
-      if (workers.length === 0) session.none('No workers yet. Start one with: spine worker slot-1');
+      if (workers.length === 0) session.none('No workers yet. Start one with: npx spine worker slot-1');
       return workers.length === 0 ? [] : workerTable(workers, session.now(), session.out.columns);
     },
     ids: () => workers.map(({ slot }) => slot),
@@ -38,7 +38,7 @@ export const topWorkers: Handler<{ readonly interval: number; readonly once?: bo
   { options },
 ) => {
   if (options.once || session.out.json) return listWorkers(session, { args: [], options: {} });
-  if (!session.host.stdout.isTTY) throw usage('top needs a terminal.', 'Use: spine workers top --once');
+  if (!session.host.stdout.isTTY) throw usage('top needs a terminal.', 'Use: npx spine workers top --once');
   const caller = await session.caller();
   await liveView(session, Math.max(100, options.interval), async () => {
     const workers = await read(session, caller);

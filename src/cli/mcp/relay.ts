@@ -17,7 +17,7 @@ const RPC_REFUSED = -32000;
 
 export class Relay {
   readonly #caller: Caller;
-  readonly #write: (line: string) => void;
+  readonly #write: (line: string) => Promise<void>;
   readonly #signal: AbortSignal;
   /** What the session began with, to begin it again. */
   #initialize: Message | null = null;
@@ -27,7 +27,7 @@ export class Relay {
   #beginning: Promise<void> = Promise.resolve();
   #underWay = new Set<Promise<void>>();
 
-  constructor(caller: Caller, signal: AbortSignal, write: (line: string) => void) {
+  constructor(caller: Caller, signal: AbortSignal, write: (line: string) => Promise<void>) {
     this.#caller = caller;
     this.#signal = signal;
     this.#write = write;
@@ -37,7 +37,7 @@ export class Relay {
   async take(line: string): Promise<void> {
     const message = parsed(line);
     if (message === null) {
-      this.#refuse(null, RPC_PARSE_ERROR, 'The line is not a message in JSON.');
+      await this.#refuse(null, RPC_PARSE_ERROR, 'The line is not a message in JSON.');
       return;
     }
     const work = this.#relay(message);
@@ -78,7 +78,7 @@ export class Relay {
       if (this.#signal.aborted) return;
       const { message: problem, hint } = error as { message: string; hint?: string | null };
       const code = error instanceof SpineApiError ? error.code : 'unavailable';
-      this.#refuse(message['id'], RPC_REFUSED, [`${code}: ${problem}`, hint].filter(Boolean).join(' '));
+      await this.#refuse(message['id'], RPC_REFUSED, [`${code}: ${problem}`, hint].filter(Boolean).join(' '));
     }
   }
 
@@ -100,7 +100,7 @@ export class Relay {
     for await (const answer of answers) {
       if (begins) this.#version = versionIn(answer) ?? this.#version;
       // The client knows nothing of a second beginning.
-      if (!again) this.#write(`${JSON.stringify(answer)}\n`);
+      if (!again) await this.#write(`${JSON.stringify(answer)}\n`);
     }
   }
 
@@ -112,9 +112,9 @@ export class Relay {
   }
 
   /** A notification has no id, and nobody waits for an answer to it. */
-  #refuse(id: unknown, code: number, message: string): void {
+  async #refuse(id: unknown, code: number, message: string): Promise<void> {
     if (id === undefined) return;
-    this.#write(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } })}\n`);
+    await this.#write(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } })}\n`);
   }
 }
 

@@ -1,12 +1,12 @@
 /** The same commands under two names: what `spine` calls a schedule is a job to `openclaw-scheduler`. */
 
 export interface Vocabulary {
-  /** The program that was called, for hints on what to type next. */
+  /** How the program is called in a clone and with the package, for hints on what to type next. */
   readonly program: string;
   /** One schedule; more than one, and the command for them, have an s behind it. */
   readonly schedule: string;
 }
 
 export function vocabularyOf(program: string): Vocabulary {
-  return { program, schedule: program === 'openclaw-scheduler' ? 'job' : 'schedule' };
+  return { program: `npx ${program}`, schedule: program === 'openclaw-scheduler' ? 'job' : 'schedule' };
 }

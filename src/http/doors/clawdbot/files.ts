@@ -7,6 +7,7 @@ import { isOwnResult, type ResultFile, resultPrefix } from '../../../domain/task
 import { contentDisposition } from '../../../blobs/filename.ts';
 import { iso } from '../../iso.ts';
 import { type Call, route, type Route } from '../../routes.ts';
+import { endWhenStill } from '../../stuck-reader.ts';
 import { Type } from '../../typebox.ts';
 import { data, enveloped } from './routes.ts';
 import { FileBody, FilesQuery, type FilesQueryFields, FileParams, TaskParams } from './schemas.ts';
@@ -102,6 +103,7 @@ async function download(call: Call): Promise<FastifyReply> {
     'content-disposition': contentDisposition(file.filename),
     'content-security-policy': "sandbox; default-src 'none'; frame-ancestors 'none'",
   });
+  endWhenStill(reply.raw, parts.clock);
   return reply.send(Readable.from(content));
 }
 

@@ -12,6 +12,7 @@ import type { Parts } from '../../parts.ts';
 import { type Call, route, type Route } from '../../routes.ts';
 import { type BlobRecord, storeFile, UNKNOWN_TYPE } from '../../store-file.ts';
 import { fileFor, openWhole, type StoredFile } from '../../stored-file.ts';
+import { endWhenStill } from '../../stuck-reader.ts';
 import { DownloadQuery, LeaseHeaders, NamesQuery } from './schemas.ts';
 import { iso } from '../../iso.ts';
 import { leaseHeader } from './leases.ts';
@@ -157,6 +158,7 @@ async function download(call: Call<unknown, Static<typeof DownloadQuery>>): Prom
     bytes.content.destroy();
     return reply.code(304).send();
   }
+  endWhenStill(reply.raw, call.parts.clock);
   return reply.header('content-length', bytes.size).send(bytes.content);
 }
 

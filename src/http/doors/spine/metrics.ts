@@ -77,11 +77,12 @@ function stats(actor: Actor, counts: Counted): object {
 }
 
 function queueFamilies(counts: Counted, { gauges, streams, version }: Parts): Family[] {
-  const { waitingClaims, pendingCommands, spans, droppedLines } = gauges();
+  const { waitingClaims, waitingReads, pendingCommands, spans, droppedLines } = gauges();
   return [
     family('spine_info', 'gauge', 'The version that runs.', [[1, { version }]]),
     family('spine_jobs', 'gauge', 'Jobs by target and state.', depths(counts)),
     family('spine_claims_waiting', 'gauge', 'Claims that wait for work.', [[waitingClaims]]),
+    family('spine_reads_waiting', 'gauge', 'Callers that wait for the end of a job.', [[waitingReads]]),
     family('spine_commands_pending', 'gauge', 'Commands that wait for a commit.', [[pendingCommands]]),
     family('spine_event_streams', 'gauge', 'Open streams of events.', [[streams.size]]),
     family('spine_log_lines_dropped_total', 'counter', 'Log lines that nobody took in time.', [
