@@ -110,6 +110,7 @@ async function openApp(config: Config): Promise<App> {
       workers: {
         staleMs: config.workerStaleMs,
         onlineMs: config.onlineMs,
+        botTasks: config.botTasks,
         sessionTimeoutMs: config.sessionTimeoutMs,
         sessionTimeoutMaxMs: config.sessionTimeoutMaxMs,
         sessions: sessionRunnerOf(config) !== 'off',
@@ -147,6 +148,11 @@ async function openApp(config: Config): Promise<App> {
     let workers: EmbeddedWorkers | null = null;
     engine.core.gatewaysHere = () =>
       workers?.status().map(({ target, ready, why }) => ({ target, ready, why })) ?? null;
+    engine.core.hints.crowded = (worker, held) =>
+      log.warn('A worker holds as many tasks as one may; it gets no more until it ends some', {
+        worker,
+        held,
+      });
     const duties = startDuties({
       core: engine.core,
       clock,

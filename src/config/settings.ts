@@ -1012,6 +1012,14 @@ export const SETTINGS = {
     default: '300000',
     help: 'A worker that logs in counts as online when it was heard from within this time.',
   },
+  botTasks: {
+    ...plain,
+    name: 'SPINE_BOT_TASKS',
+    group: 'Workers',
+    type: whole(1, 100_000),
+    default: '200',
+    help: 'How many tasks a worker that logs in may hold at a time; beyond it a claim finds nothing, and the log says so.',
+  },
   sessionRunner: {
     ...plain,
     name: 'SPINE_SESSION_RUNNER',

@@ -7,6 +7,7 @@ import type { Job } from '../domain/job.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { BOT_STATUS_OF } from '../domain/statuses.ts';
 import { removeJob, rewordingOf } from './bot-changes.ts';
+import { BotRoom } from './bot-room.ts';
 import { cancelBelowFirst } from './cancelling.ts';
 import { lastWord } from './consulting.ts';
 import { accepted, type Core } from './core.ts';
@@ -17,12 +18,16 @@ const LEASE = { policy: 'presence' } as const;
 
 export function botsOf(core: Core, leases: Leases): Bots {
   const { read } = core.store;
+  const room = new BotRoom(core);
   return {
     actor: ({ name }) => ({ name, role: 'worker', targets: [UNASSIGNED, name] }),
     onlineMs: core.workers.onlineMs,
     claim: async (actor) => {
+      if (!(await room.hasRoom(actor.name))) return null;
       const options = { targets: [UNASSIGNED], door: BOT_DOOR, max: 1, waitMs: 0, ...LEASE };
-      return (await leases.claimNext(actor, options)).at(0) ?? null;
+      const claimed = (await leases.claimNext(actor, options)).at(0) ?? null;
+      if (claimed !== null) room.took(actor.name);
+      return claimed;
     },
     move: async (actor, job, move) => performed(core, job, await commandsOf(core, actor, job, move)),
     change: async (actor, job, said, move) => {

@@ -68,6 +68,8 @@ export interface WorkerSettings {
   readonly staleMs: number;
   /** Of those who log in, who was heard within this time counts as online. */
   readonly onlineMs: number;
+  /** How many jobs one of them may hold at a time. */
+  readonly botTasks: number;
   readonly sessionTimeoutMs: number;
   readonly sessionTimeoutMaxMs: number;
   /** This installation runs sessions itself. */
@@ -131,6 +133,8 @@ export interface Hints {
   consulting: () => void;
   /** Something is to be done to all jobs that fit a filter. */
   bulk: () => void;
+  /** A bot holds so many jobs that it gets no more. */
+  crowded: (bot: string, held: number) => void;
 }
 
 export type CommitWatcher = (effects: Effects) => void;
@@ -149,6 +153,7 @@ const NO_SCHEDULING: SchedulingSettings = {
 const WORKERS: WorkerSettings = {
   staleMs: 90_000,
   onlineMs: 300_000,
+  botTasks: 200,
   sessionTimeoutMs: 1_800_000,
   sessionTimeoutMaxMs: 7_200_000,
   sessions: false,
@@ -221,6 +226,7 @@ export class Core {
     heard: () => undefined,
     consulting: () => undefined,
     bulk: () => undefined,
+    crowded: () => undefined,
   };
   readonly #clock: Clock;
   readonly #time: TimeSource | null;

@@ -361,6 +361,31 @@ onEvery(DIALECTS, (each, { dialect }) => {
     },
   );
 
+  each(
+    'a bot that ends nothing gets no more than its share, and the others theirs [TQ-01]',
+    async (spine) => {
+      const { engine } = spine;
+      const crowded: string[] = [];
+      engine.core.hints.crowded = (name, held) => crowded.push(`${name} ${held}`);
+      const [hoarder, other] = [await join(spine, 'Hoarder'), await join(spine, 'Other')];
+      const claim = (by: Actor) => engine.bots.claim({ ...by, targets: ['any', by.name] });
+      const most = engine.core.workers.botTasks;
+      await engine.jobs.create(
+        HEAD,
+        Array.from({ length: most + 3 }, () => ({ target: 'any' })),
+      );
+      const held: Job[] = [];
+      for (let i = 0; i < most; i++) held.push((await claim(hoarder))?.job as Job);
+      assert.deepEqual([await claim(hoarder), await claim(hoarder)], [null, null]);
+      assert.deepEqual(crowded, [`${hoarder.name} ${most}`], 'it is told once');
+      assert.ok(await claim(other));
+      await engine.leases.complete(hoarder, held[0]?.id ?? '', null, null);
+      assert.ok(await claim(hoarder));
+      assert.equal(await claim(hoarder), null);
+      assert.equal(crowded.length, 2);
+    },
+  );
+
   each('keeps what it heard until it is written down', async (spine) => {
     const { engine, clock, store } = spine;
     const w = await join(spine, 'W');

@@ -10,6 +10,7 @@ import { openServer } from './server.ts';
 const WORKERS = {
   staleMs: 90_000,
   onlineMs: 300_000,
+  botTasks: 200,
   sessionTimeoutMs: 1_800_000,
   sessionTimeoutMaxMs: 7_200_000,
   sessions: true,

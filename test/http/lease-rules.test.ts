@@ -20,6 +20,7 @@ const ENGINE = {
   workers: {
     staleMs: 90_000,
     onlineMs: 5 * MINUTE_MS,
+    botTasks: 200,
     sessionTimeoutMs: 30 * MINUTE_MS,
     sessionTimeoutMaxMs: 120 * MINUTE_MS,
     sessions: false,

@@ -4,6 +4,7 @@ import type { HeldFilter, RunningTask } from '../../domain/bot.ts';
 import type { Job } from '../../domain/job.ts';
 import type { KeyQuery, Sql, Value } from '../sql/driver.ts';
 import { JOB_COLUMNS, jobFrom } from '../sql/job-row.ts';
+import { only } from '../sql/rows.ts';
 
 /** What a bot runs, then what it ended, the last end first. */
 export async function held(sql: Sql, name: string, filter: HeldFilter): Promise<Job[]> {
@@ -32,6 +33,13 @@ const ids: KeyQuery = {
 
 export async function existing(sql: Sql, named: readonly string[]): Promise<string[]> {
   return (await sql.byKeys(ids, named)).map(([id]) => id as string);
+}
+
+/** How many jobs it holds, counted no further than `most`. */
+export async function heldNow(sql: Sql, name: string, most: number): Promise<number> {
+  const held = `select 1 from job where claimed_by = $1 and lease_policy = 'presence' and finished_at is null
+    and state = 'running' limit $2 + 0`;
+  return Number(await only(sql, `select count(*) from (${held}) as held`, [name, most]));
 }
 
 /** How many jobs each bot holds or ended. */
