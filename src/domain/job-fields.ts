@@ -493,6 +493,11 @@ export const JOB_FIELDS: readonly JobField[] = NAMES.map((name) => ({
   column: name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
 }));
 
+/** The only values of fields that have a list of them. */
+export const FAILURE_CAUSES = RULES.cause.is;
+export const RETRY_MODES = RULES.retryMode.is;
+export const ENDING_VERBS = RULES.endedVerb.is;
+
 /** What has no default, and what a lineage hands on. */
 export type RequiredName = Exclude<keyof JobRow, Named<{ readonly default: unknown }> | 'no'>;
 export type HandedOnName = FixedName | Named<{ readonly handedOn: true }>;

@@ -24,6 +24,8 @@ export type RunStatus = (typeof RUN_STATUSES)[number];
 export const TASK_STATUSES = ['todo', 'in-progress', 'review', 'done', 'blocked'] as const;
 export type TaskStatus = (typeof TASK_STATUSES)[number];
 
+export type SessionStatus = 'queued' | 'running' | 'completed' | 'failed' | 'terminated';
+
 export const BOT_STATUSES = ['pending', 'in_progress', 'completed', 'failed'] as const;
 export type BotStatus = (typeof BOT_STATUSES)[number];
 
@@ -68,6 +70,20 @@ export const TASK_STATUS_OF = {
   cancelled: 'blocked',
   skipped: 'blocked',
 } as const satisfies StatusOf<TaskStatus>;
+
+/** The bridge's statuses of a session. */
+export const SESSION_STATUS_OF = {
+  scheduled: 'queued',
+  blocked: 'queued',
+  awaiting_approval: 'queued',
+  queued: 'queued',
+  running: 'running',
+  done: 'completed',
+  failed: 'failed',
+  dead: 'failed',
+  cancelled: 'terminated',
+  skipped: 'terminated',
+} as const satisfies StatusOf<SessionStatus>;
 
 /** How bots that log in see a job. */
 export const BOT_STATUS_OF = {

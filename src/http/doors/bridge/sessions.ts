@@ -1,8 +1,9 @@
 /** Sessions that this server runs for others. Each is a job, and its output is that job's log. */
 
 import { SpineError } from '../../../domain/error.ts';
-import type { Job, Outcome, State } from '../../../domain/job.ts';
+import type { Job, Outcome } from '../../../domain/job.ts';
 import { LIMITS } from '../../../domain/limits.ts';
+import { SESSION_STATUS_OF, type SessionStatus } from '../../../domain/statuses.ts';
 import type { SessionFacts } from '../../../engine/engine.ts';
 import { noteJob } from '../../requests.ts';
 import { type Call, route, type Route } from '../../routes.ts';
@@ -100,25 +101,10 @@ async function view({ engine }: Call, job: Job): Promise<object> {
   return sessionView(job, facts.get(job.no), outcomes.get(job.no));
 }
 
-type SessionStatus = 'queued' | 'running' | 'completed' | 'failed' | 'terminated';
-
-const STATUS_OF: Readonly<Record<State, SessionStatus>> = {
-  scheduled: 'queued',
-  blocked: 'queued',
-  awaiting_approval: 'queued',
-  queued: 'queued',
-  running: 'running',
-  done: 'completed',
-  failed: 'failed',
-  dead: 'failed',
-  cancelled: 'terminated',
-  skipped: 'terminated',
-};
-
 function sessionView(job: Job, facts: SessionFacts | undefined, outcome: Outcome | undefined) {
   const { label = job.id, model, channel } = facts ?? {};
   const { result = null, error = null } = outcome ?? {};
-  const status = job.state === 'running' && job.cancelRequested ? 'terminated' : STATUS_OF[job.state];
+  const status = job.state === 'running' && job.cancelRequested ? 'terminated' : SESSION_STATUS_OF[job.state];
   return {
     id: label,
     label,

@@ -1,5 +1,6 @@
 /** The two vocabularies of the bridge's clients, and ours: statuses and lanes, numbers and words of priority. */
 
+import { BOT_PRIORITIES } from '../../../domain/bot.ts';
 import { SpineError } from '../../../domain/error.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { TASK_STATUSES, type TaskStatus } from '../../../domain/statuses.ts';
@@ -37,14 +38,14 @@ function statusNamed(word: string): TaskStatus {
 
 /** Higher is sooner; the words are those of other boards. */
 const PRIORITY_OF: Readonly<Record<string, number>> = {
-  P0: 30,
-  P1: 20,
-  P2: 10,
-  P3: 0,
-  urgent: 30,
-  high: 20,
-  medium: 10,
-  low: 0,
+  P0: BOT_PRIORITIES.urgent,
+  P1: BOT_PRIORITIES.high,
+  P2: BOT_PRIORITIES.medium,
+  P3: BOT_PRIORITIES.low,
+  urgent: BOT_PRIORITIES.urgent,
+  high: BOT_PRIORITIES.high,
+  medium: BOT_PRIORITIES.medium,
+  low: BOT_PRIORITIES.low,
 };
 export const PRIORITY_WORDS = Object.keys(PRIORITY_OF);
 

@@ -6,6 +6,7 @@ import { Type } from '../../typebox.ts';
 import { BULK_ACTIONS } from '../../../domain/bulk.ts';
 import { OUTCOMES } from '../../../domain/attempts.ts';
 import { EVENT_KINDS } from '../../../domain/event.ts';
+import { ENDING_VERBS, RETRY_MODES } from '../../../domain/job-fields.ts';
 import { STATES } from '../../../domain/job.ts';
 import { QUESTION_STATUSES } from '../../../domain/question.ts';
 import { GRANTED_KINDS, MESSAGE_KINDS } from '../../../domain/message.ts';
@@ -46,7 +47,7 @@ const jobFields = {
   budget: optional(json),
   retry: optional(
     Type.Object({
-      mode: Type.Enum(['requeue', 'lineage']),
+      mode: Type.Enum([...RETRY_MODES]),
       max: whole,
       backoffMs: orNull('integer'),
       count: whole,
@@ -83,9 +84,7 @@ const handedOn = {
   ),
   inputsLeftOut: optional(listOf(text)),
 };
-const outcome = optional(
-  Type.Object({ verb: Type.Enum(['complete', 'fail', 'release', 'snooze', 'ask']), status }),
-);
+const outcome = optional(Type.Object({ verb: Type.Enum([...ENDING_VERBS]), status }));
 
 export const Job = Type.Object(jobFields);
 /** To whoever waited: whether it has ended and no retry will come, and which job is the last of its lineage. */

@@ -1,6 +1,7 @@
 /** A job as a caller describes it. */
 
 import type { Static } from 'typebox';
+import { RETRY_MODES } from '../../../domain/job-fields.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { fields, optional, whole } from '../../fields.ts';
 import { Type } from '../../typebox.ts';
@@ -34,7 +35,7 @@ export const NewJob = fields({
     fields({
       mode: optional(
         described(
-          Type.Enum(['requeue', 'lineage']),
+          Type.Enum([...RETRY_MODES]),
           'whether the same job runs again (requeue) or every retry is a new one (lineage)',
         ),
       ),

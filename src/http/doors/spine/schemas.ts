@@ -13,6 +13,7 @@ import {
 } from '../../fields.ts';
 import { Type } from '../../typebox.ts';
 import { EVENT_KINDS } from '../../../domain/event.ts';
+import { FAILURE_CAUSES } from '../../../domain/job-fields.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { USAGE_TOKENS, USAGE_USD } from '../../../domain/usage.ts';
 import { GRANTED_KINDS } from '../../../domain/message.ts';
@@ -139,7 +140,7 @@ export const CompleteBody = fields({
 export const FailBody = fields({
   error: optional(json),
   requeue: optional(Type.Boolean()),
-  cause: optional(Type.Enum(['timeout', 'stale', 'crashed'])),
+  cause: optional(Type.Enum([...FAILURE_CAUSES])),
   backoff: optional(
     Type.Boolean({
       description:
