@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -93,12 +93,11 @@ export function reader(t: TestContext, { folder: cwd, env, port }: Place): Reade
     };
     return { output: () => output, hasEnded: () => hasEnded, end };
   };
-  let terminals = 0;
   return {
     run,
     begin,
     terminal: () => {
-      const exported = `'${join(env['HOME'] ?? cwd, `terminal-${++terminals}`)}'`;
+      const exported = `'${join(mkdtempSync(join(env['HOME'] ?? cwd, 'terminal-')), 'exported')}'`;
       const typed = (script: string): string =>
         `if [ -f ${exported} ]; then . ${exported}; fi\ntrap "export -p > ${exported}" EXIT\n${script}`;
       return { run: (script) => run(typed(script)), begin: (script) => begin(typed(script)) };
