@@ -29,15 +29,16 @@ onEvery(DIALECTS, (each) => {
       await engine.leases.complete(worker('w'), held.job.id, held.job.leaseToken, 'ok');
       const waiting = await plan(spine, { name: 'waiting', target: 'x', approval_required: true });
       await runNow(spine, waiting);
+      await engine.agents.register(HEAD, { id: 'kept' });
       const now = engine.now();
       const expired = await engine.messages.send(HEAD, {
         kind: 'text',
-        to: 'a',
+        to: 'kept',
         body: 'x',
         expiresAt: now + 1,
       });
-      const open = await engine.messages.send(HEAD, { kind: 'text', to: 'a', body: 'x' });
-      await engine.agents.register(HEAD, { id: 'kept' });
+      const open = await engine.messages.send(HEAD, { kind: 'text', to: 'kept', body: 'x' });
+      const forNobody = await engine.messages.send(HEAD, { kind: 'text', to: 'nobody-has-it', body: 'x' });
       await engine.tokens.add(HEAD, { name: 'silent', role: 'worker', targets: null });
       await pump(spine);
       await prune(spine);
@@ -51,7 +52,8 @@ onEvery(DIALECTS, (each) => {
         approvals.map(({ status }) => status),
         ['pending'],
       );
-      assert.equal((await refused(engine.messages.get(HEAD, expired.id))).code, 'not_found');
+      for (const { id } of [expired, forNobody])
+        assert.equal((await refused(engine.messages.get(HEAD, id))).code, 'not_found');
       assert.equal((await engine.messages.get(HEAD, open.id)).receipts.length, 1);
       assert.deepEqual(await store.read.agents.ids(), ['kept']);
     },

@@ -15,7 +15,7 @@ test('every verb of the store has a caller', () => {
   const verbs = [...verbsOf(reads), ...verbsOf(writes)];
   ok(verbs.length > 100, `saw only ${verbs.length} verbs`);
   deepStrictEqual(
-    verbs.filter((verb) => !new RegExp(`\\b${verb.replace('.', '\\s*\\.')}\\(`).test(text)),
+    verbs.filter((verb) => !new RegExp(`\\b${verb.replace('.', '\\s*\\.')}\\b`).test(text)),
     [],
   );
 });

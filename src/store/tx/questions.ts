@@ -5,7 +5,7 @@ import { locking, perDialect, type Sql } from '../sql/driver.ts';
 import { first } from '../sql/rows.ts';
 import { insertInto } from '../sql/table.ts';
 import { QUESTION } from '../sql/tables.ts';
-import { closeOf as closeMail } from './receipts.ts';
+import { closeMailOf } from './question-mail.ts';
 
 const NEW = QUESTION.unnumbered();
 
@@ -33,5 +33,5 @@ export async function end(
   const text = `update question set status = $2, answer = $3, answered_by = $4, answered_at = $5
     where id = $1 and status = 'open'`;
   await sql.run(text, [id, status, answer, answeredBy, answeredAt]);
-  await closeMail(sql, id);
+  await closeMailOf(sql, id);
 }

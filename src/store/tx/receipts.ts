@@ -144,14 +144,6 @@ export function closeExpired(sql: Sql, now: number, limit: number) {
   return sql.run(due(sql), [now, limit]);
 }
 
-/** Whoever has not got this message needs it no more. */
-export async function closeOf(sql: Sql, messageId: string): Promise<void> {
-  await sql.run(
-    'update receipt set open = 0 where open = 1 and message_no = (select no from message where id = $1)',
-    [messageId],
-  );
-}
-
 /** What waits for an agent that was removed waits for nobody; answers how much that was. */
 export function dropOpenOf(sql: Sql, agent: string) {
   return sql.run('delete from receipt where agent = $1 and open = 1', [agent]);

@@ -5,7 +5,7 @@ import { type KeyQuery, locking, perDialect, type Sql } from '../sql/driver.ts';
 import { raiseSequence } from '../sql/sequence.ts';
 import { insertInto, type Written } from '../sql/table.ts';
 import { SCHEDULE } from '../sql/tables.ts';
-import { dropOfSchedules } from './subscriptions.ts';
+import { dropOfSchedules } from './subscription-removal.ts';
 
 /** The name, the parent and who keeps it are also columns of their own, by which schedules are found. */
 function withNames<T extends Pick<Schedule, 'spec'>>({ shape, row }: Written<T>): Written<T> {

@@ -1,10 +1,11 @@
-/** Who is told of what. Every change raises the revision, by which other servers know that they must look again. */
+/** Who is told of what. */
 
 import type { Subscription } from '../../domain/subscription.ts';
 import type { Sql } from '../sql/driver.ts';
 import { only } from '../sql/rows.ts';
 import { insertInto } from '../sql/table.ts';
 import { SUBSCRIPTION } from '../sql/tables.ts';
+import { raiseRevision } from './subscription-removal.ts';
 
 const NEW = SUBSCRIPTION.unnumbered();
 
@@ -21,15 +22,4 @@ export async function remove(sql: Sql, id: string): Promise<boolean> {
   const removed = await sql.run('delete from subscription where id = $1', [id]);
   await raiseRevision(sql);
   return removed > 0;
-}
-
-/** What was to be told of schedules that are gone. */
-export async function dropOfSchedules(sql: Sql, ids: readonly string[]): Promise<void> {
-  let dropped = 0;
-  for (const id of ids) dropped += await sql.run('delete from subscription where schedule_id = $1', [id]);
-  if (dropped > 0) await raiseRevision(sql);
-}
-
-async function raiseRevision(sql: Sql): Promise<void> {
-  await sql.run("update revision set value = value + 1 where name = 'subscriptions'", []);
 }
