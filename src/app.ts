@@ -1,4 +1,4 @@
-/** The composition root: the one place that knows every part. */
+/** The composition root of a server: it knows every part. That of a worker is app/worker-process.ts. */
 
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';

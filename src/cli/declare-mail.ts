@@ -19,7 +19,8 @@ export function declareMail(program: Command, act: Act, shaped: Shaped = plain):
 const messages = async () => await import('./commands/messages.ts');
 const agents = async () => await import('./commands/agents.ts');
 
-const KINDS = [
+/** Kinds that `msg send` takes. */
+export const SENT_KINDS: readonly string[] = [
   'constraint',
   'decision',
   'fact',
@@ -68,7 +69,7 @@ function declareSend(msg: Command, me: string, act: Act, shaped: Shaped): void {
     .argument('<from>', "who sends it; - for the token's own name")
     .argument('<to>', 'who gets it: an agent, or broadcast')
     .argument('<body>', 'what it says; - for standard input')
-    .addOption(new Option('--kind <kind>', 'what kind of message it is').choices(KINDS).default('text'))
+    .addOption(new Option('--kind <kind>', 'what kind of message it is').choices(SENT_KINDS).default('text'))
     .option('-p, --priority <number>', '0 normal, 1 high, 2 urgent', whole)
     .option('--owner <name>', 'whose constraint, decision or fact it is')
     .option('--subject <text>', 'what it is about')

@@ -1,4 +1,4 @@
-/** The job: one unit of work, one row. The row is narrow; input and result live in tables of their own. */
+/** The job: one unit of work, one row. Its input and its result live in tables of their own. */
 
 import type { JobRow } from './job-fields.ts';
 import type { InputRow } from './job-input.ts';

@@ -25,7 +25,6 @@ export function deliveriesOf(core: Core): Deliveries {
     return delivery;
   };
   return {
-    get,
     list: async (filter) => shown(await read.deliveries.list(filter)),
     retry: async (actor, id) => {
       await retry(core, actor, await get(id));

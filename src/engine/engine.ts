@@ -61,7 +61,7 @@ import type { SlotBeat, SlotStart, WorkerSlot } from '../domain/worker-slot.ts';
 import type { Inputs } from './inputs.ts';
 import type { Metered } from './meters.ts';
 
-/** Every verb answers after its commit, and throws a SpineError when it is refused. */
+/** A verb that changes something answers after its commit, and throws a SpineError when it is refused. */
 export interface Engine {
   readonly jobs: Jobs;
   readonly bulks: Bulks;
@@ -735,7 +735,6 @@ export interface ShownDelivery extends Delivery {
 export interface Deliveries {
   /** Newest first. */
   list(filter: DeliveryFilter): Promise<ShownDelivery[]>;
-  get(id: string): Promise<ShownDelivery>;
   /** Sends one that failed after all, to where its alias leads now. */
   retry(actor: Actor, id: string): Promise<ShownDelivery>;
 }

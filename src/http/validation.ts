@@ -92,7 +92,7 @@ interface Shown {
 }
 
 function shownBy({ parentSchema }: ErrorObject): Shown {
-  // Every schema that is checked here was written in schemas.ts, with these keywords.
+  // Every schema that is checked here is one of a route of ours, with these keywords.
   return (parentSchema ?? {}) as Shown;
 }
 

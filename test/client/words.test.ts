@@ -2,6 +2,9 @@ import { deepStrictEqual } from 'node:assert';
 import { test } from 'node:test';
 import type { DeliveryKind, SubscribedEvent } from '../../src/client/delivery-types.ts';
 import { DELIVERY_KINDS } from '../../src/domain/delivery.ts';
+import { SENT_KINDS } from '../../src/cli/declare-mail.ts';
+import type { MessageKind } from '../../src/client/message-types.ts';
+import { MESSAGE_KINDS } from '../../src/domain/message.ts';
 import { SUBSCRIBED_EVENTS } from '../../src/domain/subscription.ts';
 
 /** The client imports nothing of the server's, so its words are written a second time. */
@@ -30,4 +33,21 @@ test('the client names every kind of delivery and every event of a subscription'
     stale: true,
   };
   deepStrictEqual(Object.keys(events), [...SUBSCRIBED_EVENTS]);
+});
+
+test('the client and the command line name every kind of message', () => {
+  const kinds: Readonly<Record<MessageKind, true>> = {
+    constraint: true,
+    decision: true,
+    fact: true,
+    task: true,
+    preference: true,
+    text: true,
+    result: true,
+    status: true,
+    system: true,
+    spawn: true,
+  };
+  deepStrictEqual(Object.keys(kinds), [...MESSAGE_KINDS]);
+  deepStrictEqual(SENT_KINDS, [...MESSAGE_KINDS]);
 });

@@ -6,7 +6,7 @@ import { iso } from '../../iso.ts';
 
 type Alias = Awaited<ReturnType<Engine['aliases']['list']>>[number];
 type Subscription = Awaited<ReturnType<Engine['subscriptions']['list']>>[number];
-type Delivery = Awaited<ReturnType<Engine['deliveries']['get']>>;
+type Delivery = Awaited<ReturnType<Engine['deliveries']['retry']>>;
 
 export function aliasView(actor: Actor, { alias, channel, target, description, createdAt }: Alias): object {
   return {
