@@ -160,7 +160,7 @@ class EmbeddedJobs implements WorkerJobs {
       const texts = await claimedJson(this.#engine, claimed);
       return texts.map((text) => JSON.parse(text) as ClaimedJob);
     } catch (error) {
-      await this.#engine.leases.giveBack(this.#actor, claimed);
+      await this.#engine.leases.giveBack(this.#actor, claimed, false);
       throw error;
     }
   }

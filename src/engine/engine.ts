@@ -308,7 +308,7 @@ export interface Leases {
     received?: Received,
   ): Promise<Accepted>;
   /** Undoes claims of which the claimer never heard: they were no attempts. */
-  giveBack(actor: Actor, claimed: readonly Pick<ClaimedJob, 'job'>[]): Promise<void>;
+  giveBack(actor: Actor, claimed: readonly Pick<ClaimedJob, 'job'>[], isNamed: boolean): Promise<void>;
   /** Ends a job and claims the next ones in one transaction; claims nothing when the ending is refused. */
   endThenClaim(
     actor: Actor,

@@ -74,7 +74,7 @@ export function leasesOf(core: Core): Leases {
       const claimed = answers[ends.length] as ClaimNextAnswer | undefined;
       return { ended, next: claimed?.jobs ?? [] };
     },
-    giveBack: (actor, claimed) => giveBack(core, actor, claimed),
+    giveBack: (actor, claimed, isNamed) => giveBack(core, actor, claimed, isNamed),
     release: (actor, id, leaseToken, reason, received) =>
       core.perform({ kind: 'release', actor, id, leaseToken, reason, ...(received && { received }) }),
     checkpoint: async (actor, id, leaseToken, value) =>
@@ -110,7 +110,7 @@ async function claimNext(
       const leftMs = endsAt - core.now();
       // Whoever named the claim asks for it again, maybe already now.
       if (found.length > 0 && options.signal?.aborted && options.claimId === undefined) {
-        await giveBack(core, actor, found);
+        await giveBack(core, actor, found, false);
         return [];
       }
       if (found.length > 0 || leftMs <= 0 || core.stopping || options.signal?.aborted) return found;
@@ -145,11 +145,15 @@ async function claimNow(
 
 const UNANSWERED = 'The claimer could not be answered.';
 
-/** The claimer never heard of its jobs: they are ready again at once, as if they had not been claimed. */
+/**
+ * The claimer never heard of its jobs: they are ready again at once, as if they had not been claimed. A named claim is
+ * given back now or not at all: by the time it could be done later, its claimer may have asked again and been answered.
+ */
 async function giveBack(
   core: Core,
   actor: Actor,
   claimed: readonly Pick<ClaimedJob, 'job'>[],
+  isNamed: boolean,
 ): Promise<void> {
   const releases = claimed.map(
     ({ job: { id, leaseToken } }): JobCommand => ({
@@ -166,7 +170,7 @@ async function giveBack(
     await core.flusher.submitTogether(releases);
   } catch (error) {
     // The leases would end by themselves, but late, and each would have taken an attempt.
-    if (!core.unknownClaims.keepFailed(releases, error)) throw error;
+    if (isNamed || !core.unknownClaims.keepFailed(releases, error)) throw error;
   }
 }
 

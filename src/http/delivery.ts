@@ -20,7 +20,7 @@ export async function delivered<T extends Taken>(
   if (claimed.length === 0) return print(claimed);
   noteJobs(call.request, claimed);
   const raw = call.reply.raw;
-  const undo = (): Promise<void> => giveBack(call, claimed);
+  const undo = (): Promise<void> => giveBack(call, claimed, claimId !== undefined);
   const bytes = claimed.reduce((sum, one) => sum + (one.bytes ?? 0), 0);
   try {
     if (bytes > LIMITS.smallBytes) await call.parts.room.take(call, bytes, true);
@@ -38,6 +38,6 @@ export async function delivered<T extends Taken>(
 }
 
 /** What fails only for now is done later; when it fails for good, the leases end by themselves. */
-async function giveBack({ engine, actor }: Call, claimed: readonly Taken[]): Promise<void> {
-  await engine.leases.giveBack(actor, claimed).catch(() => undefined);
+async function giveBack({ engine, actor }: Call, claimed: readonly Taken[], isNamed: boolean): Promise<void> {
+  await engine.leases.giveBack(actor, claimed, isNamed).catch(() => undefined);
 }

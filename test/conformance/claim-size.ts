@@ -122,11 +122,11 @@ export function claimSizeTopics(each: Each): void {
     for (let i = 0; i < 3; i++) {
       const claimed = await claimNext(spine);
       assert.equal(claimed[0]?.job.attempts, 1);
-      await engine.leases.giveBack(CLAW, claimed);
+      await engine.leases.giveBack(CLAW, claimed, false);
       const after = await read(spine, job);
       assert.deepEqual([after.state, after.attempts, after.claimedBy], ['queued', 0, null]);
       // Given back twice, or after somebody else has it: nothing changes.
-      await engine.leases.giveBack(CLAW, claimed);
+      await engine.leases.giveBack(CLAW, claimed, false);
     }
     const [again] = await claimNext(spine);
     assert.equal(await stateOf(spine, job), 'running');

@@ -151,7 +151,7 @@ onEvery(DIALECTS, (each) => {
     assert.deepEqual(messages, ['first']);
     // Meanwhile nobody else gets it, not even a second job of the same agent.
     assert.deepEqual((await claimMail(spine)).messages, []);
-    await spine.engine.leases.giveBack(ALICE, [{ job }]);
+    await spine.engine.leases.giveBack(ALICE, [{ job }], false);
     await look(spine);
     await send(spine, { body: 'second' });
     const again = await claimNext(spine, { by: ALICE });

@@ -128,6 +128,36 @@ suite('a claim whose claimer has gone', () => {
   });
 });
 
+test('a named claim that could be neither printed nor given back is its claimer’s when it asks again', async (t) => {
+  let broken = true;
+  const failing = (engine: Engine): Engine => ({
+    ...engine,
+    jobs: {
+      ...engine.jobs,
+      details: (...job) =>
+        broken ? Promise.reject(new SpineError('store_unavailable')) : engine.jobs.details(...job),
+    },
+  });
+  const spine = await openServer(t, ({ engine }) => ({ engine: failing(engine) }));
+  const { core } = spine.engine;
+  // One that was held before is read again to be shown.
+  const { id } = await createJob(spine, { maxAttempts: 2 });
+  await spine.engine.leases.claim(RIGHT, id, {});
+  await spine.engine.leases.release(RIGHT, id, null, null);
+  const submit = core.flusher.submitTogether.bind(core.flusher);
+  t.mock.method(core.flusher, 'submitTogether', ((commands) =>
+    broken && commands[0]?.kind === 'release'
+      ? Promise.reject(new SpineError('store_unavailable'))
+      : submit(commands)) as typeof submit);
+  const claim = { target: 'any', claimId: 'once more' };
+  strictEqual((await spine.left.post('/jobs/claim', claim)).status, 503);
+  broken = false;
+  const again = await spine.left.post<{ jobs: JobBody[] }>('/jobs/claim', claim);
+  await unknownClaimKeeper(core).runOnce();
+  const { state, leaseToken } = await spine.engine.jobs.get(RIGHT, id);
+  deepStrictEqual([state, leaseToken], ['running', again.body.jobs[0]?.leaseToken]);
+});
+
 const RIGHT = { name: 'right-claw', role: 'worker', targets: null } as const;
 
 function named(claimId: string | null): { claimId?: string } {

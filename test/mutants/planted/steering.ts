@@ -48,8 +48,16 @@ export const STEERING: readonly Mutant[] = [
     means:
       'a job whose claimer hung up while the database was away waits for a lease, and has an attempt less',
     file: 'src/engine/leases.ts',
-    find: `if (!core.unknownClaims.keepFailed(releases, error)) throw error;`,
+    find: `if (isNamed || !core.unknownClaims.keepFailed(releases, error)) throw error;`,
     replace: `throw error;`,
+    seenBy: ['test/http/delivery.test.ts'],
+  },
+  {
+    name: 'named-claim-given-back-late',
+    means: 'a claimer that asked again under its claimId, and was answered, loses its jobs to another one',
+    file: 'src/engine/leases.ts',
+    find: `if (isNamed || !core`,
+    replace: `if (!core`,
     seenBy: ['test/http/delivery.test.ts'],
   },
   {
