@@ -56,7 +56,25 @@ export interface HeldFilter {
   readonly typeNo: number | null;
   /** Only those that are retries. */
   readonly retries: boolean;
+  /** So many are looked at: of those that ended, the last ends. */
   readonly limit: number;
+}
+
+/** Where a job stands in a list of tasks: the more urgent first, of those the newer. */
+export interface RankedJob {
+  readonly no: number;
+  /** The number behind the word of its priority. */
+  readonly rank: number;
+}
+
+/** A part of all jobs that a list is asked for, from one number down to another. */
+export interface RankedWindow {
+  /** The first of them. */
+  readonly ranked: readonly RankedJob[];
+  /** How many there are in it. */
+  readonly size: number;
+  /** From where the next part is to be read; null when there is none. */
+  readonly next: number | null;
 }
 
 export interface RunningTask {

@@ -20,6 +20,9 @@ export const LIMITS = {
   requirementLooks: 256,
   claimWaitMs: 60_000,
   pageJobs: 1_000,
+  /** Lists of tasks have all that is unfinished, and of what ended the newest; of what one bot ended, the last ends. */
+  endedTasks: 100_000,
+  endedOfBot: 10_000,
   /** Claims of one job that are told of at most, and events that are read for it. */
   attemptsShown: 1_000,
   attemptEvents: 20_000,

@@ -3,7 +3,7 @@
 import { LIMITS } from './limits.ts';
 
 /** A raised priority is above all that can be asked for, so that no index has to know that some jobs stand in front. */
-const FRONT = 2 * LIMITS.priority + 1;
+export const FRONT = 2 * LIMITS.priority + 1;
 
 /** Before all that have not been raised; those that have keep their order. */
 export function raised(priority: number): number {

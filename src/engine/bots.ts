@@ -11,6 +11,7 @@ import { BotRoom } from './bot-room.ts';
 import { cancelBelowFirst } from './cancelling.ts';
 import { lastWord } from './consulting.ts';
 import { accepted, type Core } from './core.ts';
+import { storedFilter } from './jobs.ts';
 import type { BotLoad, BotMove, Bots, Leases } from './engine.ts';
 
 /** A bot only has to be heard from. */
@@ -51,12 +52,17 @@ export function botsOf(core: Core, leases: Leases): Bots {
           result: JSON.stringify(result),
         }),
       ).job,
-    held: async (name, filter) => read.bots.held(name, filter),
+    ranked: async (actor, filter, most) => read.bots.ranked(await storedFilter(core, actor, filter), most),
+    held: async (name, filter, most) => read.bots.held(name, filter, most),
+    numbered: async (nos) => {
+      const jobs = new Map((await read.jobs.byNo(nos)).map((job) => [job.no, job]));
+      return nos.flatMap((no) => jobs.get(no) ?? []);
+    },
     loads: async (since) => {
       const [held, done, running, counts] = await Promise.all([
         read.bots.heldCounts(),
         read.bots.doneSince(since),
-        read.bots.running(LIMITS.users),
+        read.bots.running(),
         read.counters.all(),
       ]);
       const waiting = Map.groupBy(

@@ -6,7 +6,7 @@ import type { ApprovalAuto, ApprovalFilter, ApprovalRecord } from '../domain/app
 import type { Audit } from '../domain/audit.ts';
 import type { Blob } from '../domain/blob.ts';
 import type { Bulk, BulkAction } from '../domain/bulk.ts';
-import type { HeldFilter, RunningTask } from '../domain/bot.ts';
+import type { HeldFilter, RankedJob, RankedWindow, RunningTask } from '../domain/bot.ts';
 import type {
   Accepted,
   Actor,
@@ -794,8 +794,12 @@ export interface Bots {
   existing(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** What came of the work so far; the end leaves it as it is. */
   report(actor: Actor, id: string, result: unknown): Promise<Job>;
-  /** What a bot runs, then what it has ended, the last end first. */
-  held(name: string, filter: HeldFilter): Promise<Job[]>;
+  /** The first of a part of the jobs that fit, from the newest on, in the order of tasks. */
+  ranked(actor: Actor, filter: JobFilter, most: number): Promise<RankedWindow>;
+  /** What a bot runs and what it has ended last: the first of it in the order of tasks. */
+  held(name: string, filter: HeldFilter, most: number): Promise<RankedJob[]>;
+  /** In the order of the numbers; those that are gone are left out. */
+  numbered(nos: readonly number[]): Promise<Job[]>;
   /** What each has to do, and has done since then. */
   loads(since: number): Promise<(name: string) => BotLoad>;
 }

@@ -27,14 +27,6 @@ export function jobsOf(core: Core): Jobs {
     return job;
   };
 
-  const stored = async (actor: Actor, { type, ...filter }: JobFilter): Promise<ListFilter> => ({
-    ...filter,
-    targets: targetsOf(actor, filter),
-    typeNo: type === undefined ? null : ((await core.types()).get(type)?.no ?? -1),
-    tag: filter.tag ?? null,
-    from: filter.from ?? null,
-  });
-
   return {
     get,
     wait: waitingFor(core, get),
@@ -51,7 +43,7 @@ export function jobsOf(core: Core): Jobs {
     handedOn: (jobs) => handedOn(store.read, jobs),
     comments: async (actor, id, afterSeq, limit) =>
       store.read.comments.after((await get(actor, id)).no, afterSeq, limit),
-    list: async (actor, filter) => store.read.jobs.list(await stored(actor, filter)),
+    list: async (actor, filter) => store.read.jobs.list(await storedFilter(core, actor, filter)),
     blockers: async (jobs) => {
       const waiting = jobs.filter(({ waitingFor }) => waitingFor > 0).map(({ no }) => no);
       const edges = waiting.length === 0 ? [] : await store.read.dependencies.of(waiting);
@@ -61,7 +53,8 @@ export function jobsOf(core: Core): Jobs {
       );
       return new Map([...open].map(([no, of]) => [no, of.map(({ parentId }) => parentId)]));
     },
-    search: async (actor, words, filter) => store.read.jobs.search(words, await stored(actor, filter)),
+    search: async (actor, words, filter) =>
+      store.read.jobs.search(words, await storedFilter(core, actor, filter)),
     events: async (actor, id, afterSeq, limit) =>
       store.read.feed.ofJob((await get(actor, id)).no, afterSeq, limit),
     logs: async (actor, id, afterNo, limit) =>
@@ -76,6 +69,20 @@ export function jobsOf(core: Core): Jobs {
     remove: async (actor, id) => removeEnded(core, actor, await get(actor, id)),
     snooze: (actor, id, untilAt, leaseToken, received) =>
       core.perform({ kind: 'snooze', actor, id, untilAt, leaseToken, ...(received && { received }) }),
+  };
+}
+
+export async function storedFilter(
+  core: Core,
+  actor: Actor,
+  { type, ...filter }: JobFilter,
+): Promise<ListFilter> {
+  return {
+    ...filter,
+    targets: targetsOf(actor, filter),
+    typeNo: type === undefined ? null : ((await core.types()).get(type)?.no ?? -1),
+    tag: filter.tag ?? null,
+    from: filter.from ?? null,
   };
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { FILTERED } from '../../src/domain/job-fields.ts';
 import type { ListFilter } from '../../src/domain/job-filter.ts';
 import { type Job, OPEN_STATES, STATES, type State } from '../../src/domain/job.ts';
+import { raised } from '../../src/domain/priority.ts';
 import { rest } from '../support/clock.ts';
 import { claimNext, create, createMany, type Each, HEAD, type Opened, worker } from '../support/engines.ts';
 import { insert, row } from './rows.ts';
@@ -118,6 +119,72 @@ export function listTopics(each: Each): void {
     }
     await worked;
     assert.deepEqual([...new Set(faults)], []);
+  });
+
+  each('goes down the tasks a window at a time, and says which come first in it', async ({ store }) => {
+    const priorities = [10, 0, 30, raised(20), -5, 20, 29, raised(-5)];
+    const jobs = await insert(
+      store,
+      priorities.map((priority, i) =>
+        row({ priority, state: i % 2 === 0 ? 'queued' : 'done', retryCount: i % 4 === 3 ? 1 : 0 }),
+      ),
+    );
+    const filter = { ...ALL, order: 'newest', limit: 5 } as const;
+    const shown = async (wanted: ListFilter, most: number): Promise<unknown[]> => {
+      const { ranked, size, next } = await store.read.bots.ranked(wanted, most);
+      const places = ranked.map(({ no, rank }) => [jobs.findIndex((job) => job.no === no), rank]);
+      return [places, size, next === null ? null : jobs.findIndex((job) => job.no === next)];
+    };
+    const first = [
+      [6, 20],
+      [5, 20],
+      [3, 20],
+      [7, 0],
+      [4, 0],
+    ];
+    assert.deepEqual(await shown(filter, 9), [first, 5, 3]);
+    assert.deepEqual(await shown(filter, 2), [first.slice(0, 2), 5, 3]);
+    const rest = [
+      [2, 30],
+      [0, 10],
+      [1, 0],
+    ];
+    assert.deepEqual(await shown({ ...filter, from: jobs[3]?.no ?? 0 }, 9), [rest, 3, null]);
+    assert.deepEqual(await shown({ ...filter, states: ['done'], retries: true }, 9), [
+      [
+        [3, 20],
+        [7, 0],
+      ],
+      2,
+      null,
+    ]);
+    assert.deepEqual(await shown({ ...filter, states: [] }, 9), [[], 0, null]);
+  });
+
+  each('knows what a bot holds and ended, and what each works on', async ({ store }) => {
+    const bot = (job: Partial<Job>) =>
+      row({ claimedBy: 'w', leasePolicy: 'presence', ...job }, { title: `from ${job.startedAt}` });
+    const ended = (finishedAt: number) => bot({ state: 'done', finishedAt });
+    const jobs = await insert(store, [
+      bot({ state: 'running', startedAt: 7, priority: 10 }),
+      bot({ state: 'running', startedAt: 5 }),
+      ...[3, 1, 2].map(ended),
+      row({ claimedBy: 'w', state: 'running' }),
+      ...Array.from({ length: 3 }, (_, i) => bot({ claimedBy: 'x', state: 'running', startedAt: i })),
+    ]);
+    const held = async (states: readonly State[], limit: number, most: number): Promise<number[]> =>
+      (await store.read.bots.held('w', { states, typeNo: null, retries: false, limit }, most)).map(({ no }) =>
+        jobs.findIndex((job) => job.no === no),
+      );
+    assert.deepEqual(await held(['running', 'done'], 9, 9), [0, 4, 3, 2, 1]);
+    assert.deepEqual(await held(['running', 'done'], 2, 2), [0, 4]);
+    assert.deepEqual(await held(['done'], 2, 9), [4, 2], 'of what ended, the last ends');
+    assert.deepEqual(await held([], 9, 9), []);
+    const running = await store.read.bots.running();
+    assert.deepEqual(
+      ['w', 'x', 'y'].map((name) => running.get(name)?.title),
+      ['from 7', 'from 2', undefined],
+    );
   });
 
   each('finds a job by its number and by its id', async (spine) => {

@@ -6,6 +6,8 @@ import { LIMITS } from '../../src/domain/limits.ts';
 import type { Job } from '../../src/domain/job.ts';
 import type { OpenEngine } from '../../src/engine/open-engine.ts';
 import type { HttpClient } from '../support/http.ts';
+import { raised } from '../../src/domain/priority.ts';
+import { insert, row } from '../conformance/rows.ts';
 import { loggedIn } from './bots.ts';
 import { openServer } from './server.ts';
 
@@ -30,6 +32,48 @@ suite('a list for bots', () => {
     strictEqual(new Set(pages.flat().map((task) => (task as { id: string }).id)).size, 80);
     // Where the instructions are not shown they take no room.
     strictEqual((await walk(admin, `${ADMIN}/tasks`)).length, 1);
+  });
+
+  test('of tasks keeps its order however many there are, and ends', async (t) => {
+    const { engine, admin, bot } = await openBots(t);
+    const { store } = engine.core;
+    const ended = { state: 'done', settled: 2, finishedAt: 1 } as const;
+    await insert(store, [
+      row({ ...ended, priority: 20 }, { title: 'high, done' }),
+      ...Array.from({ length: 1_200 }, () => row({ ...ended, priority: 10 })),
+      ...Array.from({ length: 1_100 }, () =>
+        row({ ...ended, priority: 10, claimedBy: 'w1', leasePolicy: 'presence' }),
+      ),
+      row({ priority: 0 }, { title: 'low' }),
+      ...Array.from({ length: 1_001 }, () => row({ priority: 10 })),
+      row({ priority: raised(20) }, { title: 'high, raised' }),
+      row({ priority: 30 }, { title: 'urgent' }),
+    ]);
+    const titles = async (query: string): Promise<string[]> =>
+      ((await admin.get<Listed>(`${ADMIN}/tasks?${query}`)).body.data as { title: string }[]).map(
+        ({ title }) => title,
+      );
+    deepStrictEqual(await titles('limit=3'), ['urgent', 'high, raised', 'high, done']);
+    deepStrictEqual(await titles('limit=2&status=pending'), ['urgent', 'high, raised']);
+    deepStrictEqual(await titles('offset=3304'), ['low']);
+    const all = await walk(admin, `${ADMIN}/tasks`);
+    deepStrictEqual(
+      all.map(({ length }) => length),
+      [1_000, 1_000, 1_000, 305],
+    );
+    strictEqual(new Set(all.flat().map((task) => (task as { id: string }).id)).size, 3_305);
+    const own = await walk(bot, `${WORKER}/tasks`);
+    deepStrictEqual(
+      own.map(({ length }) => length),
+      [1_000, 100],
+    );
+    for (const [client, path] of [
+      [admin, `${ADMIN}/tasks?offset=5000`],
+      [bot, `${WORKER}/tasks?offset=5000`],
+    ] as const) {
+      const { body } = await client.get<Listed>(path);
+      deepStrictEqual([body.data, body.has_more], [[], false]);
+    }
   });
 
   test('of tasks that a bot holds counts what they hold', async (t) => {

@@ -32,7 +32,14 @@ export function further(sql: Sql, filter: ListFilter, put: Put): string[] {
 }
 
 /** The jobs of one state. */
-export function page(sql: Sql, filter: ListFilter, state: State, newest: boolean, put: Put): string {
+export function page(
+  sql: Sql,
+  filter: ListFilter,
+  state: State,
+  newest: boolean,
+  put: Put,
+  columns: string = JOB_COLUMNS,
+): string {
   const from = filter.from === null ? null : put(filter.from);
   const where = [
     state === 'running' ? whileRunning(newest, from) : place(sql, put(state), newest, from),
@@ -40,7 +47,7 @@ export function page(sql: Sql, filter: ListFilter, state: State, newest: boolean
   ];
   const direction = newest ? 'desc' : 'asc';
   const order = state === 'running' ? `no + 0 ${direction}` : `state ${direction}, no ${direction}`;
-  return `select ${JOB_COLUMNS} from job where ${where.join(' and ')} order by ${order} limit ${put(filter.limit)}`;
+  return `select ${columns} from job where ${where.join(' and ')} order by ${order} limit ${put(filter.limit)}`;
 }
 
 /** Those who run are few, and found by job_lease. The sum keeps the databases from walking along all numbers instead. */

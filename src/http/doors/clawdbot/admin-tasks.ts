@@ -37,7 +37,7 @@ export const adminTaskRoutes: readonly Route[] = [
     path: ROOT,
     name: 'listBotTasks',
     about:
-      'Tasks of all doors, the more urgent first: up to 1,000 unfinished ones and the 1,000 newest others, 8 MiB in all.',
+      'Tasks of all doors, the more urgent first: all unfinished ones and the 100,000 newest others, in pages of up to 1,000 and 8 MiB.',
     who: ADMINS,
     query: TasksQuery,
     answer: enveloped(Type.Array(BotTask)),

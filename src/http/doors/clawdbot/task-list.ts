@@ -1,24 +1,26 @@
 /** Lists of tasks: the more urgent first, of those the newer. What ended long ago is left out when there is too much. */
 
-import { assigneeOf, BOT_PRIORITIES, botPriorityOf, UNASSIGNED } from '../../../domain/bot.ts';
-import type { Job, State } from '../../../domain/job.ts';
+import { assigneeOf, type RankedWindow, UNASSIGNED } from '../../../domain/bot.ts';
+import { FINAL_STATES, type Job, OPEN_STATES, type State } from '../../../domain/job.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { BOT_STATUS_OF, BOT_STATUSES, statesShownAs } from '../../../domain/statuses.ts';
 import type { JobFilter } from '../../../engine/engine.ts';
-import { openAndEnded, type Sized, sized } from '../../job-list.ts';
+import type { Place } from '../../answer-room.ts';
+import { sized } from '../../job-list.ts';
+import { LARGE_ITEM_BYTES } from '../../page.ts';
 import type { Call } from '../../routes.ts';
 import type { TasksQueryFields } from './schemas.ts';
+import { TasksInOrder } from './tasks-in-order.ts';
 import { around, parentsOf, taskView } from './view.ts';
 import { isUuid, problem, statusNamed } from './words.ts';
 
 const AT_ONCE = 50;
+/** So many are looked at in one go. */
+const WINDOW = 2_000;
 const NO_SOPS: ReadonlyMap<number, number> = new Map();
 const WAITING = statesShownAs(BOT_STATUS_OF, 'pending');
 
-interface Found {
-  readonly jobs: readonly Job[];
-  readonly truncated: boolean;
-}
+type Wanted = Pick<JobFilter, 'type' | 'retries' | 'target'>;
 
 /** All tasks that fit every filter. */
 export async function listTasks(call: Call<unknown, TasksQueryFields>): Promise<string> {
@@ -26,19 +28,23 @@ export async function listTasks(call: Call<unknown, TasksQueryFields>): Promise<
   const { assigned_to: assignedTo, task_type: type, unassigned = false, retries = false } = query;
   const states = statesOf(query.status).filter((state) => !unassigned || WAITING.includes(state));
   const filter = { ...(type !== undefined && { type }), ...(retries && { retries }) };
+  const found = new TasksInOrder();
   if (assignedTo === undefined) {
     const target = unassigned ? { target: UNASSIGNED } : {};
-    return page(call, await openAndEnded(call, { ...filter, ...target }, states), false);
+    await look(call, found, { ...filter, ...target }, states);
+    return page(call, found, false);
   }
   if (!isUuid(assignedTo)) throw problem('assigned_to', 'assigned_to must be the id of a worker');
   const user = (await engine.users.everybody()).find(({ id }) => id === assignedTo);
-  if (user === undefined || unassigned) return page(call, { jobs: [], truncated: false }, false);
-  return page(call, await tasksOf(call, user.name, states, filter), false);
+  if (user !== undefined && !unassigned) await lookForBot(call, found, user.name, states, filter);
+  return page(call, found, false);
 }
 
 /** Those that are the caller's own. */
 export async function listOwnTasks(call: Call<unknown, TasksQueryFields>): Promise<string> {
-  return page(call, await tasksOf(call, call.actor.name, statesOf(call.query.status), {}), true);
+  const found = new TasksInOrder();
+  await lookForBot(call, found, call.actor.name, statesOf(call.query.status), {});
+  return page(call, found, true);
 }
 
 function statesOf(status: string | undefined): readonly State[] {
@@ -47,37 +53,61 @@ function statesOf(status: string | undefined): readonly State[] {
 }
 
 /** What waits for a bot stands under its name; what it took, in an index of its own. */
-async function tasksOf(
-  call: Call,
+async function lookForBot(
+  call: Call<unknown, TasksQueryFields>,
+  found: TasksInOrder,
   name: string,
   states: readonly State[],
-  filter: Pick<JobFilter, 'type' | 'retries'>,
-): Promise<Found> {
-  const { engine } = call;
+  filter: Wanted,
+): Promise<void> {
+  const { engine, actor, parts } = call;
   const waiting = states.filter((state) => WAITING.includes(state));
-  const held = states.filter((state) => !WAITING.includes(state));
-  const typeNo = filter.type === undefined ? null : await typeNoOf(call, filter.type);
-  const limit = LIMITS.pageJobs + 1;
-  const open = await openAndEnded(call, { ...filter, target: name }, waiting);
-  const found = await engine.bots.held(name, {
-    states: held,
-    typeNo,
+  await look(call, found, { ...filter, target: name }, waiting);
+  const held = {
+    states: states.filter((state) => !WAITING.includes(state)),
+    typeNo: filter.type === undefined ? null : await typeNoOf(call, filter.type),
     retries: filter.retries === true,
-    limit,
-  });
-  const taken = await roomFor(call, found.slice(0, LIMITS.pageJobs));
-  return { jobs: [...open.jobs, ...taken], truncated: open.truncated || taken.length < found.length };
+    limit: LIMITS.endedOfBot,
+  };
+  found.add(await parts.longWork.run(actor, () => engine.bots.held(name, held, most(call))));
 }
 
-/** As many as one answer may hold. Those that wait have room already. */
-async function roomFor(call: Call, jobs: readonly Job[]): Promise<readonly Job[]> {
-  const fitting: Sized[] = [];
-  let bytes = 0;
-  for (let at = 0; at < jobs.length && bytes <= LIMITS.answerBytes; at += AT_ONCE)
-    for (const each of await sized(call, jobs.slice(at, at + AT_ONCE)))
-      if ((bytes += each.bytes) <= LIMITS.answerBytes || fitting.length === 0) fitting.push(each);
-  await call.parts.room.take(call, Math.min(bytes, LIMITS.answerBytes));
-  return fitting.map(({ job }) => job);
+/** What is unfinished may end meanwhile, and is found again then. */
+async function look(
+  call: Call<unknown, TasksQueryFields>,
+  found: TasksInOrder,
+  filter: Wanted,
+  states: readonly State[],
+): Promise<void> {
+  const among = (some: readonly State[]): readonly State[] => states.filter((state) => some.includes(state));
+  await lookAt(call, found, { ...filter, states: among(OPEN_STATES) }, Infinity);
+  await lookAt(call, found, { ...filter, states: among(FINAL_STATES) }, LIMITS.endedTasks);
+}
+
+async function lookAt(
+  call: Call<unknown, TasksQueryFields>,
+  found: TasksInOrder,
+  wanted: Wanted & Pick<JobFilter, 'states'>,
+  within: number,
+): Promise<void> {
+  const { engine, actor, parts } = call;
+  let from: number | null = null;
+  let left = within;
+  do {
+    const limit = Math.min(WINDOW, left);
+    const filter: JobFilter = { ...wanted, ...(from !== null && { from }), order: 'newest', limit };
+    const window: RankedWindow = await parts.longWork.run(actor, () =>
+      engine.bots.ranked(actor, filter, most(call)),
+    );
+    found.add(window.ranked);
+    left -= window.size;
+    from = window.next;
+  } while (from !== null && left > 0);
+}
+
+/** How many of them can be before the end of the page, and one behind it. */
+function most({ query: { offset = 0, limit = LIMITS.pageJobs } }: Call<unknown, TasksQueryFields>): number {
+  return offset + limit + 1;
 }
 
 async function typeNoOf({ engine }: Call, name: string): Promise<number> {
@@ -85,53 +115,56 @@ async function typeNoOf({ engine }: Call, name: string): Promise<number> {
 }
 
 async function page(
-  call: Call<unknown, Pick<TasksQueryFields, 'limit' | 'offset'>>,
-  { jobs, truncated }: Found,
+  call: Call<unknown, TasksQueryFields>,
+  found: TasksInOrder,
   withSop: boolean,
 ): Promise<string> {
-  const { offset = 0, limit = jobs.length } = call.query;
-  const unique = [...new Map(jobs.map((job) => [job.no, job])).values()];
-  const inOrder = unique.toSorted((a, b) => rank(b) - rank(a) || b.no - a.no);
-  const wanted = inOrder.slice(offset, offset + limit);
+  const { engine, parts, query } = call;
+  const { offset = 0, limit = LIMITS.pageJobs } = query;
+  const nos = found.between(offset, offset + limit + 1);
+  const place = await parts.room.take(call, LARGE_ITEM_BYTES);
   const texts: string[] = [];
   let room: number = LIMITS.answerBytes;
   let shown = 0;
   // A few at a time, so that a long list holds up nobody else.
-  for (let at = 0; at < wanted.length && room > 0; at += AT_ONCE) {
-    const some = await fitting(call, wanted.slice(at, at + AT_ONCE), room, at === 0, withSop);
+  for (let at = 0; at < Math.min(limit, nos.length) && room > 0; at += AT_ONCE) {
+    const wanted = nos.slice(at, Math.min(at + AT_ONCE, limit));
+    const jobs = await engine.bots.numbered(wanted);
+    const some = await fitting(call, jobs, { room, place, first: at === 0, withSop });
     const printed = await print(call, some, withSop);
     room -= printed.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
     texts.push(...printed);
-    shown += some.length;
-    if (some.length < Math.min(AT_ONCE, wanted.length - at)) break;
+    shown = at + (some.length < jobs.length ? some.length : wanted.length);
+    if (some.length < jobs.length) break;
   }
-  const hasMore = truncated || offset + shown < inOrder.length;
-  return `{"success":true,"data":[${texts.join(',')}],"has_more":${hasMore}}`;
+  return `{"success":true,"data":[${texts.join(',')}],"has_more":${shown < nos.length}}`;
 }
 
-function rank({ priority }: Job): number {
-  return BOT_PRIORITIES[botPriorityOf(priority)];
+interface Fitting {
+  readonly room: number;
+  readonly place: Place;
+  readonly first: boolean;
+  readonly withSop: boolean;
 }
 
 /** As many as there is room for; of the very first ones, one in any case. Instructions come with every task. */
 async function fitting(
   call: Call,
   jobs: readonly Job[],
-  room: number,
-  first: boolean,
-  withSop: boolean,
+  { room, place, first, withSop }: Fitting,
 ): Promise<Job[]> {
   const sops = withSop ? await sopBytes(call, jobs) : NO_SOPS;
   const some: Job[] = [];
-  let [bytes, ofSops] = [0, 0];
+  let bytes = 0;
   for (const each of await sized(call, jobs)) {
-    const sop = sops.get(each.job.typeNo) ?? 0;
-    bytes += each.bytes + sop;
-    if (bytes > room && !(first && some.length === 0)) break;
+    const more = each.bytes + (sops.get(each.job.typeNo) ?? 0);
+    const isFirst = first && some.length === 0;
+    if (bytes + more > room && !isFirst) break;
+    if (isFirst) place.grow(more);
+    else if (!place.tryGrow(more)) break;
+    bytes += more;
     some.push(each.job);
-    ofSops += sop;
   }
-  await call.parts.room.take(call, ofSops);
   return some;
 }
 
