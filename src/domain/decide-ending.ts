@@ -5,7 +5,7 @@ import type { Ask, Complete, Decision, Fail, Release, SideWrites, Snooze } from 
 import type { EventDraft } from './event.ts';
 import { isFinal, type Job, NO_OUTCOME, rootOf, type State } from './job.ts';
 import { alreadyEndedBy, dropLease, holds, notRunning } from './lease.ts';
-import type { ProviderLimit } from './provider-limit.ts';
+import { limitReason, type ProviderLimit } from './provider-limit.ts';
 import { endBadly, finish, hasLineage, requeueAfter } from './retry.ts';
 import { NOTHING_SENT } from './run.ts';
 
@@ -93,7 +93,7 @@ function waitForProvider(
   { provider, untilAt }: ProviderLimit,
   now: number,
 ): End {
-  next.reason = `${provider} is at its limit`;
+  next.reason = limitReason(provider);
   next.attempts -= 1;
   requeueAfter(next, 0, now);
   const facts = {

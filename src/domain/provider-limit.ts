@@ -64,11 +64,28 @@ function lengthIn(text: string, now: number): number | null {
   return now + ms;
 }
 
-/** Where nobody says how long, each limit soon after the last one lasts twice as long, up to an hour. */
+/** As the reason of a job says it. */
+export function limitReason(provider: string): string {
+  return `${provider} is at its limit`;
+}
+
+/**
+ * Where nobody says how long, each limit soon after the last one lasts twice as long, up to an hour. So does a time that is
+ * over already. A short time that is said again and again is not the whole truth: it becomes longer, too, up to a minute.
+ */
 export function limitAfter(known: LimitRecord, said: number | null, now: number): LimitRecord {
   const lasts = now < known.untilAt;
   const strikes = lasts ? known.strikes : now - known.untilAt < HOUR_MS ? known.strikes + 1 : 1;
-  const usual = lasts ? known.untilAt : now + Math.min(MINUTE_MS * 2 ** (strikes - 1), HOUR_MS);
-  const untilAt = Math.min(Math.max(said ?? usual, now + SECOND_MS), now + LONGEST_MS);
-  return { provider: known.provider, untilAt: lasts ? Math.max(untilAt, known.untilAt) : untilAt, strikes };
+  const doubled = (firstMs: number, mostMs: number): number =>
+    now + Math.min(firstMs * 2 ** (strikes - 1), mostMs);
+  const isToCome = said !== null && said > now;
+  const until = isToCome
+    ? Math.min(Math.max(said, doubled(SECOND_MS, MINUTE_MS)), now + LONGEST_MS)
+    : doubled(MINUTE_MS, HOUR_MS);
+  if (!lasts) return { provider: known.provider, untilAt: until, strikes };
+  return {
+    provider: known.provider,
+    untilAt: isToCome ? Math.max(until, known.untilAt) : known.untilAt,
+    strikes,
+  };
 }

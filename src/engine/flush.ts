@@ -21,7 +21,7 @@ import { type Audience, type Effects, ChangeSet } from './change-set.ts';
 import type { MailHint } from './mail-hint.ts';
 import { carryMail } from './mail-round.ts';
 import { metadataRoom } from './metadata-room.ts';
-import { park, withLimit } from './provider-limits.ts';
+import { type LimitedFailure, mayWaitAgain, park, limitedFailure } from './provider-limits.ts';
 import { fullPool, takeSlotsFor } from './slots.ts';
 
 export type Answer = Accepted | Refusal | CreateAnswer | ClaimNextAnswer;
@@ -128,7 +128,21 @@ export function decideOne(
     return claimOne(tx, changeSet, command, job, routing);
   if ((command.kind === 'retry' || command.kind === 'redrive') && job.uniqueKey !== null)
     return reopenOne(tx, changeSet, command, job);
-  return decideNow(changeSet, withLimit(command, job, routing, changeSet.now), job);
+  const limited = limitedFailure(command, job, routing, changeSet.now);
+  return limited === null
+    ? decideNow(changeSet, command, job)
+    : failAtLimit(tx, changeSet, command, limited, job);
+}
+
+async function failAtLimit(
+  tx: Tx,
+  changeSet: ChangeSet,
+  command: JobCommand,
+  limited: LimitedFailure,
+  job: Job,
+): Promise<Accepted | Refusal> {
+  const waits = await mayWaitAgain(tx, job, limited.limit.provider);
+  return decideNow(changeSet, waits ? limited : command, job);
 }
 
 function decideNow(changeSet: ChangeSet, command: JobCommand, job: Job): Accepted | Refusal {

@@ -2,9 +2,9 @@
 
 import { loopActor } from '../domain/actor.ts';
 import { limitText } from '../domain/chat-text.ts';
-import type { JobCommand } from '../domain/command.ts';
+import type { Fail, JobCommand } from '../domain/command.ts';
 import type { Job } from '../domain/job.ts';
-import { limitAfter, limitIn } from '../domain/provider-limit.ts';
+import { limitAfter, limitIn, limitReason, type ProviderLimit } from '../domain/provider-limit.ts';
 import type { Routing } from '../domain/routing.ts';
 import type { Tx } from '../store/store.ts';
 import type { Subscribers } from './announcing.ts';
@@ -14,17 +14,39 @@ import { routingChanged, setPaused } from './routing.ts';
 
 const LIMITS = loopActor('provider-limits');
 
-/** A failure that tells of a limit, where the job's type says whose. */
-export function withLimit(
+export type LimitedFailure = Fail & { readonly limit: ProviderLimit };
+
+/** A failure that tells of a limit, where the job's type says whose; null when it is another one. */
+export function limitedFailure(
   command: JobCommand,
   { typeNo }: Job,
   { providers }: Routing,
   now: number,
-): JobCommand {
-  if (command.kind !== 'fail' || command.error === null) return command;
+): LimitedFailure | null {
+  if (command.kind !== 'fail' || command.error === null) return null;
   const provider = providers.get(typeNo);
   const limit = provider === undefined ? null : limitIn(command.error, now);
-  return provider === undefined || limit === null ? command : { ...command, limit: { provider, ...limit } };
+  return provider === undefined || limit === null ? null : { ...command, limit: { provider, ...limit } };
+}
+
+/** A job that was held back so often in a row has a fault of its own: its next limit is a failure like others. */
+const MOST_HELD_BACK = 10;
+/** So many of its last events are looked at. */
+const EVENTS = 500;
+
+/** Whether it can be held back by a limit again. The history is read only of what was claimed so often for nothing. */
+export async function mayWaitAgain(
+  tx: Tx,
+  { no, seq, fence, attempts }: Job,
+  provider: string,
+): Promise<boolean> {
+  if (fence - attempts < MOST_HELD_BACK) return true;
+  const events = await tx.feed.ofJob(no, Math.max(0, seq - EVENTS), EVENTS);
+  const failed = events.findLastIndex(({ kind }) => kind === 'job.failed');
+  const heldBack = events
+    .slice(failed + 1)
+    .filter(({ facts }) => facts?.['reason'] === limitReason(provider));
+  return heldBack.length < MOST_HELD_BACK;
 }
 
 /** To be called once in a flush, after its decisions. */

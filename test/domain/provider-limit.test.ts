@@ -91,5 +91,30 @@ test('while a limit lasts only a later end counts, and none is longer than a day
   assert.deepEqual(limitAfter(first, NOW + 5_000, NOW + 1), first);
   assert.equal(limitAfter(first, NOW + 20_000, NOW + 1).untilAt, NOW + 20_000);
   assert.equal(limitAfter(first, NOW + 1e12, NOW + 1).untilAt, NOW + 1 + 24 * HOUR_MS);
-  assert.equal(limitAfter(first, NOW - 5_000, NOW + 10_000).untilAt, NOW + 11_000);
+});
+
+test('a time that is over already says nothing, and a short one that is said again and again lasts longer', () => {
+  const waits = (said: (now: number) => number): number[] => {
+    let record = { provider: 'p', untilAt: 0, strikes: 0 };
+    let now = NOW;
+    return Array.from({ length: 8 }, () => {
+      record = limitAfter(record, said(now), now);
+      const waited = record.untilAt - now;
+      now = record.untilAt;
+      return waited / 1_000;
+    });
+  };
+  assert.deepEqual(waits(() => Date.parse('2020-01-01T00:00:00Z')).slice(0, 3), [60, 120, 240]);
+  assert.deepEqual(
+    waits((now) => now),
+    [60, 120, 240, 480, 960, 1_920, 3_600, 3_600],
+  );
+  assert.deepEqual(
+    waits((now) => now + 850),
+    [1, 2, 4, 8, 16, 32, 60, 60],
+  );
+  assert.deepEqual(
+    waits((now) => now + 90_000),
+    Array.from({ length: 8 }, () => 90),
+  );
 });

@@ -113,6 +113,28 @@ onEvery(DIALECTS, (each) => {
     OPTIONS,
   );
 
+  each(
+    'a job whose every attempt tells of a limit is held back ten times in a row, and has failed then',
+    async (spine) => {
+      const { engine, clock } = spine;
+      await types(spine);
+      const job = await create(spine, { type: 'summary', maxAttempts: 2 });
+      const attempts: number[] = [];
+      for (let i = 0; i < 22; i++) {
+        const { job: held } = await engine.leases.claim(W, job.id);
+        await engine.jobs.comment(W, job.id, 'on it');
+        const error = '429 rate limit, resets at 2020-01-01T00:00:00Z';
+        attempts.push((await engine.leases.fail(W, job.id, held.leaseToken, error, true)).job.attempts);
+        await clock.advance(3_600_000);
+        await liftPauses(engine.core);
+      }
+      const tenTimes = (value: number): number[] => Array.from({ length: 10 }, () => value);
+      assert.deepEqual(attempts, [...tenTimes(0), 1, ...tenTimes(1), 2]);
+      assert.equal((await read(spine, job)).state, 'dead');
+    },
+    OPTIONS,
+  );
+
   each('what was under way reports the same limit, and a later end counts', async (spine) => {
     await types(spine);
     const jobs = [];

@@ -80,9 +80,9 @@ export const RETRIES: readonly Mutant[] = [
     name: 'limits-use-attempts',
     means: 'a provider that is at its limit for an hour costs every task of it its retries',
     file: 'src/domain/decide-ending.ts',
-    find: `next.reason = \`\${provider} is at its limit\`;
+    find: `next.reason = limitReason(provider);
   next.attempts -= 1;`,
-    replace: `next.reason = \`\${provider} is at its limit\`;`,
+    replace: `next.reason = limitReason(provider);`,
     seenBy: ['test/engine/provider-limits.test.ts'],
   },
   {
