@@ -1,6 +1,10 @@
 /** The budget of a type: what its jobs may take in a day, and what became of it today. */
 
+import { loopActor } from './actor.ts';
 import type { Usage } from './usage.ts';
+
+/** Pauses what has used up its budget, until the next day. */
+export const BUDGETS = loopActor('budgets');
 
 export interface Budget {
   readonly typeNo: number;

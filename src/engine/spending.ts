@@ -1,7 +1,6 @@
 /** What jobs take in tokens and money, and what their types may take in a day. */
 
-import { type Budget, dollars, usedUp } from '../domain/budget.ts';
-import { loopActor } from '../domain/actor.ts';
+import { type Budget, BUDGETS, dollars, usedUp } from '../domain/budget.ts';
 import { budgetButtons } from '../domain/button.ts';
 import type { Actor } from '../domain/command.ts';
 import { dateOf, dayStart, nextDayStart } from '../domain/day.ts';
@@ -16,7 +15,6 @@ import type { Spending } from './engine.ts';
 import { routingChanged, setPaused } from './routing.ts';
 
 /** The name by which budgets pause types: what somebody else has paused is not theirs to resume. */
-const BUDGETS = loopActor('budgets');
 const FRESH = { usedUpOn: null, raised: 0, raisedOn: null, held: false } as const;
 
 export function spendingOf(core: Core): Spending {

@@ -171,6 +171,26 @@ onEvery(DIALECTS, (each) => {
     },
     OPTIONS,
   );
+
+  each('a person’s pause of a type that a budget has paused outlasts the day', async (spine) => {
+    const last = await create(spine, { type: 'digest', leaseMs: 7 * DAY_MS });
+    const held = await claimed(spine, last);
+    await spine.engine.spending.setBudget(HEAD, 'digest', { tokens: 1, costMicros: null });
+    const by = async (): Promise<unknown[]> =>
+      (await spine.engine.routing.current()).pauses.map((pause) => pause.by);
+    await take(spine, 1);
+    assert.deepEqual(await by(), ['budgets']);
+    await spine.engine.routing.pause(HEAD, 'type', 'digest');
+    assert.deepEqual(await by(), ['head']);
+    for (let day = 0; day < 2; day++) {
+      await spine.clock.advance(DAY_MS);
+      await watchBudgets(spine.engine.core);
+      assert.deepEqual(await by(), ['head']);
+    }
+    await spine.engine.leases.complete(W, last.id, held.leaseToken, { usage: { totalTokens: 1 } });
+    await watchBudgets(spine.engine.core);
+    assert.deepEqual(await by(), ['head'], 'nor does a budget take it over');
+  });
 });
 
 onEvery([POSTGRES], (each) => {
