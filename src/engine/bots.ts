@@ -23,12 +23,9 @@ export function botsOf(core: Core, leases: Leases): Bots {
   return {
     actor: ({ name }) => ({ name, role: 'worker', targets: [UNASSIGNED, name] }),
     onlineMs: core.workers.onlineMs,
-    claim: async (actor) => {
-      if (!(await room.hasRoom(actor.name))) return null;
+    claim: (actor) => {
       const options = { targets: [UNASSIGNED], door: BOT_DOOR, max: 1, waitMs: 0, ...LEASE };
-      const claimed = (await leases.claimNext(actor, options)).at(0) ?? null;
-      if (claimed !== null) room.took(actor.name);
-      return claimed;
+      return room.within(actor.name, async () => (await leases.claimNext(actor, options)).at(0) ?? null);
     },
     move: async (actor, job, move) => performed(core, job, await commandsOf(core, actor, job, move)),
     change: async (actor, job, said, move) => {

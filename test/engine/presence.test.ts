@@ -383,6 +383,14 @@ onEvery(DIALECTS, (each, { dialect }) => {
       assert.ok(await claim(hoarder));
       assert.equal(await claim(hoarder), null);
       assert.equal(crowded.length, 2);
+      await engine.jobs.create(
+        HEAD,
+        Array.from({ length: most + 20 }, () => ({ target: 'any' })),
+      );
+      const third = await join(spine, 'Third');
+      const atOnce = await Promise.all(Array.from({ length: most + 20 }, () => claim(third)));
+      assert.equal(atOnce.filter((one) => one !== null).length, most, 'nor do claims at once');
+      assert.equal(await claim(third), null);
     },
   );
 
