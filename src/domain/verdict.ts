@@ -12,17 +12,18 @@ export interface Verdict {
 const WORDS_CHARS = 500;
 /** What may stand around a verdict: quotes, emphasis, a label. */
 const LEAD = /^[\s"'`*_#>([]*(?:(?:answer|verdict|response|decision)\s*[:=-]\s*)?[\s"'`*_]*/iu;
-/** The word alone, or with a reason behind a mark. Followed by other words it begins a sentence: that is advice. */
-const SKIP = /^skip[ \t"'`*_)\]]*(?:$|[-–—:.,;!(\n](?<why>.*)$)/isu;
-/** In capitals, as it was asked for, the reason may follow as it is. */
-const SKIP_WHY = /^SKIP\s+(?<why>(?:because|since|as)\b.*)$/su;
+/** The word alone on its line. Followed by other words it begins a sentence: that is advice. */
+const ALONE = /^skip[ \t"'`*_)\].!]*(?:$|\n(?<why>.*)$)/isu;
+/** In capitals, as it was asked for, a reason may follow: behind a mark, or as it is. */
+const WITH_REASON = /^SKIP(?:[ \t"'`*_)\]]*[-–—:.,;!(](?<behind>.*)|\s+(?<why>(?:because|since|as)\b.*))$/su;
 
-/** A verdict and not a word: "skip." and "SKIP - invalid ticker" are one, "Skip the first 10 pages" is advice. */
+/** A verdict and not a word: "skip." and "SKIP - invalid ticker" are one, "Skip the first 10 pages" and "Skip: begin at page 10" are advice. */
 export function verdictIn(answer: string): Verdict {
   const text = answer.toWellFormed().trim();
   const said = text.replace(LEAD, '');
-  const skip = SKIP.exec(said) ?? SKIP_WHY.exec(said);
-  if (skip !== null) return { decision: 'skip', words: bounded(skip.groups?.['why'] ?? '') };
+  const { groups: reasons } = ALONE.exec(said) ?? WITH_REASON.exec(said) ?? { groups: null };
+  if (reasons !== null)
+    return { decision: 'skip', words: bounded(reasons?.['why'] ?? reasons?.['behind'] ?? '') };
   const words = bounded(text);
   return words === null ? { decision: 'none', words: 'the answer was empty' } : { decision: 'retry', words };
 }
