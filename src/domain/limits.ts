@@ -157,6 +157,7 @@ export const LIMITS = {
   /** Of one batch of data, of one task, and of what a bot calls an item. */
   itemsPerBatch: 500,
   batchesPerTask: 10_000,
+  dataBytesPerTask: 1_073_741_824,
   filesPerTask: 10_000,
   externalIdChars: 500,
   /** Wrong passwords in so much time: of one account, and from one address, behind which there may be many bots. */

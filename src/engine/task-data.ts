@@ -24,12 +24,12 @@ export function taskDataOf(core: Core): TaskData {
       new Set(externalIds.length === 0 ? [] : await read.taskData.known(no, dataType, externalIds)),
     announce: async (actor, { id }, batch) =>
       core.flusher.transact(actor, async (tx, { now }) => {
-        await roomyJob(tx, actor, id);
+        await roomyJob(tx, actor, id, batch.size);
         await tx.taskData.announceBatch({ ...batch, jobNo: null, uploadedAt: now, uploadedBy: actor.name });
       }),
-    record: async (actor, { id }, { key, dataType }, { externalIds, tickers }) =>
+    record: async (actor, { id }, { key, dataType, size }, { externalIds, tickers }) =>
       core.flusher.transact(actor, async (tx, { now }) => {
-        const { no } = await roomyJob(tx, actor, id);
+        const { no } = await roomyJob(tx, actor, id, size);
         if (externalIds.length > 0) {
           if ((await tx.taskData.known(no, dataType, externalIds)).length > 0) return false;
           await tx.taskData.addItems(no, dataType, externalIds);
@@ -60,10 +60,11 @@ export function taskDataOf(core: Core): TaskData {
   };
 }
 
-async function roomyJob(tx: Tx, actor: Actor, id: string): Promise<Job> {
+async function roomyJob(tx: Tx, actor: Actor, id: string, more: number): Promise<Job> {
   const job = await heldJob(tx, actor, id, 'data');
-  if ((await tx.taskData.batches(job.no)) >= LIMITS.batchesPerTask)
-    throw tooMany('batches of data', LIMITS.batchesPerTask);
+  const { batches, bytes } = await tx.taskData.sums(job.no);
+  if (batches >= LIMITS.batchesPerTask) throw tooMany('batches of data', LIMITS.batchesPerTask);
+  if (bytes + more > LIMITS.dataBytesPerTask) throw tooMany('bytes of data', LIMITS.dataBytesPerTask);
   return job;
 }
 

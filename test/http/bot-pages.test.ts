@@ -146,6 +146,18 @@ suite('a list for bots', () => {
     deepStrictEqual(await found('T7'), [1, 2, false]);
     deepStrictEqual(await found('ALL'), [1_000, 3_000, true]);
     deepStrictEqual(await found('%'), [0, 0, false]);
+    const more = () =>
+      bot.post(`${WORKER}/tasks/${job.id}/data`, { data_type: 't', items: [{ data: 'x'.repeat(500) }] });
+    strictEqual((await more()).status, 201);
+    await engine.core.store.transaction(0, async (tx) => {
+      const key = `worker-data/${job.id}/t/large.json`;
+      const about = { dataType: 't', items: 1, size: LIMITS.dataBytesPerTask - 2_500, sha256: '' };
+      await tx.taskData.announceBatch({ key, jobNo: null, ...about, uploadedAt: 0, uploadedBy: 'w1' });
+      await tx.taskData.recordBatch(key, job.no, 0);
+    });
+    const full = await more();
+    strictEqual(full.status, 409, full.text);
+    ok(full.text.includes('A task takes at most 1073741824 bytes of data'), full.text);
     await engine.bots.remove(HEAD, job.id);
     const left = await engine.core.store.transaction(0, async (tx) =>
       tx.taskData.list(job.no, { dataType: null, ticker: 'ALL', limit: 9, offset: 0 }),

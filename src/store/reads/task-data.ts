@@ -67,8 +67,11 @@ export async function batch(sql: Sql, jobNo: number, key: string): Promise<DataB
   return row && DATA_BATCH.from(row);
 }
 
-export function batches(sql: Sql, jobNo: number): Promise<number> {
-  return only<number>(sql, 'select count(*) from task_batch where job_no = $1', [jobNo]);
+/** How many a task has, and how large they are together. Served by task_batch_by_job alone. */
+export async function sums(sql: Sql, jobNo: number): Promise<{ batches: number; bytes: number }> {
+  const text = 'select count(*), coalesce(sum(size), 0) from task_batch where job_no = $1';
+  const [batches, bytes] = (await first(sql, text, [jobNo])) ?? [];
+  return { batches: Number(batches), bytes: Number(bytes) };
 }
 
 /** A page of all that belong to a task, in the order of their keys. */

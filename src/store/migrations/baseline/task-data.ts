@@ -15,7 +15,7 @@ create table task_batch (
   uploaded_at ${int} not null,
   uploaded_by text not null
 )${byKey};
-create index task_batch_by_job on task_batch (job_no, uploaded_at) where job_no is not null;
+create index task_batch_by_job on task_batch (job_no, uploaded_at, size) where job_no is not null;
 create index task_batch_forgotten on task_batch (uploaded_at, key) where job_no is null;
 
 -- An item that has a name of its own has come for this task: it is kept once.
