@@ -26,9 +26,10 @@ export async function pauseOrResume(
   return {
     within: async (tx, changeSet) => {
       await setPaused(tx, changeSet, actor, { kind: type === null ? 'door' : 'type', name, paused });
+      const own = type === null ? ' A worker may still begin what is assigned to it.' : '';
       return {
         text: paused
-          ? `${what} is paused: what runs goes on, nothing new is handed out.`
+          ? `${what} is paused: what runs goes on, nothing new is handed out.${own}`
           : `${what} goes on.`,
       };
     },

@@ -194,7 +194,7 @@ onEvery([SQLITE_FILE, POSTGRES], (each) => {
       bot.say('/pause');
       bot.say('/status');
       assert.deepEqual(await heard(spine), [
-        'The queue is paused: what runs goes on, nothing new is handed out.',
+        'The queue is paused: what runs goes on, nothing new is handed out. A worker may still begin what is assigned to it.',
         'Unassigned: 1\nRunning: 1\nFailed today: 0\nPaused by telegram:7',
       ]);
       const atDoor = (): Promise<readonly unknown[]> =>
