@@ -126,4 +126,22 @@ export const FAIRNESS: readonly Mutant[] = [
     principal.leaseBytes`,
     seenBy: ['test/http/limits.test.ts'],
   },
+  {
+    name: 'claims-at-once-uncounted',
+    means: 'a bot that claims many times at once holds more than its share',
+    file: 'src/engine/bot-room.ts',
+    find: `if ((this.#rooms.get(name) ?? 0) <= 0) return false;
+    this.#add(this.#rooms, name, -1);`,
+    replace: `if ((this.#rooms.get(name) ?? 0) <= 0) return false;`,
+    seenBy: ['test/engine/presence.test.ts'],
+  },
+  {
+    name: 'task-pages-without-end',
+    means: 'a client that reads the tasks page by page never stops',
+    file: 'src/http/doors/clawdbot/task-list.ts',
+    find: `"has_more":\${shown < nos.length}}`,
+    replace: `"has_more":\${shown <= nos.length}}`,
+    seenBy: ['test/http/bot-pages.test.ts'],
+    only: 'of tasks keeps its order',
+  },
 ];

@@ -86,6 +86,23 @@ export const RETRIES: readonly Mutant[] = [
     seenBy: ['test/engine/provider-limits.test.ts'],
   },
   {
+    name: 'limits-without-end',
+    means:
+      'a task whose every error has the words "rate limit" is handed out for ever, and its provider is parked for as long',
+    file: 'src/engine/provider-limits.ts',
+    find: `return heldBack.length < MOST_HELD_BACK;`,
+    replace: `return true;`,
+    seenBy: ['test/engine/provider-limits.test.ts'],
+  },
+  {
+    name: 'budgets-end-pauses-of-people',
+    means: 'a type that somebody paused is handed out again the next day because its budget had been used up',
+    file: 'src/store/tx/routing.ts',
+    find: `or pause.actor = $6 and excluded.actor <> $6`,
+    replace: `or pause.actor = $6 and excluded.actor = $6`,
+    seenBy: ['test/engine/spending.test.ts'],
+  },
+  {
     name: 'limits-park-everything',
     means: 'the limit of one provider holds back the work of all others',
     file: 'src/store/reads/routing.ts',
