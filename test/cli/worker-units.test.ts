@@ -32,6 +32,12 @@ test('PM2 keeps a worker for each slot, with the limits of the text [WK-31]', ()
   );
 });
 
+test('PM2 signals the worker alone, not its sessions, and waits longer than a worker does [WK-27 WK-31]', () => {
+  const text = workerUnit('pm2', ['slot-1'], MACHINE);
+  match(text, /"treekill": false/);
+  ok(Number(/"kill_timeout": (\d+)/.exec(text)?.[1]) > 300_000);
+});
+
 test('under systemd sessions work as a user, in a folder of theirs [WK-31]', () => {
   const text = workerUnit('systemd', [], MACHINE);
   match(text, /^User=ann$/m);

@@ -144,6 +144,8 @@ function pm2({ node, entry, dataDir, home }: ServiceFacts): Unit {
     cwd: home,
     env: { SPINE_DATA_DIR: dataDir },
     kill_timeout: STOP_S * 1_000,
+    // It ends its commands and sessions itself; PM2 would signal them too, and they would count as failed.
+    treekill: false,
     stop_exit_codes: [EXIT_CONFIG],
   };
   const file = join(dataDir, 'ecosystem.config.cjs');

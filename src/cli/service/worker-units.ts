@@ -26,6 +26,8 @@ function pm2(slots: readonly string[], { node, entry, home }: Machine): string {
     min_uptime: '10s',
     restart_delay: 5_000,
     kill_timeout: STOP_S * 1_000,
+    // It ends its sessions itself; PM2 would signal them too, and the task in hand would fail.
+    treekill: false,
     stop_exit_codes: [EXIT_CONFIG],
     env: { NODE_ENV: 'production', SLOT_ID: slot },
   }));
