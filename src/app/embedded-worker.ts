@@ -86,7 +86,9 @@ export async function startEmbeddedWorkers(options: EmbeddedWorkersOptions): Pro
     },
     status: () => workers.map((worker) => worker.status()),
     endTurn:
-      main === undefined ? null : (sessionKey) => new GatewaySessionRunner(main).endLeftover(sessionKey),
+      main === undefined
+        ? null
+        : (sessionKey) => new GatewaySessionRunner(main, () => options.clock.now()).endLeftover(sessionKey),
   };
 }
 

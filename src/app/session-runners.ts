@@ -77,7 +77,7 @@ export function openRunner(order: RunnerOrder, { platform, clock, config }: Runn
       const { gatewayUrl: url, gatewayToken: token, gatewayHookToken: hookToken, openclawCli: cli } = config;
       const cliEnv = environmentBut(OWN_SETTINGS);
       const gateway = openGateway({ name: 'main', url, token, hookToken, cli, cliEnv, clock });
-      return { runner: new GatewaySessionRunner(gateway), close: () => gateway.close() };
+      return { runner: new GatewaySessionRunner(gateway, () => clock.now()), close: () => gateway.close() };
     }
   }
 }

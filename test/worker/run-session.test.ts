@@ -117,3 +117,17 @@ test('what was certainly not begun is not looked for', async () => {
   deepStrictEqual(seen, []);
   lease.stop();
 });
+
+test('a session whose end nobody knows is ended before its task is, which is not tried again', async () => {
+  const begin = async (): Promise<Session> => ({
+    ended: Promise.reject(new Error('The connection is lost.')),
+    kill: () => Promise.reject(new Error('It is at work still.')),
+  });
+  const { platform, seen, run, lease } = await setUp({ begin });
+  await platform.advance(10_000);
+  const error = await run;
+  ok(error instanceof JobFailure && !error.requeue, String(error));
+  deepStrictEqual(error.details, { message: 'The connection is lost.', sessionId: 's' });
+  deepStrictEqual(seen, ['stuck at 0', 'ended at 2000', 'free at 2000']);
+  lease.stop();
+});

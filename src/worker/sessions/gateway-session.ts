@@ -1,9 +1,16 @@
 /** Sessions of an agent at an OpenClaw gateway: one turn in a session of its own. */
 
 import { JobFailure } from '../../client/errors.ts';
-import type { Gateway } from '../../gateway/gateway.ts';
+import {
+  type Gateway,
+  GatewayError,
+  type Transport,
+  type Turn,
+  type TurnResult,
+} from '../../gateway/gateway.ts';
 import { sentinelOf } from '../../prompt/plan.ts';
 import { askedIn } from '../asked-in-reply.ts';
+import { isLost } from '../gateway-failure.ts';
 import {
   failedEnd,
   type Session,
@@ -20,9 +27,12 @@ export class GatewaySessionRunner implements SessionRunner {
   readonly hearsQuestions = true;
   readonly hasEnvironment = false;
   readonly #gateway: Gateway;
+  readonly #now: () => number;
 
-  constructor(gateway: Gateway) {
+  /** The time is that of the installation, in epoch milliseconds. */
+  constructor(gateway: Gateway, now: () => number) {
     this.#gateway = gateway;
+    this.#now = now;
   }
 
   async begin(order: SessionOrder): Promise<Session> {
@@ -33,19 +43,32 @@ export class GatewaySessionRunner implements SessionRunner {
     });
     const { id, prompt: message, model, thinking, timeoutMs, mayAsk } = order;
     const turn = { agentId: AGENT, sessionKey: id, runKey: id, message, model, thinking, timeoutMs };
-    const ended = this.#gateway
-      .run(turn, transport, stop.signal, () => undefined)
-      .then(
-        ({ text, usage }) => endOf(text.slice(0, TEXT_CHARS), { usage }, mayAsk),
-        (error: unknown) => failedEnd(error instanceof Error ? error.message : String(error)),
-      );
+    const ended = this.#reply(turn, transport, stop.signal).then(
+      ({ text, usage }) => endOf(text.slice(0, TEXT_CHARS), { usage }, mayAsk),
+      (error: unknown) => {
+        // It may go on there: that is for whoever ends it.
+        if (error instanceof GatewayError && isLost(error)) throw error;
+        return failedEnd(error instanceof Error ? error.message : String(error));
+      },
+    );
     const kill = async (): Promise<void> => {
       stop.abort(new Error('The session was ended.'));
-      await ended;
+      await ended.catch(() => undefined);
       // Where the way to the gateway is broken, the turn may go on there.
       await this.endLeftover(id);
     };
     return { ended, kill };
+  }
+
+  /** A turn runs on when the connection breaks, and the gateway resumes it after a restart: then its end is looked for. */
+  async #reply(turn: Turn, transport: Transport, stop: AbortSignal): Promise<TurnResult> {
+    const startedAt = this.#now();
+    try {
+      return await this.#gateway.run(turn, transport, stop, () => undefined);
+    } catch (error) {
+      if (stop.aborted || !(error instanceof GatewayError) || !isLost(error)) throw error;
+      return await this.#gateway.follow({ ...turn, transport, startedAt }, stop);
+    }
   }
 
   async endLeftover(id: string): Promise<void> {

@@ -64,10 +64,7 @@ async function begun(
     if (error instanceof JobFailure) throw failure(order, error.message, null, error.cause);
     await unwanted(host, order, beginning);
     if (error instanceof JobInterrupted) throw error;
-    throw failure(
-      order,
-      `The session could not be begun: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    throw failure(order, `The session could not be begun: ${wordsOf(error)}`);
   } finally {
     over.abort();
   }
@@ -78,7 +75,11 @@ async function begun(
 /** It may have begun all the same, or begin now. */
 function unwanted(host: SessionHost, order: SessionOrder, beginning: Promise<Session>): Promise<void> {
   void beginning
-    .then((session) => session.kill())
+    .then((session) => {
+      // Nobody waits for that.
+      session.ended.catch(() => undefined);
+      return session.kill();
+    })
     // That it could not begin was wanted; one that could is ended by its name as well.
     .catch(() => undefined);
   return ended(host, order, host.runner.endLeftover(order.id));
@@ -121,11 +122,13 @@ async function endOf(
     // An agent that has ended its own job may say its last words.
     if (isRefused(error) && (await within(host.platform, ASK_MS, host.endedByAgent())) === true) {
       endedItself();
-      const last = await Promise.race([session.ended, late]);
-      if (last !== 'late') return last;
+      const lost = session.ended.catch(() => 'lost' as const);
+      const last = await Promise.race([lost, late]);
+      if (last !== 'lost' && last !== 'late') return last;
     }
     await ended(host, order, session.kill());
-    throw error;
+    // Nobody knows how it ended, and by now it has.
+    throw error instanceof JobInterrupted ? error : failure(order, wordsOf(error));
   } finally {
     over.abort();
   }
@@ -136,6 +139,10 @@ function isRefused(error: unknown): boolean {
   return (
     error instanceof JobInterrupted && error.why === 'lease_lost' && error.cause instanceof SpineApiError
   );
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function failure(

@@ -41,6 +41,7 @@ export interface SessionEnd {
 }
 
 export interface Session {
+  /** Rejects where nobody knows its end: it may be at work still. */
   readonly ended: Promise<SessionEnd>;
   /** Ends it, with all that it started. Rejects while it may still be at work. */
   kill(): Promise<void>;

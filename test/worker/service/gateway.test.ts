@@ -92,6 +92,18 @@ suite('a worker whose sessions are turns of an agent at a gateway', () => {
     strictEqual((await taskOf(server, task.id)).status, 'review');
   });
 
+  test('a turn whose connection broke runs on, and its task is done by its answer [WK-15]', async (t) => {
+    startWorker(t, server, 'gw-5', { args: ARGS, env });
+    const task = await makeTask(server, { title: 'hang without a line', owner: 'gw-5' });
+    const run = await until('the turn', () => runOf('hang without a line'));
+    gateway.dropSockets();
+    await until('it is looked for', () => gateway.requests('sessions.list').length > 0);
+    gateway.finish(run.key, 'Painted all the same.');
+    strictEqual((await untilTask(server, task.id, 'done')).result?.['text'], 'Painted all the same.');
+    const turns = gateway.state.runs.runs.filter(({ message }) => message.includes('hang without a line'));
+    strictEqual(turns.length, 1);
+  });
+
   test('after kill -9 the next process ends the turn that was left, and does the task anew [WK-23 WK-32]', async (t) => {
     const task = await makeTask(server, { title: 'hang about', owner: 'gw-2' });
     const first = startWorker(t, server, 'gw-2', { args: ARGS, env });
