@@ -1,6 +1,7 @@
 /** Opens the runner of a name: for a worker's own sessions, and for those that a server runs for others. */
 
 import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { type Config, ConfigError } from '../config.ts';
 import type { Platform } from '../client/platform.ts';
 import type { Clock } from '../domain/ports.ts';
@@ -51,13 +52,19 @@ function checkRoots(roots: readonly string[]): void {
   if (problems.length > 0) throw new ConfigError(problems);
 }
 
+/** A session works in the folder of its task, where another program may have the same name. */
+function fromHere([program = '', ...rest]: readonly string[]): readonly string[] {
+  return [program.includes('/') ? resolve(program) : program, ...rest];
+}
+
 export interface OpenRunner {
   readonly runner: SessionRunner;
   readonly close: () => Promise<void>;
 }
 
 export function openRunner(order: RunnerOrder, { platform, clock, config }: RunnerHost): OpenRunner {
-  const { command, sessions } = order;
+  const { sessions } = order;
+  const command = order.command && fromHere(order.command);
   const roots = order.roots.length > 0 ? order.roots : [process.cwd()];
   const surroundings = new Surroundings({ roots, env: order.env, from: environmentBut([]) });
   const plain = (runner: SessionRunner): OpenRunner => ({ runner, close: async () => undefined });

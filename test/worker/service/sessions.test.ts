@@ -95,9 +95,14 @@ suite('sessions of a worker', () => {
   });
 
   test('the prompt may be an argument, and the demo needs no program at all [WK-20 WK-26]', async (t) => {
-    const args = ['--command', JSON.stringify(['/bin/echo', 'got:', '{prompt}'])];
-    const done = await outcome(t, 'argument-1', args, 'done');
-    match(String(done.result?.['text']), /^got: You are a worker agent/);
+    const args = ['--command', JSON.stringify(['./agent', '{prompt}'])];
+    const done = await outcome(t, 'argument-1', args, 'done', { workingDir: 'sub' }, (folder) => {
+      mkdirSync(join(folder, 'sub'));
+      writeFileSync(join(folder, 'agent'), '#!/bin/sh\necho "in ${PWD##*/} got: $1"\n', { mode: 0o755 });
+      // The program is the operator's, whatever lies in the folder of the task.
+      writeFileSync(join(folder, 'sub', 'agent'), '#!/bin/sh\necho another\n', { mode: 0o755 });
+    });
+    match(String(done.result?.['text']), /^in sub got: You are a worker agent/);
     const demo = await outcome(t, 'demo-1', ['--runner', 'demo'], 'done');
     match(String(demo.result?.['text']), /^Demo session: nothing was done about "Task of demo-1"/);
   });
