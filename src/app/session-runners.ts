@@ -77,9 +77,11 @@ export function openRunner(order: RunnerOrder, { platform, clock, config }: Runn
     case 'command':
       if (command === null) throw new ConfigError([NEEDS_COMMAND]);
       return plain(new CommandRunner({ platform, surroundings, command }));
-    case 'http':
+    case 'http': {
       if (sessions === null) throw new ConfigError([NEEDS_URL]);
-      return plain(new HttpRunner({ platform, ...sessions, pollMs: config.sessionPollMs }));
+      const runner = new HttpRunner({ platform, ...sessions, pollMs: config.sessionPollMs });
+      return { runner, close: () => runner.close() };
+    }
     case 'gateway': {
       const { gatewayUrl: url, gatewayToken: token, gatewayHookToken: hookToken, openclawCli: cli } = config;
       const cliEnv = environmentBut(OWN_SETTINGS);

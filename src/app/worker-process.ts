@@ -5,6 +5,7 @@ import { hostname } from 'node:os';
 import { Caller } from '../client/caller.ts';
 import { SpineApiError } from '../client/errors.ts';
 import { sleep, systemPlatform } from '../client/platform.ts';
+import { nodePlatform } from '../client/platform-node.ts';
 import type { WorkerOrder } from '../cli/host.ts';
 import type { Config } from '../config.ts';
 import { systemClock, systemTime } from '../runtime/clock.ts';
@@ -36,7 +37,7 @@ export async function runWorker(order: WorkerOrder, config: Config, version: str
       env: [...config.sessionEnv, ...order.env],
       sessions: sessionsOf(order, config),
     },
-    { platform, clock, config },
+    { platform: nodePlatform, clock, config },
   );
   const stop = stopSignals();
   const own = await tokenWhenReachable(order, config, stop.signal, log);

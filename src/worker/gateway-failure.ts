@@ -10,8 +10,14 @@ export function isTurnedAway({ kind, accepted }: GatewayError): boolean {
   return !accepted && (kind === 'down' || kind === 'draining');
 }
 
-export function putOff(error: GatewayError): PutOff {
-  return new PutOff(error.retryAfterMs ?? PUT_OFF_MS, error.message);
+/** Nothing was taken, and the next turn would fare no better. */
+export function isTurnedAwayWithAll(error: GatewayError): boolean {
+  const isRefusal = error.kind === 'unauthorized' || error.kind === 'rate_limited';
+  return isTurnedAway(error) || (!error.accepted && isRefusal);
+}
+
+export function putOff(error: GatewayError, afterMs = PUT_OFF_MS): PutOff {
+  return new PutOff(error.retryAfterMs ?? afterMs, error.message);
 }
 
 /** The turn was taken, and nobody knows what became of it. */

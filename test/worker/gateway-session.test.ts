@@ -88,3 +88,18 @@ test('a turn that cannot be found again has no end that is known, and can still 
   await session.kill();
   deepStrictEqual(gateway.aborts, [{ agentId: 'main', sessionKey: ORDER.id }]);
 });
+
+test('a task whose turn a gateway does not take, as it takes none, waits; one that it refuses has failed [WK-24]', async () => {
+  const gateway = new ScriptedGateway();
+  const runner = new GatewaySessionRunner(gateway, () => 1_000);
+  for (const kind of ['down', 'draining', 'unauthorized', 'rate_limited'] as const) {
+    gateway.onRun = ({ fail }) => fail(failed(kind));
+    await rejects((await runner.begin(ORDER)).ended, { name: 'PutOff', delayMs: 30_000 }, kind);
+  }
+  gateway.onRun = ({ fail }) => fail(failed('refused'));
+  strictEqual((await (await runner.begin(ORDER)).ended).ok, false);
+  gateway.onRun = ({ fail }) => fail(failed('rate_limited', true));
+  strictEqual((await (await runner.begin(ORDER)).ended).ok, false);
+  gateway.transport = () => Promise.reject(failed('down'));
+  await rejects(runner.begin(ORDER), { name: 'PutOff' });
+});

@@ -2,7 +2,7 @@
 
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert';
 import { test } from 'node:test';
-import { JobFailure, JobInterrupted } from '../../src/client/errors.ts';
+import { JobFailure, JobInterrupted, PutOff } from '../../src/client/errors.ts';
 import { HeldLease } from '../../src/client/held-lease.ts';
 import { runSession, type SessionHost } from '../../src/worker/sessions/run-session.ts';
 import type { Session, SessionOrder, SessionRunner } from '../../src/worker/sessions/session.ts';
@@ -130,4 +130,17 @@ test('a session whose end nobody knows is ended before its task is, which is not
   deepStrictEqual(error.details, { message: 'The connection is lost.', sessionId: 's' });
   deepStrictEqual(seen, ['stuck at 0', 'ended at 2000', 'free at 2000']);
   lease.stop();
+});
+
+test('a task whose session no task could have now waits, and nothing is looked for', async () => {
+  const later = new PutOff(30_000, 'Nobody is there.');
+  for (const begin of [
+    () => Promise.reject(later),
+    async (): Promise<Session> => ({ ended: Promise.reject(later), kill: () => never }),
+  ]) {
+    const { seen, run, lease } = await setUp({ begin });
+    strictEqual(await run, later);
+    deepStrictEqual(seen, []);
+    lease.stop();
+  }
 });

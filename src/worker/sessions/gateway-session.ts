@@ -1,6 +1,6 @@
 /** Sessions of an agent at an OpenClaw gateway: one turn in a session of its own. */
 
-import { JobFailure } from '../../client/errors.ts';
+import { JobFailure, type PutOff } from '../../client/errors.ts';
 import {
   type Gateway,
   GatewayError,
@@ -10,7 +10,7 @@ import {
 } from '../../gateway/gateway.ts';
 import { sentinelOf } from '../../prompt/plan.ts';
 import { askedIn } from '../asked-in-reply.ts';
-import { isLost } from '../gateway-failure.ts';
+import { isLost, isTurnedAwayWithAll, putOff } from '../gateway-failure.ts';
 import {
   failedEnd,
   type Session,
@@ -21,6 +21,7 @@ import {
 
 const AGENT = 'main';
 const TEXT_CHARS = 65_536;
+const PUT_OFF_MS = 30_000;
 
 export class GatewaySessionRunner implements SessionRunner {
   readonly name = 'gateway';
@@ -38,8 +39,10 @@ export class GatewaySessionRunner implements SessionRunner {
   async begin(order: SessionOrder): Promise<Session> {
     const stop = new AbortController();
     const transport = await this.#gateway.transport().catch((error: unknown) => {
-      const why = error instanceof Error ? error.message : String(error);
-      throw new JobFailure(`The session could not be begun: ${why}`, { requeue: false });
+      throw (
+        waiting(error) ??
+        new JobFailure(`The session could not be begun: ${wordsOf(error)}`, { requeue: false })
+      );
     });
     const { id, prompt: message, model, thinking, timeoutMs, mayAsk } = order;
     const turn = { agentId: AGENT, sessionKey: id, runKey: id, message, model, thinking, timeoutMs };
@@ -48,7 +51,9 @@ export class GatewaySessionRunner implements SessionRunner {
       (error: unknown) => {
         // It may go on there: that is for whoever ends it.
         if (error instanceof GatewayError && isLost(error)) throw error;
-        return failedEnd(error instanceof Error ? error.message : String(error));
+        const wait = waiting(error);
+        if (wait !== null) throw wait;
+        return failedEnd(wordsOf(error));
       },
     );
     const kill = async (): Promise<void> => {
@@ -74,6 +79,16 @@ export class GatewaySessionRunner implements SessionRunner {
   async endLeftover(id: string): Promise<void> {
     await this.#gateway.abort({ agentId: AGENT, sessionKey: id });
   }
+}
+
+/** A gateway that is away, or takes nobody, has begun nothing: all tasks wait for it. */
+function waiting(error: unknown): PutOff | null {
+  if (!(error instanceof GatewayError) || !isTurnedAwayWithAll(error)) return null;
+  return putOff(error, PUT_OFF_MS);
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function endOf(text: string, facts: SessionEnd['facts'], mayAsk: boolean): SessionEnd {

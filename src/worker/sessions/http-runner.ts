@@ -1,8 +1,9 @@
 /** Sessions that another server runs: spawned, looked after and ended under `/api/sessions` there. */
 
 import { Caller } from '../../client/caller.ts';
-import { JobFailure, SpineApiError, SpineConnectionError } from '../../client/errors.ts';
+import { JobFailure, PutOff, SpineApiError, SpineConnectionError } from '../../client/errors.ts';
 import { type Platform, sleep } from '../../client/platform.ts';
+import { mayRetry } from '../../client/retry.ts';
 import {
   failedEnd,
   type Session,
@@ -12,6 +13,7 @@ import {
 } from './session.ts';
 
 export interface HttpRunnerOptions {
+  /** One whose transport knows what never arrived tells tasks that must wait from sessions that may have begun. */
   readonly platform: Platform;
   readonly url: string;
   readonly token: string | undefined;
@@ -54,6 +56,7 @@ export class HttpRunner implements SessionRunner {
     const options = { timeoutMs: Math.min(CALL_MS, order.timeoutMs) };
     const call = { method: 'POST', path: '/api/sessions/spawn', json, repeatable: false, options } as const;
     await this.#caller.json(call).catch((error: unknown) => {
+      if (isForAll(error)) throw this.#later(error);
       if (neverArrived(error)) throw new JobFailure(couldNot(error), { requeue: false });
       throw error;
     });
@@ -75,6 +78,15 @@ export class HttpRunner implements SessionRunner {
         if (!(error instanceof SpineApiError) || error.status !== 404) throw error;
       },
     );
+  }
+
+  close(): Promise<void> {
+    return this.#caller.close();
+  }
+
+  #later(error: Error): PutOff {
+    const askedMs = error instanceof SpineApiError ? (error.retryAfterMs ?? 0) : 0;
+    return new PutOff(Math.max(askedMs, 2 * this.#options.pollMs), couldNot(error));
   }
 
   async #follow(id: string, over: AbortSignal): Promise<SessionEnd> {
@@ -117,6 +129,14 @@ export class HttpRunner implements SessionRunner {
       }
     }
   }
+}
+
+/** Whoever is there takes nobody, and whoever is not takes nobody either. */
+const NOBODY: readonly number[] = [401, 403, 429];
+
+/** Nothing was begun, and the next task would fare no better: all wait. */
+function isForAll(error: unknown): error is Error {
+  return mayRetry(error, false) || (error instanceof SpineApiError && NOBODY.includes(error.status));
 }
 
 /** Nobody was there, or said no. */

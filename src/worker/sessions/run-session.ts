@@ -1,6 +1,6 @@
 /** One session from its beginning to its verdict: watched, limited in time, ended with its lease. */
 
-import { JobFailure, JobInterrupted, SpineApiError } from '../../client/errors.ts';
+import { JobFailure, JobInterrupted, PutOff, SpineApiError } from '../../client/errors.ts';
 import type { JobContext } from '../../client/job-run.ts';
 import { type Platform, sleep } from '../../client/platform.ts';
 import { rejection, within } from '../time-limit.ts';
@@ -61,6 +61,7 @@ async function begun(
     if (first !== 'late') return first;
   } catch (error) {
     // Then nothing was begun.
+    if (error instanceof PutOff) throw error;
     if (error instanceof JobFailure) throw failure(order, error.message, null, error.cause);
     await unwanted(host, order, beginning);
     if (error instanceof JobInterrupted) throw error;
@@ -76,7 +77,6 @@ async function begun(
 function unwanted(host: SessionHost, order: SessionOrder, beginning: Promise<Session>): Promise<void> {
   void beginning
     .then((session) => {
-      // Nobody waits for that.
       session.ended.catch(() => undefined);
       return session.kill();
     })
@@ -118,7 +118,7 @@ async function endOf(
     await ended(host, order, session.kill());
     throw failure(order, TIMEOUT, null, 'timeout');
   } catch (error) {
-    if (error instanceof JobFailure) throw error;
+    if (error instanceof JobFailure || error instanceof PutOff) throw error;
     // An agent that has ended its own job may say its last words.
     if (isRefused(error) && (await within(host.platform, ASK_MS, host.endedByAgent())) === true) {
       endedItself();
@@ -127,8 +127,8 @@ async function endOf(
       if (last !== 'lost' && last !== 'late') return last;
     }
     await ended(host, order, session.kill());
-    // Nobody knows how it ended, and by now it has.
-    throw error instanceof JobInterrupted ? error : failure(order, wordsOf(error));
+    if (error instanceof JobInterrupted) throw error;
+    throw failure(order, wordsOf(error));
   } finally {
     over.abort();
   }

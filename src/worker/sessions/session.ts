@@ -41,7 +41,7 @@ export interface SessionEnd {
 }
 
 export interface Session {
-  /** Rejects where nobody knows its end: it may be at work still. */
+  /** Rejects with a PutOff where nothing was begun after all, else where nobody knows its end: it may be at work still. */
   readonly ended: Promise<SessionEnd>;
   /** Ends it, with all that it started. Rejects while it may still be at work. */
   kill(): Promise<void>;
@@ -56,7 +56,7 @@ export interface SessionRunner {
   readonly hearsQuestions?: true;
   /** Whether its sessions find the variables of their order in their environment; else the prompt says what they need. */
   readonly hasEnvironment: boolean;
-  /** Rejects with a JobFailure where certainly nothing was begun. */
+  /** Where certainly nothing was begun it rejects with a JobFailure, or with a PutOff where no task could be begun now. */
   begin(order: SessionOrder, say: Say): Promise<Session>;
   /** Ends what was left behind under this name. Rejects while it may still be at work. */
   endLeftover(id: string): Promise<void>;

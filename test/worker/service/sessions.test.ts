@@ -356,7 +356,7 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"Painted it
     strictEqual((await taskOf(server, task.id)).status, 'review');
   });
 
-  test('a session that vanishes, cannot be spawned or hangs there blocks its task [WK-19 WK-23 WK-24]', async (t) => {
+  test('a session that vanishes, cannot be spawned or hangs there blocks its task, which waits where nobody is let in [WK-19 WK-23 WK-24]', async (t) => {
     const sessions = await sessionServer(t);
     const args = ['--runner', 'http', '--sessions-url', sessions.url];
     startWorker(t, server, 'http-2', { args });
@@ -373,7 +373,19 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"Painted it
     sessions.refuse = 'hang';
     const hangs = await makeTask(server, { title: 'hangs', owner: 'http-2', timeoutMs: 500 });
     await untilTask(server, hangs.id, 'blocked');
+    // No task could begin there: this one waits.
+    sessions.refuse = 401;
+    const waits = await makeTask(server, { title: 'waits', owner: 'http-2' });
+    await until('it was put off', async () => {
+      const { body } = await server.head.get<{ logs: { text: string }[] }>(`/jobs/${waits.id}/logs`);
+      return body.logs.some(({ text }) => text.startsWith('Put off: The session could not be begun'));
+    });
     sessions.refuse = null;
+    const [, spawned] = await until('it begins', () =>
+      sessions.spawned.length > 1 ? sessions.spawned : null,
+    );
+    sessions.end(String(spawned?.['sessionLabel']), { completed: true });
+    strictEqual((await untilTask(server, waits.id, 'done')).attempts, 1);
     const before = sessions.deleted.length;
     const endless = await makeTask(server, { title: 'endless', owner: 'http-2', timeoutMs: 500 });
     await untilTask(server, endless.id, 'blocked');
