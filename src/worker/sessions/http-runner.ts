@@ -94,27 +94,34 @@ export class HttpRunner implements SessionRunner {
     for (let misses = 0; misses < MISSES && !over.aborted; ) {
       await sleep(platform, pollMs, over).catch(() => undefined);
       if (over.aborted) break;
-      const listed = await this.#look(over);
+      const found = await this.#find(id, over);
       // A list that cannot be read says nothing about the session.
-      if (listed === null) continue;
-      const found = listed.find((each) => each.id === id) ?? (await this.#byName(id, over));
-      misses = found === undefined ? misses + 1 : 0;
-      const end = found && endOf(found);
+      if (found === null) continue;
+      misses = found === 'missing' ? misses + 1 : 0;
+      const end = found === 'missing' ? null : endOf(found);
       if (end) return end;
     }
-    return failedEnd(over.aborted ? 'The session was ended.' : 'The session vanished without a result.');
+    // One that is not shown may be at work all the same: whoever hears of this ends it.
+    if (!over.aborted) throw new Error('The session vanished without a result.');
+    return failedEnd('The session was ended.');
   }
 
-  /** A list shows the last ones only; a server that knows no names shows the same list, or refuses. */
-  async #byName(id: string, over: AbortSignal): Promise<Listed | undefined> {
-    const found = await this.#look(over, `?label=${encodeURIComponent(id)}`);
-    return found?.find((each) => each.id === id);
+  /** A list shows the last ones only; a server that knows no names shows the same list, or refuses. Null says nothing. */
+  async #find(id: string, over: AbortSignal): Promise<Listed | 'missing' | null> {
+    const isIt = (each: Listed): boolean => each.id === id;
+    const unread = (): null => null;
+    const listed = await this.#look(over).catch(unread);
+    const shown = listed?.find(isIt);
+    if (listed === null || shown !== undefined) return shown ?? null;
+    const refused = (error: unknown): Listed[] | null => (isRefusal(error) && !isForAll(error) ? [] : null);
+    const named = await this.#look(over, `?label=${encodeURIComponent(id)}`).catch(refused);
+    return named === null ? null : (named.find(isIt) ?? 'missing');
   }
 
   async #look(signal: AbortSignal, query = ''): Promise<readonly Listed[] | null> {
     const path = `/api/sessions${query}`;
     const call = { method: 'GET', path, repeatable: true, options: { signal } } as const;
-    const listed: unknown = await this.#caller.json(call).catch(() => null);
+    const listed: unknown = await this.#caller.json(call);
     return Array.isArray(listed) ? (listed as Listed[]) : null;
   }
 
@@ -123,8 +130,7 @@ export class HttpRunner implements SessionRunner {
       try {
         return await call();
       } catch (error) {
-        const isRefusal = error instanceof SpineApiError && error.status < 500;
-        if (isRefusal || tries === TRIES) throw error;
+        if (isRefusal(error) || tries === TRIES) throw error;
         await sleep(this.#options.platform, FIRST_WAIT_MS * 2 ** (tries - 1));
       }
     }
@@ -142,6 +148,10 @@ function isForAll(error: unknown): error is Error {
 /** Nobody was there, or said no. */
 function neverArrived(error: unknown): error is Error {
   if (error instanceof SpineConnectionError) return !error.mayHaveArrived;
+  return isRefusal(error);
+}
+
+function isRefusal(error: unknown): error is SpineApiError {
   return error instanceof SpineApiError && error.status < 500;
 }
 

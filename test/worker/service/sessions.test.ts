@@ -364,6 +364,8 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"Painted it
     await until('the spawn', () => sessions.spawned.length === 1);
     sessions.end(String(sessions.spawned[0]?.['sessionLabel']), null);
     match(String((await untilTask(server, gone.id, 'blocked')).metadata['errorReason']), /vanished/);
+    // It may have been at work all the same.
+    deepStrictEqual(sessions.deleted, [sessions.spawned[0]?.['sessionLabel']]);
     sessions.refuse = 500;
     const refused = await makeTask(server, { title: 'refused', owner: 'http-2' });
     match(
