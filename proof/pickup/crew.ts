@@ -22,7 +22,7 @@ let ready = 0;
 const running: Promise<void>[] = [];
 for (let n = 1; n <= Number(count); n++) {
   const slot = `crew-${n}`;
-  const { token } = await workerToken(url, head, slot, hostname());
+  const { token } = await workerToken(url, head, slot, thisProcess(hostname()));
   const service = new WorkerService({
     slot,
     target: slot,

@@ -128,7 +128,7 @@ async function tokenWhenReachable(
 ): Promise<WorkerToken | null> {
   for (let failures = 0; !signal.aborted; failures++) {
     try {
-      return await workerToken(url, token, slot, hostname());
+      return await workerToken(url, token, slot, thisProcess(hostname()));
     } catch (error) {
       if (error instanceof SpineApiError && error.status < 500 && error.status !== 429) throw error;
       log.warn('The server cannot be reached', { slot, error });

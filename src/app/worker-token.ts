@@ -1,8 +1,10 @@
 /** Whoever starts a worker with the operator's own token works with less: a token for its slot, which ends with it. */
 
+import { createHash } from 'node:crypto';
 import { Caller } from '../client/caller.ts';
 import { SpineApiError } from '../client/errors.ts';
 import { nodePlatform } from '../client/platform-node.ts';
+import { lastingPlace, type WorkerProcess } from '../worker/service/predecessor.ts';
 
 export interface WorkerToken {
   readonly token: string | undefined;
@@ -16,16 +18,20 @@ interface Listed {
 }
 
 const CALL_MS = 10_000;
+/** With the number of a process it is no longer than a name may be. */
+const SLOT_CHARS = 40;
+const HOST_CHARS = 24;
+const REST_CHARS = 12;
 
 /** Rejects while the server cannot be asked. */
 export async function workerToken(
   baseUrl: string,
   token: string | undefined,
   slot: string,
-  host: string,
+  own: WorkerProcess,
 ): Promise<WorkerToken> {
   const caller = new Caller({ baseUrl, token, retries: 0, timeoutMs: CALL_MS, platform: nodePlatform });
-  const prefix = `worker-${slot}-${host.replace(/[^\w.-]/g, '_').slice(0, 40)}-`;
+  const prefix = prefixOf(slot, own);
   const name = `${prefix}${process.pid}`;
   try {
     await revokeOrphans(caller, prefix);
@@ -47,6 +53,14 @@ export async function workerToken(
       return { token, revoke: async () => undefined };
     throw error;
   }
+}
+
+/** People read the slot and the machine; two of one name count their processes alike, so that only the rest tells them apart. */
+function prefixOf(slot: string, own: WorkerProcess): string {
+  const whole = [slot, own.host, lastingPlace(own)].join(' ');
+  const rest = createHash('sha256').update(whole).digest('hex').slice(0, REST_CHARS);
+  const host = own.host.replace(/[^\w.-]/g, '_').slice(0, HOST_CHARS);
+  return `worker-${slot.slice(0, SLOT_CHARS)}-${host}-${rest}-`;
 }
 
 /** Those of processes of this machine that are gone. */

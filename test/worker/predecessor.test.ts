@@ -1,8 +1,13 @@
 /** Who a worker takes for gone, and whom it only waits for. */
 
-import { strictEqual } from 'node:assert';
+import { notStrictEqual, strictEqual } from 'node:assert';
 import { test } from 'node:test';
-import { goneInstance, thisProcess, type WorkerProcess } from '../../src/worker/service/predecessor.ts';
+import {
+  goneInstance,
+  lastingPlace,
+  thisProcess,
+  type WorkerProcess,
+} from '../../src/worker/service/predecessor.ts';
 
 const HERE: WorkerProcess = {
   ...thisProcess('box'),
@@ -42,4 +47,16 @@ test('of other machines and containers nobody knows, whatever they are called [W
   strictEqual(gone({ workerPlace: 'other /docker/one/hosts', workerPid: 2 ** 22 + 1 }), false);
   const bare = { ...HERE, workerPlace: 'boot ' };
   strictEqual(gone({ workerPlace: 'boot ', workerPids: 'pid:[2]', workerPid: HERE.workerPid }, bare), false);
+});
+
+test('a place is told from others of its name, and known again when it was started anew [WK-44]', () => {
+  const place = lastingPlace(HERE);
+  strictEqual(
+    lastingPlace({ ...HERE, workerPlace: 'later /docker/one/hosts', workerPids: 'pid:[2]' }),
+    place,
+  );
+  notStrictEqual(lastingPlace({ ...HERE, workerPlace: 'boot /docker/two/hosts' }), place);
+  const bare = { ...HERE, workerPlace: 'boot ' };
+  strictEqual(lastingPlace({ ...bare, workerPlace: 'later ' }), lastingPlace(bare));
+  notStrictEqual(lastingPlace({ ...bare, workerPids: 'pid:[2]' }), lastingPlace(bare));
 });

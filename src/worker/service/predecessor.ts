@@ -63,6 +63,13 @@ function beganAt(pid: number): string | null {
 /** The 22nd field of all, counted from the one behind the state. */
 const BEGAN_AT = 18;
 
+/** What tells this place from others of the same name, also after it was started again: the container, or the machine. */
+export function lastingPlace({ workerPlace, workerPids }: WorkerProcess): string {
+  const container = workerPlace?.slice(workerPlace.indexOf(' ') + 1) ?? HOST_ONLY;
+  if (container !== HOST_ONLY) return container;
+  return `${orNull(() => readFileSync('/etc/machine-id', 'utf8').trim())} ${workerPids}`;
+}
+
 const HOST_ONLY = '';
 
 /** A container has a file of hosts of its own, whose place is the same when it is started again. */

@@ -2,6 +2,8 @@ import { deepStrictEqual, match, ok, strictEqual } from 'node:assert';
 import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { type WorkerToken, workerToken } from '../../../src/app/worker-token.ts';
+import { thisProcess } from '../../../src/worker/service/predecessor.ts';
 import { httpProxy } from '../../support/http-proxy.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
 import {
@@ -284,5 +286,23 @@ suite('a worker with a slot, from its start to its end', () => {
     strictEqual(done.result?.['text'], 'with a gpu\n');
     const { body: own } = await server.head.get(`/jobs/${String(job['id'])}`);
     strictEqual(own['claimedBy'], 'gpu-1');
+  });
+
+  test('the token of a worker outlives a worker for its slot in a container of the same name [WK-28 WK-44]', async () => {
+    const inContainer = (id: string) => ({ ...thisProcess('box'), workerPlace: `boot /docker/${id}/hosts` });
+    // As long as a slot may be called.
+    const slot = 'slot-box'.padEnd(90, 'x');
+    const make = (id: string) => workerToken(server.url, server.tokens.head, slot, inContainer(id));
+    const isGood = async ({ token = '' }: WorkerToken) => {
+      const authorization = `Bearer ${token}`;
+      return (await fetch(`${server.url}/me`, { headers: { authorization } })).status === 200;
+    };
+    const [one, two] = [await make('one'), await make('two')];
+    deepStrictEqual([await isGood(one), await isGood(two)], [true, true]);
+    // The container was started again: its last process is gone, whatever number it had.
+    const again = await make('one');
+    deepStrictEqual([await isGood(one), await isGood(two), await isGood(again)], [false, true, true]);
+    for (const token of [two, again]) await token.revoke();
+    strictEqual(await isGood(two), false);
   });
 });
