@@ -16,9 +16,9 @@ const SHOWN_CHARS = 65_536;
 
 const COMMAND: readonly string[] = ['claude'];
 
-/** What it says of a conversation that it does not have in this folder, or has already. */
-const NOT_THERE = 'No conversation found';
-const THERE = 'is already in use';
+/** What it says of a conversation that it does not have in this folder, or has already; ports may be in use, too. */
+const NOT_THERE = /No conversation found/;
+const THERE = /Session ID \S+ is already in use/;
 
 /** `command` is the program with arguments of the operator's own, such as its permission mode. */
 export function claudeRunner(
@@ -50,12 +50,14 @@ function argumentsOf({ model, conversation, continues }: SessionOrder): readonly
  * that no two sessions of a task run at a time.
  */
 async function beginOrContinue(runner: CommandRunner, order: SessionOrder, say: Say): Promise<Session> {
+  const { conversation, continues } = order;
   let session = await runner.begin(order, say);
   let killed = false;
   const ended = session.ended.then(async (end) => {
-    const isOther = !end.ok && end.reason?.includes(order.continues ? NOT_THERE : THERE) === true;
-    if (!isOther || killed || order.conversation === null) return end;
-    session = await runner.begin({ ...order, continues: !order.continues }, say);
+    if (end.ok || killed || conversation === null) return end;
+    const isOther = (continues ? NOT_THERE : THERE).test(end.reason ?? '');
+    if (!isOther) return end;
+    session = await runner.begin({ ...order, continues: !continues }, say);
     if (killed) await session.kill();
     return session.ended;
   });

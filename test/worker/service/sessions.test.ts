@@ -284,8 +284,10 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"Painted it
       );
     });
 
-  for (const [i, [what, said]] of [
+  const CLAUDE_LIES: readonly (readonly [what: string, script: string, reason?: RegExp])[] = [
     ['no JSON', 'echo All done!'],
+    // Asked again for another conversation, it would say something else.
+    ['that a port is already in use', 'echo "Error: port 3000 is already in use" >&2; exit 1', /port 3000/],
     [
       'an error with exit code 0',
       `echo '{"type":"result","subtype":"success","is_error":true,"result":"out of credit"}'`,
@@ -296,9 +298,11 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"Painted it
       `echo '{"type":"result","subtype":"success","is_error":false,"result":"ok"}'; exit 1`,
     ],
     ['success without a word', `echo '{"type":"result","subtype":"success","is_error":false,"result":""}'`],
-  ].entries())
+  ];
+  for (const [i, [what, said, reason = /./]] of CLAUDE_LIES.entries())
     test(`Claude Code that answers ${what} has not done its task [WK-19 WK-20]`, async (t) => {
-      await claude(t, `claude-lie-${i}`, said ?? '', 'blocked');
+      const { metadata } = await claude(t, `claude-lie-${i}`, said, 'blocked');
+      match(String(metadata['errorReason']), reason);
     });
 
   test('a session of another server is spawned as the text says, watched and ended [WK-14 WK-15 WK-18]', async (t) => {
