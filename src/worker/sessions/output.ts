@@ -28,6 +28,8 @@ export class SessionOutput {
 
   readonly add = (chunk: Buffer, from: 'stdout' | 'stderr'): void => {
     this.#kept[from].add(chunk);
+    // What nobody will read is not taken apart: a program that floods would slow down the sessions beside it.
+    if (this.#isFull) return;
     const text = this.#rest[from] + this.#decoders[from].decode(chunk, { stream: true });
     const lines = text.split('\n');
     this.#rest[from] = lines.pop() ?? '';
@@ -54,17 +56,20 @@ export class SessionOutput {
     return this.#kept.stderr.toString();
   }
 
+  get #isFull(): boolean {
+    return this.#lines > LOG_LINES || this.#bytes > LOG_BYTES;
+  }
+
   #log(line: string, from: 'stdout' | 'stderr'): void {
     for (const piece of piecesOf(line)) this.#logPiece(piece, from);
   }
 
   #logPiece(line: string, from: 'stdout' | 'stderr'): void {
-    if (line === '' || this.#lines > LOG_LINES || this.#bytes > LOG_BYTES) return;
+    if (line === '' || this.#isFull) return;
     this.#lines += 1;
     this.#bytes += line.length;
-    const isFull = this.#lines > LOG_LINES || this.#bytes > LOG_BYTES;
     this.#say(
-      isFull ? '[... the rest of the output is left out ...]' : line,
+      this.#isFull ? '[... the rest of the output is left out ...]' : line,
       from === 'stdout' ? 'info' : 'warn',
     );
   }
