@@ -182,6 +182,30 @@ suite('claiming', () => {
     await running;
   });
 
+  test('counts refusals anew after its first answer', async () => {
+    const waits: number[] = [];
+    const claimRetryMs = (failures: number): number => {
+      waits.push(failures);
+      return 1_000;
+    };
+    const { jobs, worker, platform } = setUp(() => 'ok', { claimRetryMs });
+    let isAway = true;
+    jobs.trouble = ({ verb }) =>
+      isAway && verb === 'claimNext' ? refusal(503, 'store_unavailable') : undefined;
+    jobs.add({ id: 'a' });
+    const running = worker.run();
+    await platform.advance(2_500);
+    isAway = false;
+    await platform.advance(1_000);
+    strictEqual(jobs.of('complete').length, 1);
+    isAway = true;
+    jobs.add({ id: 'b' });
+    await platform.advance(1_500);
+    deepStrictEqual(waits, [0, 1, 2, 0, 1]);
+    await worker.stop();
+    await running;
+  });
+
   test('ends with an error when its token is refused', async () => {
     const { jobs, worker } = setUp(() => 'ok');
     jobs.add({ id: 'a' });

@@ -451,7 +451,6 @@ export const WORKERS: readonly Mutant[] = [
     file: 'src/worker/service/worker-service.ts',
     find: `await sleep(platform, jitterMs(platform, pollMs), this.#ending.signal).catch(() => undefined);`,
     replace: `if (jitterMs(platform, pollMs) < 0) return;`,
-    seenBy: ['test/worker/service/trouble.test.ts'],
-    only: 'do not ask together',
+    seenBy: ['test/worker/service/waits.test.ts'],
   },
 ];

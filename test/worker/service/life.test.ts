@@ -78,15 +78,18 @@ suite('a worker with a slot, from its start to its end', () => {
     await makeTask(server, { title: 'finished', owner: slot, status: 'done' });
     await makeTask(server, { title: 'one', owner: slot, priority: 1 });
     await makeTask(server, { title: 'five-old', owner: slot, priority: 5 });
-    await makeTask(server, { title: 'five', owner: slot, priority: 5 });
-    await makeTask(server, { title: 'P1', owner: slot, priority: 'P1' });
+    // Whatever time a client names, its task is as old as it is here.
+    const createdAt = '2020-01-01T00:00:00.000Z';
+    await makeTask(server, { title: 'five', owner: slot, priority: 5, createdAt });
+    for (const word of ['P3', 'P1', 'P0', 'P2'])
+      await makeTask(server, { title: word, owner: slot, priority: word });
     const last = await makeTask(server, { title: 'none', owner: slot });
     const script =
       'grep "Task Title" | tee -a titles; if mkdir busy; then sleep 0.1; rmdir busy; else echo twice >> titles; fi';
     const worker = startWorker(t, server, slot, { args: shellSession(script) });
     await untilTask(server, last.id, 'done');
     const titles = linesOf(join(worker.folder, 'titles')).map((line) => line.split(': ')[1]);
-    deepStrictEqual(titles, ['P1', 'five-old', 'five', 'one', 'none']);
+    deepStrictEqual(titles, ['P0', 'P1', 'P2', 'five-old', 'five', 'one', 'P3', 'none']);
     strictEqual((await taskOf(server, other.id)).status, 'todo');
   });
 
