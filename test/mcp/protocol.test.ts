@@ -106,6 +106,15 @@ suite('the MCP door', () => {
       deepStrictEqual([answer.refused, answer['field']], ['bad_request', field], JSON.stringify(given));
       ok(typeof answer['hint'] === 'string' && answer['retryable'] === false);
     }
+    for (const [tool, given, message] of [
+      ['list_jobs', { sate: 'dead' }, 'sate is not an argument of list_jobs; did you mean state?'],
+      ['wait_for_job', { id: 1, timeout: '5s' }, 'timeout is not an argument of wait_for_job.'],
+      ['get_stats', { target: 'any' }, 'target is not an argument of get_stats.'],
+      ['create_job', { titel: 'x' }, 'titel is not an argument of create_job; did you mean title?'],
+    ] as const) {
+      const answer = await head.call(tool, given);
+      deepStrictEqual([answer.refused, answer['message']], ['bad_request', message]);
+    }
     strictEqual((await head.call('get_job', { id: 'nothing' })).refused, 'not_found');
     deepStrictEqual((await spine.head.get('/jobs')).body, { jobs: [] });
     for (const name of ['nothing', 'claim_jobs'])

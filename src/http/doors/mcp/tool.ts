@@ -2,6 +2,7 @@
 
 import type { Actor } from '../../../domain/command.ts';
 import { SpineError } from '../../../domain/error.ts';
+import { suggest } from '../../../domain/suggest.ts';
 import { InnerRoute } from '../../inner-route.ts';
 import { jsonSchema } from '../../openapi.ts';
 import type { Call, Route } from '../../routes.ts';
@@ -31,11 +32,14 @@ export interface InputSchema {
 export function routeTool(row: ToolRow, route: Route): Tool {
   const inner = new InnerRoute(route);
   const places = placesOf(route);
+  const input = inputOf(row, route);
   return {
     name: row.name,
     isOpenTo: (actor) => inner.isOpenTo(actor),
-    shown: shownTool(row, [route.about, row.more].filter(Boolean).join(' '), inputOf(row, route)),
+    shown: shownTool(row, [route.about, row.more].filter(Boolean).join(' '), input),
     run: async (call, given) => {
+      // A route with more names for its fields than it shows tells itself which of them it knows.
+      if (route.bodyShown === undefined) refuseUnknown(row, Object.keys(input.properties), given);
       refuseTooMuch(row, given);
       const { params, query, body } = sorted({ ...row.usual, ...given }, places);
       const answer = await inner.call({ ...call, answerBytes: READ_BYTES }, { params, query, body });
@@ -116,6 +120,19 @@ function mapped(properties: Fields['properties']): Record<string, object> {
   return Object.fromEntries(
     Object.entries(properties).map(([name, one]) => [name, jsonSchema(one)] as const),
   );
+}
+
+/** A model has made up the name. */
+const NAME_CHARS = 64;
+
+/** Left out, it would be a filter that lets everything through, or a wait of another length. */
+function refuseUnknown({ name }: ToolRow, known: readonly string[], given: Arguments): void {
+  const unknown = Object.keys(given).find((one) => !known.includes(one));
+  if (unknown === undefined) return;
+  const field = unknown.slice(0, NAME_CHARS).toWellFormed();
+  const meant = suggest(field, known);
+  const message = `${field} is not an argument of ${name}${meant === undefined ? '' : `; did you mean ${meant}?`}`;
+  throw new SpineError('bad_request', { field }, { message: meant === undefined ? `${message}.` : message });
 }
 
 function refuseTooMuch({ atMost = {} }: ToolRow, given: Arguments): void {
