@@ -6,6 +6,7 @@ import { type Act, declare } from './command.ts';
 export function declareForAgents(program: Command, act: Act): void {
   const mcp = declare(program, 'mcp', 'Speak the Model Context Protocol on standard input and output.', [
     ['spine mcp', 'what an MCP client starts; the server is found as for any command'],
+    ['spine mcp --as head', 'with the token of the head; that of a worker unless said'],
     ['spine mcp install claude-code', 'let Claude Code use it'],
   ]);
   mcp.action(act(async () => (await import('./commands/mcp.ts')).serveMcp));
@@ -18,7 +19,7 @@ export function declareForAgents(program: Command, act: Act): void {
     .option('--name <name>', 'what the client calls it', 'spine')
     .option(
       '--stdio',
-      'let the client start spine mcp, which finds server and token on this machine by itself',
+      'let the client start spine mcp, with the token of a worker of this machine or that of --as',
     )
     .option('--with-token', 'write the token itself, not the name of the variable that holds it')
     .option('--dry-run', 'show it, and write nothing')

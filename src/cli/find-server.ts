@@ -9,6 +9,8 @@ export interface Found {
   readonly text: string;
   /** Who said so, in words that fit into a message. */
   readonly origin: string;
+  /** It lies in the data dir, for whoever has no environment of ours. */
+  readonly stored?: true;
 }
 
 export function findUrl(flags: GlobalFlags, settings: ServerSettings): Found {
@@ -73,7 +75,7 @@ function lookForToken(
     const [configured] = settings.tokens[role];
     if (configured !== undefined) return { text: configured, origin: envName(role) };
     const made = stored[role.replace('-', '_')];
-    if (typeof made === 'string') return { text: made, origin: file };
+    if (typeof made === 'string') return { text: made, origin: file, stored: true };
   }
   return null;
 }

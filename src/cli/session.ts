@@ -11,6 +11,8 @@ import type { Vocabulary } from './text/vocabulary.ts';
 
 /** Enough for a server that is busy for a moment; one that is down is reported at once. */
 const RETRIES = 2;
+/** What agents are given: whoever is to approve and cancel through one says so with --as. */
+export const AGENT: TokenRole = 'left-claw';
 /** After Ctrl-C a command may tidy up for this long. */
 const TIDY_UP_MS = 1_500;
 
@@ -64,22 +66,22 @@ export class Session {
   }
 
   /** For routes that the client has no method for. */
-  async caller(): Promise<Caller> {
+  async caller(roles: readonly TokenRole[] = ['head']): Promise<Caller> {
     const [{ Caller }, { nodePlatform }] = await Promise.all([
       import('../client/caller.ts'),
       import('../client/platform-node.ts'),
     ]);
     const settings = { retries: RETRIES, timeoutMs: 30_000, platform: nodePlatform };
-    const caller = new Caller({ ...this.#address(['head']), ...settings });
+    const caller = new Caller({ ...this.#address(roles), ...settings });
     this.#closers.push(() => caller.close());
     return caller;
   }
 
-  /** Whose token it is and where the server was found, for `doctor`. */
-  located(): { readonly url: Found; readonly token: Found | null } {
+  /** Whose token it is and where the server was found. */
+  located(roles: readonly TokenRole[] = ['head']): { readonly url: Found; readonly token: Found | null } {
     const settings = this.host.server(this.flags);
     const url = findUrl(this.flags, settings);
-    return { url, token: findToken(this.flags, settings, url.text, ['head']) };
+    return { url, token: findToken(this.flags, settings, url.text, roles) };
   }
 
   /** Resolves after the delay, rejects on Ctrl-C. */

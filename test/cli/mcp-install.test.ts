@@ -24,7 +24,10 @@ suite('spine mcp install', () => {
     const blocks = [...guide.matchAll(/^```console\n\$ npx spine (mcp install .*)\n([^]*?)^```$/gm)];
     assert.equal(blocks.length, 2);
     for (const [, line = '', printed = ''] of blocks) {
-      const { code, stdout } = await spine(words(line), { env, machine });
+      const { code, stdout } = await spine(words(line), {
+        env: { SPINE_DATA_DIR: '/home/ann/board/data' },
+        machine,
+      });
       assert.deepEqual([code, stdout], [0, printed]);
     }
   });
@@ -103,6 +106,44 @@ suite('spine mcp install', () => {
     assert.equal(code, 0);
     assert.ok(!stdout.includes('hunter2'));
     assert.match(readFileSync(place, 'utf8'), /Bearer hunter2-hunter2/);
+    assert.equal(statSync(place).mode & 0o777, 0o600);
+  });
+
+  test('writes of a program to start whatever it needs: where, and the token of a worker or the name of its variable', async (t) => {
+    const { home } = machineOf(t);
+    const dataDir = join(home, 'data');
+    mkdirSync(dataDir);
+    writeFileSync(join(dataDir, 'tokens.json'), JSON.stringify({ head: 'aa', left_claw: 'bb' }));
+    const at = ['--data-dir', dataDir];
+    const remote = 'https://spine.example';
+    for (const [given, variables, args, variable] of [
+      [[], {}, [...at, '--as', 'left-claw'], undefined],
+      [['--as', 'head'], {}, [...at, '--as', 'head'], undefined],
+      [
+        ['--url', 'http://localhost:1'],
+        {},
+        ['--url', 'http://localhost:1', ...at, '--as', 'left-claw'],
+        undefined,
+      ],
+      [['--url', remote], {}, ['--url', remote], '${env:SPINE_TOKEN}'],
+      [[], { SPINE_TOKEN: 'cc', SPINE_URL: remote }, ['--url', remote], '${env:SPINE_TOKEN}'],
+      [[], { LEFT_CLAW_TOKEN: 'dd' }, [], '${env:SPINE_TOKEN}'],
+      [['--with-token', '--token', 'ee'], {}, [], '********'],
+    ] as const) {
+      const asked = ['mcp', 'install', 'cursor', '--stdio', '--json', ...given];
+      const env = { SPINE_DATA_DIR: dataDir, ...variables };
+      const { code, stdout, stderr } = await spine(asked, { env, machine: { home } });
+      assert.equal(code, 0, stderr);
+      const { entry, next } = JSON.parse(stdout) as {
+        entry: { args: string[]; env?: Json };
+        next: string[];
+      };
+      assert.deepEqual(entry.args.slice(2), args);
+      assert.equal(entry.env?.['SPINE_TOKEN'], variable);
+      assert.equal(next.length, variable?.startsWith('$') ? 1 : 0);
+    }
+    const place = join(home, '.cursor/mcp.json');
+    assert.match(readFileSync(place, 'utf8'), /"SPINE_TOKEN": "ee"/);
     assert.equal(statSync(place).mode & 0o777, 0o600);
   });
 

@@ -1,10 +1,16 @@
 import { deepStrictEqual, match, ok, rejects, strictEqual } from 'node:assert';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { suite, test } from 'node:test';
+import { spine as run } from '../cli/support.ts';
 import { FakeClock, until } from '../support/clock.ts';
 import { openServer } from '../http/server.ts';
 import { httpClient } from '../support/http.ts';
-import { type Json, openClient, resultIn, TRANSPORTS } from './support.ts';
+import { ENTRY, type Json, openClient, resultIn, TRANSPORTS } from './support.ts';
 
 type Spine = Awaited<ReturnType<typeof openServer>>;
 type Headers = Readonly<Record<string, string>>;
@@ -162,6 +168,28 @@ suite('the MCP door', () => {
     const ofRun = names((await run.client.listTools()).tools);
     ok(ofRun.has('complete_job') && !ofRun.has('claim_jobs') && !ofRun.has('list_jobs'));
     strictEqual((await run.call('complete_job', { id: held.id, result: 'by its run' }))['status'], 'done');
+  });
+
+  test('is reached by the program that an entry names, started elsewhere and with no variables, as a worker', async (t) => {
+    const spine = await openServer(t);
+    const folder = await mkdtemp(join(tmpdir(), 'spine-mcp-'));
+    t.after(() => rm(folder, { recursive: true }));
+    const { head, left } = spine.tokens;
+    await writeFile(join(folder, 'server.json'), JSON.stringify({ url: spine.url, pid: process.pid }));
+    await writeFile(join(folder, 'tokens.json'), JSON.stringify({ head, left_claw: left }));
+    const { stdout } = await run(['mcp', 'install', 'cursor', '--stdio', '--dry-run', '--json'], {
+      env: { SPINE_DATA_DIR: folder },
+      machine: { node: process.execPath, entry: ENTRY },
+    });
+    const { entry } = JSON.parse(stdout) as { entry: { command: string; args: string[] } };
+    const client = new Client({ name: 'test', version: '1.0.0' });
+    t.after(() => client.close());
+    // The client of the SDK passes on PATH, HOME and the like.
+    await client.connect(new StdioClientTransport({ ...entry, cwd: tmpdir() }));
+    const me = resultIn(await client.callTool({ name: 'who_am_i', arguments: {} }));
+    strictEqual(me['role'], 'worker', JSON.stringify(me));
+    const names = (await client.listTools()).tools.map(({ name }) => name);
+    ok(names.includes('claim_jobs') && !names.includes('approve'));
   });
 
   test('ends a session for good, and takes up one that it does not know', async (t) => {

@@ -26,7 +26,7 @@ export interface McpClient extends AsyncDisposable {
 
 export type Json = Record<string, unknown> & { readonly refused?: unknown };
 
-const ENTRY = join(import.meta.dirname, '../../bin/spine.cjs');
+export const ENTRY = join(import.meta.dirname, '../../bin/spine.cjs');
 
 export async function openClient(name: TransportName, reach: Reach): Promise<McpClient> {
   const client = new Client({ name: 'test', version: '1.0.0' });

@@ -13,8 +13,9 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import type { Handler } from '../command.ts';
 import { CliError, EXIT, usage } from '../failure.ts';
-import { CLIENTS, type ClientName, type Place } from '../mcp/clients.ts';
-import type { Session } from '../session.ts';
+import type { Found } from '../find-server.ts';
+import { CLIENTS, type ClientName, type Place, type Start } from '../mcp/clients.ts';
+import { AGENT, type Session } from '../session.ts';
 
 interface InstallOptions {
   readonly project?: boolean;
@@ -45,10 +46,11 @@ export const installMcp: Handler<InstallOptions> = async (session, { args, optio
     throw usage(`${client.title} knows no servers of one folder; leave out --project.`);
   const place = options.project === true ? client.project?.(resolve('.')) : client.everywhere(home);
   if (place === undefined) return;
-  const entry = options.stdio === true ? startOf(session, client.stdio) : reachOf(session, client, options);
+  const { entry, needs } =
+    options.stdio === true ? startOf(session, client, options) : reachOf(session, client, options);
   const { text, before } = withEntry(place, options.name, entry);
-  const holdsToken = options.withToken === true && options.stdio !== true;
-  const next = options.stdio === true || holdsToken ? [] : client.next(VARIABLE);
+  const holdsToken = needs === 'token';
+  const next = needs === 'variable' ? client.next(VARIABLE) : [];
   const changed = before !== text;
   if (options.dryRun !== true && changed) replace(place.file, text, holdsToken);
   session.out.result({
@@ -79,38 +81,53 @@ function done(dryRun: boolean, changed: boolean, file: string, name: string): st
 /** What is printed may be kept somewhere. */
 function shown(entry: object, holdsToken: boolean): object {
   if (!holdsToken) return entry;
-  return { ...entry, headers: { Authorization: 'Bearer ********' } };
+  return 'env' in entry
+    ? { ...entry, env: { [VARIABLE]: '********' } }
+    : { ...entry, headers: { Authorization: 'Bearer ********' } };
 }
 
-function startOf(
-  session: Session,
-  write: (start: { command: string; args: readonly string[] }) => object,
-): object {
+type Client = (typeof CLIENTS)[ClientName];
+
+/** What a client finds, and what it takes for that: a token that stands in it, one in a variable, or none. */
+interface Entry {
+  readonly entry: object;
+  readonly needs: 'token' | 'variable' | 'nothing';
+}
+
+/** It is started in a folder of the client's choice, without our environment: whatever it needs is said in it. */
+function startOf(session: Session, client: Client, { withToken }: InstallOptions): Entry {
   const { node, entry } = session.host.machine();
-  const { url, dataDir, as } = session.flags;
-  const given = [
-    ...(url === undefined ? [] : ['--url', url]),
-    ...(dataDir === undefined ? [] : ['--data-dir', resolve(dataDir)]),
-    ...(as === undefined ? [] : ['--as', as]),
-  ];
-  return write({ command: node, args: [entry, 'mcp', ...given] });
+  const { as = AGENT } = session.flags;
+  const { url, token } = session.located([AGENT]);
+  const isNamed = url.origin === '--url' || url.origin === 'SPINE_URL';
+  const args = [entry, 'mcp', ...(isNamed ? ['--url', url.text] : [])];
+  const started = (start: Partial<Start>) => client.stdio({ command: node, args, ...start });
+  if (withToken === true)
+    return { entry: started({ env: { [VARIABLE]: tokenToWrite(token) } }), needs: 'token' };
+  // A server of this machine that has not been started yet makes tokens of its own.
+  const isFound = token === null ? !isNamed : token.stored === true;
+  if (!isFound)
+    return { entry: started({ env: { [VARIABLE]: client.variable(VARIABLE) } }), needs: 'variable' };
+  const dataDir = resolve(session.host.server(session.flags).dataDir);
+  return { entry: started({ args: [...args, '--data-dir', dataDir, '--as', as] }), needs: 'nothing' };
 }
 
-function reachOf(
-  session: Session,
-  client: (typeof CLIENTS)[ClientName],
-  { withToken }: InstallOptions,
-): object {
-  const { url, token } = session.located();
-  if (withToken === true && token === null)
-    throw new CliError(
-      EXIT.auth,
-      'unauthorized',
-      'There is no token to write.',
-      'Pass --token, or set SPINE_TOKEN.',
-    );
-  const bearer = withToken === true && token !== null ? token.text : client.variable(VARIABLE);
-  return client.http({ url: `${url.text.replace(/\/+$/, '')}/mcp`, token: bearer });
+function reachOf(session: Session, client: Client, { withToken }: InstallOptions): Entry {
+  const { url, token } = session.located([AGENT]);
+  const reach = { url: `${url.text.replace(/\/+$/, '')}/mcp` };
+  return withToken === true
+    ? { entry: client.http({ ...reach, token: tokenToWrite(token) }), needs: 'token' }
+    : { entry: client.http({ ...reach, token: client.variable(VARIABLE) }), needs: 'variable' };
+}
+
+function tokenToWrite(token: Found | null): string {
+  if (token !== null) return token.text;
+  throw new CliError(
+    EXIT.auth,
+    'unauthorized',
+    'There is no token to write.',
+    'Pass --token, or set SPINE_TOKEN.',
+  );
 }
 
 /** The file with the entry in its place. What cannot be read as JSON is not touched. */

@@ -3,6 +3,7 @@
 import type { Handler } from '../command.ts';
 import { usage } from '../failure.ts';
 import type { Output } from '../host.ts';
+import { AGENT } from '../session.ts';
 import { Relay } from '../mcp/relay.ts';
 
 /** As long as a request may be on the way to the server, and more than one is read of a line. */
@@ -10,7 +11,7 @@ const LINE_CHARS = 134_217_728;
 
 export const serveMcp: Handler = async (session) => {
   const { stdin, stdout } = session.host;
-  const caller = await session.caller();
+  const caller = await session.caller([AGENT]);
   const ending = new AbortController();
   const end = (): void => ending.abort(session.signal.reason);
   session.signal.addEventListener('abort', end, { once: true });

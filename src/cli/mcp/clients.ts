@@ -19,6 +19,8 @@ export interface Reach {
 export interface Start {
   readonly command: string;
   readonly args: readonly string[];
+  /** Clients pass on no more of theirs than every program needs. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 interface Client {
