@@ -73,7 +73,7 @@ export const ERRORS = {
     status: 403,
     retryable: false,
     message: 'Requests from other web pages are refused.',
-    hint: 'Call the API from a program, or from a page served by Spine itself.',
+    hint: 'Call the API from a program or from a page served by Spine itself, or add the origin of the page to SPINE_ALLOWED_ORIGINS.',
   },
   too_large: {
     status: 413,

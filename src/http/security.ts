@@ -56,13 +56,24 @@ function asHostName(host: string): string {
 
 /** Programs send neither header. Of browsers only our own pages may call unless others are allowed, and links may lead here. */
 function originProblem({ method, headers }: Arrival): SpineError | null {
-  const site = headers['sec-fetch-site'];
   if (headers.origin !== undefined && !isOwnOrigin(headers.origin, headers.host))
     return new SpineError('bad_origin');
-  if (site === undefined || site === 'same-origin' || site === 'none') return null;
+  if (!isFromOtherSite(headers)) return null;
   const isLink =
     method === 'GET' && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
   return isLink ? null : new SpineError('bad_origin');
+}
+
+/** Whether a browser sent it for a page that does not come from here, allowed or not. */
+export function isOfOtherPage(headers: IncomingHttpHeaders): boolean {
+  return (
+    (headers.origin !== undefined && !isOwnOrigin(headers.origin, headers.host)) || isFromOtherSite(headers)
+  );
+}
+
+function isFromOtherSite(headers: IncomingHttpHeaders): boolean {
+  const site = headers['sec-fetch-site'];
+  return site !== undefined && site !== 'same-origin' && site !== 'none';
 }
 
 function isOwnOrigin(origin: string, host: string | undefined): boolean {

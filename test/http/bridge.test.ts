@@ -237,6 +237,25 @@ suite('who may call the bridge', () => {
     strictEqual((await anyone.get('/jobs')).status, 401);
   });
 
+  test('a page of an origin that may call needs a token, in a browser of this machine as well [WK-35]', async (t) => {
+    const origin = 'https://board.example';
+    const { anyone, url } = await openServer(t, () => ({
+      letsNeighboursIn: true,
+      allowedOrigins: [origin],
+    }));
+    for (const headers of [
+      { origin },
+      { origin, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors' },
+      { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' },
+    ]) {
+      strictEqual((await anyone.get('/api/tasks', { headers })).status, 401, JSON.stringify(headers));
+      const { status } = await anyone.request('POST', '/api/tasks', { headers, body: { title: 'x' } });
+      ok(status === 401 || status === 403, JSON.stringify(headers));
+    }
+    for (const headers of [{ origin: url, 'sec-fetch-site': 'same-origin' }, { 'sec-fetch-site': 'none' }])
+      deepStrictEqual((await anyone.get('/api/tasks', { headers })).body, []);
+  });
+
   test('a worker moves what is addressed to it and nothing else [WK-35]', async (t) => {
     const { left, make } = await openBridge(t);
     const mine = await make({ title: 'Mine', owner: 'left-claw' });

@@ -321,6 +321,14 @@ export const WORKERS: readonly Mutant[] = [
     seenBy: BRIDGE,
   },
   {
+    name: 'bridge-open-to-pages',
+    means: 'a page of an allowed origin commands every task from a browser of this machine, without a token',
+    file: 'src/http/doors/bridge/keys.ts',
+    find: `!isOfOtherPage(headers)`,
+    replace: `true`,
+    seenBy: BRIDGE,
+  },
+  {
     name: 'bridge-open-unasked',
     means: 'the bridge lets programs in without a token although nobody said so',
     file: 'src/http/doors/bridge/keys.ts',
