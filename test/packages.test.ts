@@ -404,6 +404,18 @@ export async function calls(): Promise<string | undefined> {
   await client.jobs.create({ type: 'resize', spec: { file: 'a.png', width: '1' } });
   // @ts-expect-error -- there is no such type
   await client.jobs.create({ type: 'shrink', spec: {} });
+  const ran = await client.jobs.run({ type: 'resize', spec: { file: 'a.png', width: 1 } }, { waitMs: 1 });
+  if (ran.ended) console.log(ran.result?.url);
+  // @ts-expect-error -- it has another result
+  console.log(ran.result?.uri);
+  // @ts-expect-error -- there is no such type
+  await client.jobs.run({ type: 'resiz', spec: { file: 'a.png', width: 1 } });
+  // @ts-expect-error -- its spec is missing
+  await client.jobs.run({ type: 'resize' });
+  const waited = await client.jobs.wait(ran.id);
+  if (waited.type === 'resize') console.log(waited.result?.url, waited.spec.width);
+  // @ts-expect-error -- it may be one of the others
+  console.log(waited.spec.width);
   const [claimed] = await client.jobs.claimNext({ types: ['resize'] });
   if (claimed) {
     await client.jobs.complete(claimed, { result: { url: claimed.spec.file } });

@@ -5,6 +5,7 @@ export { Worker, type WorkerClient, type WorkerJobs, type WorkerOptions } from '
 export type { JobContext } from './job-run.ts';
 export type {
   AnyJobs,
+  AwaitedJobOf,
   ClaimedJobOf,
   Handler,
   HandlersByType,

@@ -2,8 +2,9 @@
 
 import type { CallOptions } from './caller.ts';
 import type { JobContext } from './job-run.ts';
-import type { CreateOptions, Jobs } from './jobs.ts';
+import type { CreateOptions, Jobs, WaitOptions } from './jobs.ts';
 import type {
+  AwaitedJob,
   ClaimedJob,
   ClaimNextOptions,
   ClaimOptions,
@@ -68,6 +69,14 @@ export type ClaimedJobOf<T, K extends TypeName<T> = TypeName<T>> =
       ? Omit<ClaimedJob, Plain> & Carries<Shape<T, K>, K>
       : never;
 
+/** The same as whoever waits for its end sees it. */
+export type AwaitedJobOf<T, K extends TypeName<T> = TypeName<T>> =
+  Untyped<T> extends true
+    ? AwaitedJob
+    : K extends TypeName<T>
+      ? Omit<AwaitedJob, Plain> & Carries<Shape<T, K>, K>
+      : never;
+
 /** What `create` takes for a job of the type. */
 export type NewJobOf<T, K extends TypeName<T> = TypeName<T>> =
   Untyped<T> extends true ? NewJob : { readonly type: K } & TypedFields<T, K>;
@@ -98,9 +107,12 @@ export type NamedTypes<T, K extends TypeName<T>> = [K] extends [never] ? TypeNam
 /** The calls about jobs, as far as their types are known. */
 export type JobsOf<T> = Untyped<T> extends true ? Jobs : TypedJobs<T>;
 
-type Typed = 'create' | 'createBatch' | 'get' | 'list' | 'claim' | 'claimNext' | 'complete';
+type Typed = 'create' | 'createBatch' | 'get' | 'wait' | 'run' | 'list' | 'claim' | 'claimNext' | 'complete';
 
-/** The calls of `Jobs` with what jobs carry. */
+/**
+ * The calls of `Jobs` with what jobs carry. Whoever names the types says that the jobs that he asks for are of these: the
+ * compiler takes his word for it, and no call looks at what the server answers.
+ */
 export interface TypedJobs<T> extends Omit<Jobs, Typed> {
   /** A create that had to be sent twice makes one job. */
   create<K extends TypeName<T>>(
@@ -114,6 +126,13 @@ export interface TypedJobs<T> extends Omit<Jobs, Typed> {
   ): Promise<readonly JobOf<T, K>[]>;
   /** One job, by its number or id. */
   get(id: string, options?: CallOptions): Promise<JobOf<T>>;
+  /** Waits until the job has ended for good, or `waitMs` is over. */
+  wait(id: string, options?: WaitOptions): Promise<AwaitedJobOf<T>>;
+  /** Creates a job and waits until it has ended. */
+  run<K extends TypeName<T>>(
+    job: { readonly type: K } & TypedFields<T, K>,
+    options?: WaitOptions & Pick<CreateOptions, 'idempotencyKey'>,
+  ): Promise<AwaitedJobOf<T, K>>;
   /** All jobs that fit, page after page. */
   list<K extends TypeName<T> = TypeName<T>>(
     filter?: JobFilter & { readonly type?: K },
