@@ -27,6 +27,8 @@ export const LIMITS = {
   attemptsShown: 1_000,
   attemptEvents: 20_000,
   dependencies: 256,
+  /** Of those that one call names by their numbers, which are so short that many fit into it. */
+  jobsByNumber: 10_000,
   /** Types that came into being because a job named them. */
   undeclaredTypes: 1_000,
   /** What a claim brings of the results of dependencies: those that fit, in the order of their jobs; the others are named. */

@@ -12,6 +12,7 @@ import { handedOn } from './handed-on.ts';
 import { waitingFor } from './job-end.ts';
 import { JobDrafts } from './job-drafts.ts';
 import type { JobFilter, Jobs } from './engine.ts';
+import { withWholeIds } from './named-by-number.ts';
 import { changeJob, removeEnded } from './steering.ts';
 
 export function jobsOf(core: Core): Jobs {
@@ -32,7 +33,8 @@ export function jobsOf(core: Core): Jobs {
     wait: waitingFor(core, get),
     create: async (actor, drafts, idempotency) => {
       refuseWhenFull(core, drafts.length);
-      const jobs = await jobDrafts.complete(actor, await withinParents(core, actor, drafts));
+      const whole = await withWholeIds(core, actor, drafts);
+      const jobs = await jobDrafts.complete(actor, await withinParents(core, actor, whole));
       const key = idempotency === undefined ? null : { principal: actor.name, ...idempotency };
       const answer = accepted(await core.flusher.submit({ kind: 'create', actor, jobs, idempotency: key }));
       return { jobs: answer.jobs, replayed: answer.replayed };

@@ -233,10 +233,34 @@ export function nativeCases(start: Start): void {
       );
     });
 
+    test('a dependent names its parents by their numbers as well', async () => {
+      const { head } = server();
+      const [one, other] = [
+        await createJob(head, { target: 'nobody' }),
+        await createJob(head, { target: 'nobody' }),
+      ];
+      const nos = [String(one['no']), String(other['no'])] as const;
+      const drafts = [{ after: nos }, { after: [other.id, { job: nos[0], on: 'failure' }] }];
+      const jobs = drafts.map((draft) => ({ ...draft, target: 'nobody' }));
+      const made = expectStatus(await head.post<JobList>('/jobs/batch', { jobs }), 201);
+      deepStrictEqual(
+        made.jobs.map(({ state }) => state),
+        ['blocked', 'blocked'],
+      );
+      for (const { id } of [one, other]) expectStatus(await head.post(`/jobs/${id}/cancel`), 200);
+      const ended = await Promise.all(made.jobs.map(({ id }) => head.get<JobBody>(`/jobs/${id}?wait=20s`)));
+      const states = ended.map((answer) => expectStatus(answer, 200).state);
+      deepStrictEqual(states, ['skipped', 'skipped']);
+      for (const after of [['999999999'], [{ job: '999999999' }]])
+        expectRefusal(await head.post('/jobs', { after }), 400, 'bad_request', { field: 'after[0]' });
+    });
+
     test('a worker creates children of a job that it holds, and no others', async () => {
       const held = await runningJob(server(), server().left);
-      const child = await createJob(server().left, { parentId: held.id, target: 'any' });
-      deepStrictEqual([child['parentId'], child['createdBy']], [held.id, 'left-claw']);
+      for (const parentId of [held.id, String(held['no'])]) {
+        const child = await createJob(server().left, { parentId, target: 'any' });
+        deepStrictEqual([child['parentId'], child['createdBy']], [held.id, 'left-claw']);
+      }
       const free = await createJob(server().head);
       ok((await server().left.post('/jobs', { parentId: free.id })).status >= 400);
       ok((await server().right.post('/jobs', { parentId: held.id })).status >= 400);

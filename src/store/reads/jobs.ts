@@ -24,6 +24,14 @@ export async function byNo(sql: Sql, nos: readonly number[]): Promise<Job[]> {
   return (await sql.byKeys(ofNumbers, nos)).map(jobFrom);
 }
 
+const namesOfNumbers = byNumber('select no, id, target from job', 'no');
+
+/** Which jobs these are and for whom, without what else there is to know of them. */
+export async function named(sql: Sql, nos: readonly number[]): Promise<Pick<Job, 'no' | 'id' | 'target'>[]> {
+  const rows = (await sql.byKeys(namesOfNumbers, nos)) as [no: number, id: string, target: string][];
+  return rows.map(([no, id, target]) => ({ no, id, target }));
+}
+
 export interface PrintedRow {
   readonly no: number;
   readonly seq: number;
