@@ -51,6 +51,7 @@ function problemOf(job: Job, { actor, asked, waiting }: Reword): ReturnType<type
     return state === 'running'
       ? refuse('conflict', { state, claimedBy, leaseUntil, problem: HELD })
       : refuse('conflict', { state, problem: ENDED });
+  if (asked.runAt !== undefined && isTooLate(job, asked.runAt)) return refuse('bad_request', TOO_LATE);
   if (!waiting) return null;
   if (asked.runAt !== undefined && job.question !== null)
     return refuse('conflict', { state, problem: ASKING });
@@ -58,6 +59,15 @@ function problemOf(job: Job, { actor, asked, waiting }: Reword): ReturnType<type
   return asked.params !== undefined && agreed ? refuse('conflict', { state, problem: AGREED }) : null;
 }
 
+/** As at the creation; one that has begun is no longer ended for it. */
+function isTooLate({ startBefore, fence }: Job, runAt: number): boolean {
+  return startBefore !== null && startBefore <= runAt && fence === 0;
+}
+
+const TOO_LATE = {
+  field: 'runAt',
+  problem: 'runAt must be before startBefore of the job, or nobody could take it in time.',
+};
 const HELD =
   'The job is held, and its holder works by what it was given: cancel it, or wait until it is given back.';
 const ENDED = 'The job has ended. Open it again with retry, or create another one.';

@@ -58,6 +58,10 @@ export function steeringCases(start: Start): void {
         strictEqual(answer.status, 400);
         match(answer.text, field);
       }
+      const startBefore = new Date(Date.now() + 3_600_000).toISOString();
+      const soon = await createJob(server().head, { target: 'nobody', startBefore });
+      expectRefusal(await change(soon.id, { runAt: startBefore }), 400, 'bad_request', { field: 'runAt' });
+      expectStatus(await change(soon.id, { runAt: Date.parse(startBefore) - 1 }), 200);
       expectRefusal(
         await server().left.request('PATCH', `/jobs/${job.id}`, { body: { priority: 1 } }),
         403,
