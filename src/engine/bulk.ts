@@ -14,14 +14,11 @@ const LOOK = 500;
 
 export function bulksOf(core: Core): Bulks {
   const { store, flusher } = core;
-  const get = async (id: string): Promise<Bulk> => {
-    const bulk = await store.read.bulks.byId(id);
-    if (bulk === null) throw new SpineError('not_found', { id });
-    return bulk;
-  };
+  const get = async (actor: Actor, id: string): Promise<Bulk> =>
+    seenBy(actor, await store.read.bulks.byId(id), id);
   return {
     get,
-    list: async (limit) => store.read.bulks.list(limit),
+    list: async (actor, limit) => (await store.read.bulks.list(limit)).filter((bulk) => maySee(actor, bulk)),
     count: async (actor, draft) => count(core, actor, await filterOf(core, actor, draft)),
     start: async (actor, draft) => {
       const filter = await filterOf(core, actor, draft);
@@ -36,19 +33,28 @@ export function bulksOf(core: Core): Bulks {
         await audit(tx, changeSet, actor, `jobs.${draft.action}`, 'bulk', facts);
       });
       core.hints.bulk();
-      return get(bulk.id);
+      return get(actor, bulk.id);
     },
     cancel: async (actor, id) => {
       await flusher.transact(actor, async (tx, changeSet) => {
-        const bulk = await tx.bulks.lock(id);
-        if (bulk === null) throw new SpineError('not_found', { id });
+        const bulk = seenBy(actor, await tx.bulks.lock(id), id);
         if (bulk.state !== 'running') return;
         await tx.bulks.save({ ...bulk, state: 'cancelled', endedAt: changeSet.now });
         await audit(tx, changeSet, actor, 'bulk.cancel', id, { changed: bulk.changed });
       });
-      return get(id);
+      return get(actor, id);
     },
   };
+}
+
+/** What reaches further than the caller is answered like what is not there. */
+function seenBy(actor: Actor, bulk: Bulk | null, id: string): Bulk {
+  if (bulk === null || !maySee(actor, bulk)) throw new SpineError('not_found', { id });
+  return bulk;
+}
+
+function maySee(actor: Actor, { filter: { targets } }: Bulk): boolean {
+  return actor.targets === null || (targets !== null && targets.every((target) => serves(actor, target)));
 }
 
 const TOO_MANY = `${LIMITS.bulks} such calls are under way: wait until one has ended, or cancel it.`;

@@ -190,9 +190,9 @@ export interface Bulks {
   /** How many jobs would be looked at. */
   count(actor: Actor, draft: BulkDraft): Promise<number>;
   start(actor: Actor, draft: BulkDraft): Promise<Bulk>;
-  get(id: string): Promise<Bulk>;
-  /** Newest first. */
-  list(limit: number): Promise<Bulk[]>;
+  get(actor: Actor, id: string): Promise<Bulk>;
+  /** Newest first, those that reach no further than the caller. */
+  list(actor: Actor, limit: number): Promise<Bulk[]>;
   /** What was done stays done. */
   cancel(actor: Actor, id: string): Promise<Bulk>;
 }

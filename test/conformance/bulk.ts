@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Actor } from '../../src/domain/command.ts';
 import type { Bulk } from '../../src/domain/bulk.ts';
 import { bulk } from '../../src/loops/bulk.ts';
 import {
@@ -40,10 +41,10 @@ export function bulkTopics(each: Each): void {
     const { id } = await engine.bulks.start(HEAD, draft);
     const late = await create(spine, { tags: ['old'] });
     assert.ok((await step(spine)) < 120, 'one step leaves room for others');
-    const between = await engine.bulks.get(id);
+    const between = await engine.bulks.get(HEAD, id);
     assert.deepEqual([between.state, between.changed], ['running', 25]);
     await runAll(spine);
-    assert.deepEqual(told(await engine.bulks.get(id)), {
+    assert.deepEqual(told(await engine.bulks.get(HEAD, id)), {
       state: 'done',
       count: 120,
       changed: 120,
@@ -71,14 +72,42 @@ export function bulkTopics(each: Each): void {
       await step(spine);
       const next = (await spine.another?.()) ?? spine;
       await runAll(next);
-      assert.deepEqual(told(await next.engine.bulks.get(going.id)), {
+      assert.deepEqual(told(await next.engine.bulks.get(HEAD, going.id)), {
         state: 'done',
         count: 95,
         changed: 95,
         refused: 0,
       });
       if (next !== spine) await next.close();
-      assert.equal(await refusal(engine.bulks.get('nothing')), 'not_found');
+      assert.equal(await refusal(engine.bulks.get(HEAD, 'nothing')), 'not_found');
+    },
+  );
+
+  each(
+    'is seen and called off by whoever could have asked for it, and is not there for others',
+    async (spine) => {
+      const { engine } = spine;
+      await createMany(spine, 2, { target: 'left-claw' });
+      const draft = { action: 'cancel', filter: { target: 'left-claw' } } as const;
+      const [wide, narrow] = [
+        await engine.bulks.start(HEAD, { action: 'cancel', filter: { tag: 'none' } }),
+        await engine.bulks.start(HEAD, draft),
+      ];
+      const left: Actor = { name: 'lefty', role: 'head', targets: ['left-claw'] };
+      const right: Actor = { name: 'righty', role: 'head', targets: ['right-claw'] };
+      const seen = async (actor: Actor) => (await engine.bulks.list(actor, 100)).map(({ id }) => id);
+      assert.deepEqual(await seen(HEAD), [narrow.id, wide.id]);
+      assert.deepEqual([await seen(left), await seen(right)], [[narrow.id], []]);
+      for (const [actor, { id }] of [
+        [right, narrow],
+        [right, wide],
+        [left, wide],
+      ] as const) {
+        assert.equal(await refusal(engine.bulks.get(actor, id)), 'not_found');
+        assert.equal(await refusal(engine.bulks.cancel(actor, id)), 'not_found');
+      }
+      assert.equal((await engine.bulks.cancel(left, narrow.id)).state, 'cancelled');
+      assert.equal((await engine.bulks.get(HEAD, wide.id)).state, 'running');
     },
   );
 
@@ -125,7 +154,12 @@ export function bulkTopics(each: Each): void {
     const most = Math.max(...ended.map((sum, i) => sum - (ended[i - 1] ?? 0)));
     assert.ok(most < 280, `${most} jobs ended in one step`);
     await runAll(spine);
-    assert.deepEqual(told(await engine.bulks.get(id)), { state: 'done', count: 3, changed: 3, refused: 0 });
+    assert.deepEqual(told(await engine.bulks.get(HEAD, id)), {
+      state: 'done',
+      count: 3,
+      changed: 3,
+      refused: 0,
+    });
   });
 
   each('opens again what did not go well, one for each unique key, and redrives the dead', async (spine) => {
@@ -143,7 +177,12 @@ export function bulkTopics(each: Each): void {
     const retry = { action: 'retry', filter: { target: 'any' } } as const;
     const { id } = await engine.bulks.start(HEAD, retry);
     await runAll(spine);
-    assert.deepEqual(told(await engine.bulks.get(id)), { state: 'done', count: 3, changed: 2, refused: 1 });
+    assert.deepEqual(told(await engine.bulks.get(HEAD, id)), {
+      state: 'done',
+      count: 3,
+      changed: 2,
+      refused: 1,
+    });
     assert.equal(await stateOf(spine, done), 'done', 'nobody asked for that');
     const states = await Promise.all(twins.map((twin) => stateOf(spine, twin)));
     assert.deepEqual(states, ['queued', 'cancelled']);
@@ -162,7 +201,12 @@ export function bulkTopics(each: Each): void {
     for (const job of [...jobs, waitedFor]) await engine.jobs.cancel(HEAD, job.id, null);
     const { id } = await engine.bulks.start(HEAD, { action: 'delete', filter: { tag: 'gone' } });
     await runAll(spine);
-    assert.deepEqual(told(await engine.bulks.get(id)), { state: 'done', count: 71, changed: 70, refused: 1 });
+    assert.deepEqual(told(await engine.bulks.get(HEAD, id)), {
+      state: 'done',
+      count: 71,
+      changed: 70,
+      refused: 1,
+    });
     const left = await engine.jobs.list(HEAD, { states: ['cancelled'], order: 'oldest', limit: 9 });
     assert.deepEqual(
       left.map(({ no }) => no),
@@ -184,6 +228,6 @@ export function bulkTopics(each: Each): void {
     assert.equal((await engine.counts()).find(({ state }) => state === 'queued')?.n, 1);
     for (let n = 0; n < 20; n++) await engine.bulks.start(HEAD, draft);
     assert.equal(await refusal(engine.bulks.start(HEAD, draft)), 'conflict');
-    assert.equal((await engine.bulks.list(100)).length, 21);
+    assert.equal((await engine.bulks.list(HEAD, 100)).length, 21);
   });
 }

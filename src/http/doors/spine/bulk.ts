@@ -49,7 +49,9 @@ export const bulkRoutes: readonly Route[] = [
     about: 'The newest calls for all jobs that fit a filter, and how far each is.',
     who: SEEING,
     answer: BulkList,
-    handle: async ({ engine }) => ({ bulks: (await engine.bulks.list(LIMITS.bulksShown)).map(bulkView) }),
+    handle: async ({ engine, actor }) => ({
+      bulks: (await engine.bulks.list(actor, LIMITS.bulksShown)).map(bulkView),
+    }),
   }),
   route({
     method: 'GET',
@@ -60,7 +62,7 @@ export const bulkRoutes: readonly Route[] = [
     params: BulkParams,
     answer: BulkAnswer,
     errors: ['not_found'],
-    handle: async ({ engine, params: { bulk = '' } }) => bulkView(await engine.bulks.get(bulk)),
+    handle: async ({ engine, actor, params: { bulk = '' } }) => bulkView(await engine.bulks.get(actor, bulk)),
   }),
   route({
     method: 'POST',
