@@ -261,8 +261,8 @@ function logUnexpected(refusal: SpineError, request: FastifyRequest, log: Reques
   log.error('A request failed unexpectedly', {
     requestId: request.id,
     method: request.method,
-    // The query may hold what a caller believed to be a secret place.
-    path: request.url.split('?')[0],
+    // What stands in its places may be what a caller believed to be secret.
+    path: request.routeOptions.url ?? null,
     error: refusal.cause ?? refusal,
   });
 }

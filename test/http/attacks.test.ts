@@ -146,7 +146,11 @@ suite('the server under attack', () => {
 
   test('what breaks inside shows an id, and its cause only in the log', async (t) => {
     const spine = await openServer(t, ({ engine }) => ({
-      engine: { ...engine, counts: () => Promise.reject(new Error('secret cause')) },
+      engine: {
+        ...engine,
+        counts: () => Promise.reject(new Error('secret cause')),
+        jobs: { ...engine.jobs, get: () => Promise.reject(new Error('secret cause')) },
+      },
     }));
     const answer = await spine.head.get('/stats');
     strictEqual(answer.status, 500);
@@ -155,6 +159,9 @@ suite('the server under attack', () => {
     strictEqual(line?.facts['requestId'], answer.body['requestId']);
     match(String(line?.facts['error']), /secret cause/);
     ok(!JSON.stringify(spine.logged).includes(spine.tokens.head));
+    strictEqual((await spine.head.get('/jobs/0042424242')).status, 500);
+    strictEqual(spine.logged[1]?.facts['path'], '/jobs/:id');
+    ok(!/42424242/.test(JSON.stringify(spine.logged)));
   });
 
   test('text with markup comes back as text', async (t) => {
