@@ -35,7 +35,7 @@ function declareTypes(program: Command, act: Act): void {
     .option('--sop <file>', 'how such jobs are done: a file, or - for standard input')
     .option('--schema <json>', 'JSON Schema of the params: JSON, a file, or - for standard input')
     .option(
-      '--max-retries <number>',
+      '--retries <number>',
       'how often its jobs are tried again after a failure, unless they say so themselves',
       whole,
     )

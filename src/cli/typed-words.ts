@@ -16,6 +16,7 @@ export function inTypedWords(failure: Failure, command: Command): Failure {
 /** Options that are called otherwise than the field they set. */
 const OPTIONS: Readonly<Record<string, string>> = {
   'retry.max': 'retries',
+  maxRetries: 'retries',
   'retry.backoffMs': 'backoff',
   leaseMs: 'lease',
   timeoutMs: 'timeLimit',

@@ -51,7 +51,8 @@ const scenarios: Readonly<Record<string, readonly (string | Step)[]>> = {
   ],
   usage: [
     'usage show',
-    'types set digest',
+    'types set digest --retries 2',
+    'types set digest --retries -1',
     'usage budgets',
     'usage budget digest --tokens 1000000 --cost 5',
     'usage budgets',

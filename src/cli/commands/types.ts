@@ -62,7 +62,7 @@ interface SetOptions {
   readonly label?: string;
   readonly sop?: string;
   readonly schema?: string;
-  readonly maxRetries?: number;
+  readonly retries?: number;
   readonly backoff?: number;
   readonly scoring?: string;
   readonly provider?: string;
@@ -72,7 +72,7 @@ export const setType: Handler<SetOptions> = async (session, { args: [name = ''],
   const sop = options.sop === undefined ? undefined : await fileText(session, options.sop);
   const paramsSchema = options.schema === undefined ? undefined : await schemaOf(session, options.schema);
   const client = await session.client();
-  const { label, maxRetries, backoff, provider } = options;
+  const { label, retries: maxRetries, backoff, provider } = options;
   const retry = backoff === undefined ? undefined : { backoffMs: backoff };
   const scoring = options.scoring === undefined ? undefined : scoringSaid(options.scoring);
   const said = given({ label, sop, paramsSchema, maxRetries, retry, scoring, provider });
