@@ -134,7 +134,7 @@ async function grow(t: TestContext, at: Reader): Promise<void> {
     servers.push(server);
   }
   const worker = blockOf(PAGE, 'import { SpineClient, Worker }');
-  at.run(own(blockOf(PAGE, 'TOKENS=')));
+  at.run(own(blockOf(PAGE, 'export SPINE_DATA_DIR=')));
   assert.equal(at.run('cat copy.mjs'), worker);
   at.run('npx spine --data-dir one jobs add "Told to the first"');
   const second = `npx spine --data-dir one --url http://127.0.0.1:${port}`;
