@@ -67,7 +67,7 @@ function declareList(jobs: Command, act: Act): void {
   const list = declare(jobs, 'list', 'List jobs, newest first.', [
     ['spine jobs list', 'the 20 newest'],
     ['spine jobs list --state running --target left-claw', 'what the left claw does now'],
-    ['spine jobs list --search "changelog" --limit 100', 'by words in title, description and spec'],
+    ['spine jobs list --search "changelog" --limit 100', 'by words in title and description'],
     ['spine jobs list --all --json', 'every job, one JSON line each'],
   ])
     .alias('ls')
