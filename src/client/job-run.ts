@@ -5,6 +5,7 @@ import {
   type FailureCause,
   type Interruption,
   JobFailure,
+  JobInterrupted,
   NonRetryableError,
   PutOff,
   SpineApiError,
@@ -52,8 +53,11 @@ export interface JobContext {
   readonly needTime: (leaseMs: number) => Promise<void>;
   /** Says that the work has begun, where the job's time does not count from the claim (`keepsTime`). */
   readonly started: () => void;
-  /** Says that the work itself has ended the job by a call of its own: what is logged is still sent. */
-  readonly endedItself: () => void;
+  /**
+   * Says that the work itself has ended the job by a call of its own: what is logged is still sent. The lease is over then and
+   * tells nothing more, so this gives a signal that aborts when nobody waits any longer for what the work still does.
+   */
+  readonly endedItself: () => AbortSignal;
 }
 
 export interface Claims {
@@ -109,6 +113,8 @@ export class JobRun {
   /** What the handler has asked: whatever it does afterwards, the attempt ends with this. */
   #asked: NewQuestion | null = null;
   #endedItself = false;
+  /** Aborts when the handler was told to stop from outside, its lease being over or not. */
+  readonly #left = new AbortController();
 
   constructor(host: RunHost, job: ClaimedJob, askedAt: number) {
     this.job = job;
@@ -132,6 +138,7 @@ export class JobRun {
   /** Tells the handler to stop. */
   interrupt(why: Interruption): void {
     this.#lease.interrupt(why);
+    this.#left.abort(new JobInterrupted(why));
   }
 
   /** Gives the job back without waiting for its handler, whose result is not sent any more. */
@@ -161,7 +168,10 @@ export class JobRun {
       inputs: this.job.inputs ?? {},
       upload: (content, options) => perhapsUnheard(this.#upload(content, options)),
       needTime: (leaseMs) => perhapsUnheard(this.#lease.extend(leaseMs)),
-      endedItself: () => (this.#endedItself = true),
+      endedItself: () => {
+        this.#endedItself = true;
+        return this.#left.signal;
+      },
     };
     try {
       const result = await this.#host.handler(this.job, context);

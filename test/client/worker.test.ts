@@ -449,6 +449,33 @@ suite('stopping', () => {
     strictEqual(jobs.of('fail').length, 0);
   });
 
+  test('tells work that has ended its own job to stop as well, though its lease tells nothing any more', async () => {
+    const reasons: string[] = [];
+    const { jobs, worker, platform } = setUp(
+      (_job, { signal, endedItself }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => {
+            const left = endedItself();
+            reasons.push((signal.reason as JobInterrupted).why);
+            left.addEventListener('abort', () => reject(left.reason as Error));
+          });
+        }),
+      { drainMs: 4_000 },
+    );
+    jobs.trouble = ({ verb }) => (verb === 'heartbeat' ? refusal(409, 'lease_lost') : undefined);
+    jobs.add({ id: 'a' });
+    const running = worker.run();
+    await platform.advance(60_000);
+    deepStrictEqual(reasons, ['lease_lost']);
+    let ended = false;
+    const stopped = worker.stop().then(() => (ended = true));
+    await platform.advance(3_999);
+    strictEqual(ended, false);
+    await platform.advance(1);
+    await Promise.all([running, stopped]);
+    strictEqual(jobs.of('release').length, 0);
+  });
+
   test('gives back what came along with the end of another job while it stopped', async () => {
     const started: string[] = [];
     const { jobs, worker } = setUp(({ id }) => void started.push(id));

@@ -134,7 +134,7 @@ export function heldLease() {
     inputs: {},
     upload: () => Promise.reject(new Error('There is nowhere to upload to.')),
     needTime: async () => undefined,
-    endedItself: () => undefined,
+    endedItself: () => new AbortController().signal,
   };
   return { context, interrupt: (why: Interruption) => controller.abort(new JobInterrupted(why)) };
 }

@@ -55,12 +55,13 @@ async function setUp(options: Options = {}) {
   );
   await lease.begin();
   const order = { id: 's', timeoutMs: options.timeoutMs ?? 1_800_000 } as SessionOrder;
-  const context = { signal: lease.signal, log: () => undefined, endedItself: () => undefined };
+  const left = new AbortController();
+  const context = { signal: lease.signal, log: () => undefined, endedItself: () => left.signal };
   const run = runSession(host, order, context).then(
     () => null,
     (error: unknown) => error,
   );
-  return { platform, seen, over, lease, run };
+  return { platform, seen, over, lease, left, run };
 }
 
 test('a session is ended before its lease is over, where the server stops answering', async () => {
@@ -81,12 +82,25 @@ test('a session that is still being begun does not outlive its lease either', as
 test('where the server says that the lease is over, an agent that ended its own job may say its last words, and nobody else', async () => {
   const lost = () => Promise.reject(refusal(409, 'lease_lost'));
   const own = await setUp({ beat: lost, endedByAgent: async () => true });
-  await own.platform.advance(LEASE_MS);
+  await own.platform.advance(LEASE_MS / 3 + 59_999);
   deepStrictEqual(own.seen, []);
+  await own.platform.advance(1);
+  ok((await own.run) instanceof JobInterrupted);
+  deepStrictEqual(own.seen, [`ended at ${LEASE_MS / 3 + 60_000}`]);
   const silent = await setUp({ beat: lost });
   await silent.platform.advance(LEASE_MS / 3 + 2_000);
   ok((await silent.run) instanceof JobInterrupted);
   deepStrictEqual(silent.seen, [`ended at ${LEASE_MS / 3 + 2_000}`]);
+});
+
+test('last words are cut short when their worker has to leave', async () => {
+  const lost = () => Promise.reject(refusal(409, 'lease_lost'));
+  const { platform, seen, left, run } = await setUp({ beat: lost, endedByAgent: async () => true });
+  await platform.advance(LEASE_MS / 3 + 1_000);
+  deepStrictEqual(seen, []);
+  left.abort(new JobInterrupted('shutdown'));
+  ok((await run) instanceof JobInterrupted);
+  deepStrictEqual(seen, [`ended at ${LEASE_MS / 3 + 1_000}`]);
 });
 
 test('while a session cannot be ended its task is kept, until nobody waits any longer', async () => {

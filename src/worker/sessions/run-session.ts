@@ -23,6 +23,8 @@ const KILL_MS = 8_000;
 const KILL_AGAIN_MS = 2_000;
 /** Somebody else may be at work on the task already. */
 const ASK_MS = 2_000;
+/** Its job is done, and the next one waits: what an agent still has to say or to tidy up takes no longer than this. */
+const LAST_WORDS_MS = 60_000;
 const TIMEOUT = 'Session timeout exceeded';
 
 /** What the session left, as the job's result; what it did not do well is a failure that is not tried again. */
@@ -121,14 +123,28 @@ async function endOf(
     if (error instanceof JobFailure || error instanceof PutOff) throw error;
     // An agent that has ended its own job may say its last words.
     if (isRefused(error) && (await within(host.platform, ASK_MS, host.endedByAgent())) === true) {
-      endedItself();
-      const lost = session.ended.catch(() => 'lost' as const);
-      const last = await Promise.race([lost, late]);
-      if (last !== 'lost' && last !== 'late') return last;
+      const last = await lastWords(host, session, late, endedItself());
+      if (last !== null) return last;
     }
     await ended(host, order, session.kill());
     if (error instanceof JobInterrupted) throw error;
     throw failure(order, wordsOf(error));
+  } finally {
+    over.abort();
+  }
+}
+
+/** What an agent says after the end of its job; null when it has to be ended. */
+async function lastWords(
+  { platform }: SessionHost,
+  { ended: last }: Session,
+  late: Promise<'late'>,
+  nobodyWaits: AbortSignal,
+): Promise<SessionEnd | null> {
+  const over = new AbortController();
+  try {
+    const cut = Promise.race([late, rejection(nobodyWaits, over.signal)]).then(() => null);
+    return await within(platform, LAST_WORDS_MS, Promise.race([last, cut]));
   } finally {
     over.abort();
   }
