@@ -89,10 +89,12 @@ export async function proveWorkers(store: ProofStore, options: WorkersOptions): 
   });
 }
 
-/** Writes down when it begins and ends: `<job> <session> begin|end`. */
+/** Writes down when it begins and ends: `<job> <session> begin|end`. What it leaves behind is in its group, and out of it. */
 function sessionOf(ledger: string): readonly string[] {
   const line = (what: string): string => `echo "$SPINE_JOB_ID $SPINE_SESSION_ID ${what}" >> ${ledger}`;
-  return shellSession(`cat >/dev/null; ${line('begin')}; sleep 0.15; ${line('end')}; echo done`);
+  return shellSession(
+    `cat >/dev/null; ${line('begin')}; sleep 60 & setsid sleep 60 & sleep 0.15; ${line('end')}; echo done`,
+  );
 }
 
 /** The slot is at work again when this resolves: when it was hit, and how long what it left was there. */

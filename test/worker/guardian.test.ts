@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { systemPlatform } from '../../src/client/platform.ts';
 import { groupGone } from '../../src/worker/process-group.ts';
 import { GuardedProgram } from '../../src/worker/sessions/guardian.ts';
-import { until } from '../support/worker-process.ts';
+import { processesOf, until, untilGone } from '../support/worker-process.ts';
 
 const PARENT = fileURLToPath(new URL('guardian-parent.ts', import.meta.url));
 
@@ -107,25 +107,32 @@ test('a program that ignores a polite word is ended all the same [WK-23]', async
   await until('the group is gone', () => !isThere(program.pid ?? 0));
 });
 
-test('a program dies with whoever began it, kill -9 included [WK-23 WK-32]', async () => {
-  const parent = spawn(process.execPath, [PARENT], { stdio: ['ignore', 'pipe', 'inherit'] });
+test('a program dies with whoever began it, kill -9 included, and so does what left its group [WK-23 WK-32]', async (t) => {
+  const session = `agent:main:guardian.1:${process.pid}`;
+  const other = spawn('/bin/sleep', ['600'], { env: { SPINE_SESSION_ID: `${session}0` }, stdio: 'ignore' });
+  t.after(() => other.kill('SIGKILL'));
+  const parent = spawn(process.execPath, [PARENT, session], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [first] = (await once(parent.stdout, 'data')) as [Buffer];
   const group = Number(first.toString().trim());
   ok(isThere(group));
   parent.kill('SIGKILL');
   await until('the group is gone', () => !isThere(group));
+  await untilGone(session);
+  deepStrictEqual(processesOf(`${session}0`), [other.pid]);
 });
 
 test('a program whose guardian hears nothing ends by itself [WK-34]', async () => {
   // The clock of whoever began it stands still.
   const frozen = { ...systemPlatform, after: () => () => undefined };
+  const session = `agent:main:guardian.2:${process.pid}`;
   const program = new GuardedProgram(frozen, {
-    command: ['/bin/sleep', '600'],
+    command: ['/bin/sh', '-c', 'setsid sleep 600 & sleep 600'],
     cwd: '/',
-    env: { PATH: process.env['PATH'] ?? '' },
+    env: { PATH: process.env['PATH'] ?? '', SPINE_SESSION_ID: session },
     input: '',
-    silenceMs: 200,
+    silenceMs: 400,
     onOutput: () => undefined,
   });
   await until('the group is gone', () => !isThere(program.pid ?? 0));
+  await untilGone(session);
 });

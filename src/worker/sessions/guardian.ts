@@ -1,6 +1,7 @@
 /**
  * A program under a guardian: a small shell that leads a process group of its own. It ends the whole group when the program
- * has ended, when this process is gone, or when nothing was heard from this process for too long.
+ * has ended, when this process is gone, or when nothing was heard from this process for too long. In the last two cases
+ * nobody else looks for what has left the group: the guardian ends that as well, where the system shows environments.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -13,30 +14,52 @@ import { within } from '../time-limit.ts';
 /**
  * 3 is the life line: every line on it says how long to wait for the next, and the first argument how long for the first: this
  * process may stand still from the very beginning. 4 takes the exit code. The program has neither.
- * `kill 0` is the whole group, the guardian included; what it says on 4 was said before.
+ * `kill 0` is the whole group, the guardian included; what it says on 4 was said before. When nobody is left who could hear
+ * that, this process is gone. A process outside of the group is one of the session when it carries its name. One that begins
+ * another as it dies is looked for again.
  */
 const GUARDIAN = `
 limit=$1
 shift
+strays() {
+  case $SPINE_SESSION_ID in ''|*'
+'*) return ;; esac
+  name="SPINE_SESSION_ID=$SPINE_SESSION_ID"
+  for pass in 1 2 3 4 5; do
+    found=
+    for environment in $(grep -lsF -e "$name" /proc/[0-9]*/environ); do
+      pid=\${environment#/proc/}
+      pid=\${pid%/environ}
+      read -r stat <"/proc/$pid/stat" || continue
+      set -- \${stat##*) }
+      [ "$3" = "$$" ] && continue
+      tr '\\0' '\\n' <"$environment" | grep -qxF -e "$name" || continue
+      kill -KILL "$pid"
+      found=yes
+    done
+    [ "$found" ] || return
+  done
+}
 exec 5<&0
 "$@" <&5 3<&- 4>&- 5<&- &
 work=$!
-trap '' TERM INT HUP
+trap '' TERM INT HUP PIPE
 exec 5<&- 0</dev/null 1>/dev/null 2>&1
 (
   exec 4>&-
   while :; do
-    (exec 3<&-; trap - TERM; sleep "$limit"; kill -KILL 0) &
+    (exec 3<&-; trap - TERM; sleep "$limit"; strays; kill -KILL 0) &
     timer=$!
     read -r limit <&3 || break
     kill -KILL "$timer"
   done
   kill -TERM 0
   sleep 1
+  strays
   kill -KILL 0
 ) &
 wait "$work"
-echo "$?" >&4
+echo "$?" >&4 || strays
 kill -KILL 0
 `;
 

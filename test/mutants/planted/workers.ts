@@ -446,9 +446,18 @@ export const WORKERS: readonly Mutant[] = [
     file: 'src/worker/sessions/guardian.ts',
     find: `  kill -TERM 0
   sleep 1
+  strays
   kill -KILL 0
 ) &`,
     replace: `) &`,
+    seenBy: ['test/worker/guardian.test.ts'],
+  },
+  {
+    name: 'session-stray-outlives-worker',
+    means: 'what a session started outside of its group goes on after its worker was killed',
+    file: 'src/worker/sessions/guardian.ts',
+    find: `echo "$?" >&4 || strays`,
+    replace: `echo "$?" >&4`,
     seenBy: ['test/worker/guardian.test.ts'],
   },
   {
@@ -473,7 +482,7 @@ export const WORKERS: readonly Mutant[] = [
     name: 'session-of-a-frozen-worker',
     means: 'the session of a worker that stands still goes on beside the next',
     file: 'src/worker/sessions/guardian.ts',
-    find: `sleep "$limit"; kill -KILL 0) &`,
+    find: `sleep "$limit"; strays; kill -KILL 0) &`,
     replace: `sleep "$limit") &`,
     seenBy: CRASH,
   },

@@ -18,8 +18,9 @@ import {
   untilTask,
 } from '../../support/worker-process.ts';
 
-/** Begins, and goes on until somebody lets it end; what it starts is in its group. */
-const HANGS = 'cat >/dev/null; echo begun; sleep 600 & while [ ! -e go ]; do sleep 0.05; done; echo ended';
+/** Begins, and goes on until somebody lets it end; what it starts is in its group, and out of it. */
+const HANGS =
+  'cat >/dev/null; echo begun; sleep 600 & setsid sh -c "echo away > away; exec sleep 600" & while [ ! -e go ]; do sleep 0.05; done; echo ended';
 
 suite('workers that die, freeze and come back', () => {
   let server: TestServer;
@@ -72,6 +73,7 @@ suite('workers that die, freeze and come back', () => {
     const task = await makeTask(hasty, { title: 'lost', owner: slot });
     const worker = startWorker(t, hasty, slot, { args: shellSession(HANGS) });
     const { sessionId } = await untilBeat(hasty, slot, 'working');
+    await until('one has left its group', () => existsSync(join(worker.folder, 'away')));
     worker.kill('SIGKILL');
     await untilGone(sessionId ?? '');
     const beat = await untilBeat(hasty, slot, 'offline');
