@@ -97,6 +97,8 @@ export class Worker<T = AnyJobs, K extends TypeName<T> = TypeName<T>> {
   #resumed: Promise<void> | null = null;
   #resume = (): void => {};
   #drainMs: number;
+  /** Aborts when nobody waits for running handlers any longer. */
+  readonly #hurry = new AbortController();
   #slotFreed = (): void => {};
   #whole: Promise<void> | null = null;
 
@@ -131,9 +133,13 @@ export class Worker<T = AnyJobs, K extends TypeName<T> = TypeName<T>> {
     return this.#whole;
   }
 
-  /** Claims nothing more, waits for the running handlers, gives back what they did not finish in time. */
+  /**
+   * Claims nothing more, waits for the running handlers, gives back what they did not finish in time. Called again with a
+   * `drainMs` of 0, it waits no longer.
+   */
   async stop({ drainMs = this.#drainMs }: { readonly drainMs?: number } = {}): Promise<void> {
     this.#drainMs = drainMs;
+    if (drainMs === 0) this.#hurry.abort(new Error('The worker waits no longer.'));
     this.#endClaims();
     await this.#whole;
   }
@@ -277,7 +283,7 @@ export class Worker<T = AnyJobs, K extends TypeName<T> = TypeName<T>> {
 
   async #drain(): Promise<void> {
     const recovered = this.#giveBackOpen();
-    await this.#settled(this.#drainMs);
+    await this.#settled(this.#drainMs, this.#hurry.signal);
     for (const run of this.#running.keys()) run.interrupt('shutdown');
     const { graceMs = GRACE_MS } = this.#options;
     if (this.#running.size > 0) await this.#settled(graceMs);
@@ -288,11 +294,12 @@ export class Worker<T = AnyJobs, K extends TypeName<T> = TypeName<T>> {
     cancel();
   }
 
-  /** Resolves when all runs have ended, or after the time. */
-  async #settled(limitMs: number): Promise<void> {
+  /** Resolves when all runs have ended, or after the time, or when nobody waits any longer. */
+  async #settled(limitMs: number, hurry?: AbortSignal): Promise<void> {
     const over = new AbortController();
     const all = Promise.all(this.#running.values()).then(() => over.abort(new Error('Done.')));
-    await Promise.race([all, sleep(this.#platform, limitMs, over.signal).catch(() => {})]);
+    const signal = hurry ? AbortSignal.any([over.signal, hurry]) : over.signal;
+    await Promise.race([all, sleep(this.#platform, limitMs, signal).catch(() => {})]);
   }
 
   /** The server may have handed out jobs in answers that never came. */

@@ -449,6 +449,27 @@ suite('stopping', () => {
     strictEqual(jobs.of('fail').length, 0);
   });
 
+  test('told once more it waits no longer, also for an end that no server takes', async () => {
+    const { jobs, worker, platform } = setUp(
+      (_job, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason as Error));
+        }),
+      { drainMs: 300_000 },
+    );
+    jobs.trouble = ({ verb }) => (verb === 'release' ? refusal(503, 'unavailable') : undefined);
+    jobs.add({ id: 'a' });
+    const running = worker.run();
+    await nextRound();
+    void worker.stop();
+    await platform.advance(10_000);
+    strictEqual(jobs.of('release').length, 0);
+    const stopped = worker.stop({ drainMs: 0 });
+    await platform.advance(1_000);
+    await Promise.all([running, stopped]);
+    ok(jobs.of('release').length > 0);
+  });
+
   test('tells work that has ended its own job to stop as well, though its lease tells nothing any more', async () => {
     const reasons: string[] = [];
     const { jobs, worker, platform } = setUp(

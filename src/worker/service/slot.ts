@@ -60,8 +60,8 @@ export class Slot {
     return this.#beatNow();
   }
 
-  /** Says good-bye; nothing is said after it. */
-  async leave(offlineReason: string): Promise<void> {
+  /** Says good-bye; nothing is said after it. Once only, where nobody waits any longer. */
+  async leave(offlineReason: string, hurry: AbortSignal): Promise<void> {
     this.quit();
     // One that could not be ended in time is for the next process of the slot.
     const sessionId = this.#doing?.sessionId ?? null;
@@ -74,13 +74,13 @@ export class Slot {
       sessionId,
       metadata: { offlineReason },
     };
-    for (let tries = 1; tries <= LAST_TRIES; tries++) {
+    for (let tries = 1; ; tries++) {
       const heard = await calls.beat(last).then(
         () => true,
         (error: unknown) => error instanceof SpineApiError && error.status < 500,
       );
-      if (heard) return;
-      if (tries < LAST_TRIES) await sleep(platform, LAST_WAIT_MS * 2 ** (tries - 1));
+      if (heard || hurry.aborted || tries === LAST_TRIES) return;
+      await sleep(platform, LAST_WAIT_MS * 2 ** (tries - 1), hurry).catch(() => undefined);
     }
   }
 

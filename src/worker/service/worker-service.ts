@@ -97,7 +97,7 @@ export class WorkerService {
     const { idleBeatMs, workingBeatMs } = this.#options;
     const slowMs = Math.max(idleBeatMs, workingBeatMs);
     if (slowMs < staleMs) return;
-    await this.#openSlot().leave('error');
+    await this.#openSlot().leave('error', this.#ending.signal);
     const name = slowMs === idleBeatMs ? 'SPINE_WORKER_IDLE_BEAT_MS' : 'SPINE_WORKER_BEAT_MS';
     throw new BeatsTooSlow(
       `${name} is ${slowMs}, but the server gives up workers after ${staleMs} ms without a word (SPINE_WORKER_STALE_MS): set it lower.`,
@@ -116,7 +116,7 @@ export class WorkerService {
 
   /** What cannot be ended at once is left to the next process of the slot. */
   #hurry(): void {
-    for (const { id } of this.#worker?.held() ?? []) this.#worker?.interrupt(id, 'shutdown');
+    this.#end('stop', 0);
     this.#over.abort(new Error('The worker stops at once.'));
   }
 
@@ -209,7 +209,7 @@ export class WorkerService {
       this.#worker = null;
       const reason = this.#ending.signal.aborted ? 'graceful-shutdown' : 'error';
       if (this.#ended === 'lost') own.quit();
-      else await own.leave(reason);
+      else await own.leave(reason, over);
       this.#over.abort(new Error('The slot is free.'));
       log.info('The slot is free', { slot, why: this.#ended ?? reason });
     }
