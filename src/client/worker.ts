@@ -59,6 +59,8 @@ export interface WorkerOptions<T = AnyJobs, K extends TypeName<T> = TypeName<T>>
   readonly endRetryMs?: (failures: number) => number;
   /** Drain and end at SIGTERM or SIGINT. */
   readonly handleSignals?: boolean;
+  /** Hears when nothing runs any more: the end of the last job was taken, or is given up, and no job came with that. */
+  readonly onIdle?: () => void;
   /** Hears of trouble with the server and of what handlers throw; printed to the console unless said. */
   readonly onError?: (error: unknown, job?: ClaimedJob) => void;
 }
@@ -273,7 +275,16 @@ export class Worker<T = AnyJobs, K extends TypeName<T> = TypeName<T>> {
       this.#report(error, run.job);
     } finally {
       this.#running.delete(run);
+      if (this.#running.size === 0) this.#tellIdle();
       this.#slotFreed();
+    }
+  }
+
+  #tellIdle(): void {
+    try {
+      this.#options.onIdle?.();
+    } catch (error) {
+      this.#report(error);
     }
   }
 

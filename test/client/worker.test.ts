@@ -262,6 +262,24 @@ suite('ending', () => {
     strictEqual(jobs.of('complete').length, 4);
   });
 
+  test('is said to be the last only when it was taken, and no other job came with it', async () => {
+    const seen: string[] = [];
+    const { jobs, worker, platform } = setUp(() => void seen.push('done'), {
+      onIdle: () => void seen.push('idle'),
+    });
+    let away = true;
+    jobs.trouble = ({ verb }) => (verb === 'complete' && away ? refusal(503, 'unavailable') : undefined);
+    jobs.add({ id: 'a' }, { id: 'b' });
+    const running = worker.run();
+    await platform.advance(2_000);
+    deepStrictEqual(seen, ['done']);
+    away = false;
+    await platform.advance(10_000);
+    deepStrictEqual(seen, ['done', 'done', 'idle']);
+    await worker.stop();
+    await running;
+  });
+
   test('a result that the server does not take fails the job', async () => {
     const { jobs } = await ends(
       () => 'x',

@@ -35,6 +35,8 @@ export class Slot {
   readonly name: string;
   readonly #host: SlotHost;
   #doing: Doing | null = null;
+  /** The session that may be at work. */
+  #session: string | null = null;
   #sent: Promise<void> = Promise.resolve();
   #cancel = (): void => {};
   #failing = false;
@@ -52,19 +54,27 @@ export class Slot {
   /** Resolves when the server knows, or cannot be told now. */
   work(job: ClaimedJob, sessionId: string): Promise<void> {
     this.#doing = { job, sessionId, since: this.#host.wallMs() };
+    this.#session = sessionId;
     return this.#beatNow();
   }
 
-  rest(): Promise<void> {
+  /** Its session is over. Its task is kept until the server has taken its end: a crash before that is to find it. */
+  sessionOver(): void {
+    this.#session = null;
+  }
+
+  /** Nothing is done any more. A session that is left is named until the last heartbeat. */
+  rest(): void {
+    if (this.#session !== null) return;
     this.#doing = null;
-    return this.#beatNow();
+    void this.#beatNow();
   }
 
   /** Says good-bye; nothing is said after it. Once only, where nobody waits any longer. */
   async leave(offlineReason: string, hurry: AbortSignal): Promise<void> {
     this.quit();
     // One that could not be ended in time is for the next process of the slot.
-    const sessionId = this.#doing?.sessionId ?? null;
+    const sessionId = this.#session;
     await this.#sent;
     const { platform, calls, instance } = this.#host;
     const last: Beat = {

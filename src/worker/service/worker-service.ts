@@ -197,6 +197,7 @@ export class WorkerService {
       claimRetryMs: (failures) => pollWaitMs(platform, pollMs, failures),
       endRetryMs: endWaitMs,
       handler: (job, context) => this.#do(job, context, own, leaseMs, over),
+      onIdle: () => own.rest(),
       onError: (error, job) => this.#report(error, job),
     });
     this.#worker = worker;
@@ -268,17 +269,6 @@ export class WorkerService {
     // What is held is known before anything is begun: whoever comes after a crash finds it.
     await slot.work(job, sessionId);
     log.info('A task begins', { ...facts, title: job.title });
-    const order = taskOrder(job, {
-      sessionId,
-      url,
-      defaultDir,
-      timeoutMs,
-      timeoutMaxMs,
-      leaseMs,
-      nonce: newNonce(platform),
-      mayAsk: runner.hearsQuestions === true,
-      tokenInPrompt: !runner.hasEnvironment,
-    });
     const endedByAgent = (): Promise<boolean> => this.#endedByAgent(job);
     let isLeft = false;
     const onStuck = (isStuck: boolean): void => {
@@ -287,6 +277,17 @@ export class WorkerService {
       else log.info('The session could be ended after all', facts);
     };
     try {
+      const order = taskOrder(job, {
+        sessionId,
+        url,
+        defaultDir,
+        timeoutMs,
+        timeoutMaxMs,
+        leaseMs,
+        nonce: newNonce(platform),
+        mayAsk: runner.hearsQuestions === true,
+        tokenInPrompt: !runner.hasEnvironment,
+      });
       const result = await runSession({ platform, runner, endedByAgent, over, onStuck }, order, context);
       log.info('A task is done', facts);
       return result;
@@ -295,7 +296,7 @@ export class WorkerService {
       throw error;
     } finally {
       // What is left is named by the last heartbeat.
-      if (!isLeft) void slot.rest();
+      if (!isLeft) slot.sessionOver();
     }
   }
 

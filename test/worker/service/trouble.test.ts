@@ -5,6 +5,7 @@ import { endWaitMs, jitterMs, pollWaitMs } from '../../../src/worker/service/bac
 import { httpProxy } from '../../support/http-proxy.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
 import {
+  heartbeatOf,
   makeTask,
   shellSession,
   SHORT_SERVER,
@@ -64,14 +65,19 @@ suite('workers whose server is in trouble', () => {
     strictEqual(await worker.ended, 0);
   });
 
-  test('the end of a task is sent again after 1 and 2 seconds, but not when it is refused [WK-30]', async (t) => {
+  test('the end of a task is sent again after 1 and 2 seconds, but not when it is refused, and the slot is at work until then [WK-30]', async (t) => {
     const proxy = await httpProxy(t, server.url);
     const ends = () => proxy.calls.filter(({ path }) => path.endsWith('/complete'));
     proxy.refuse = ({ path }) => (path.endsWith('/complete') && ends().length <= 2 ? 503 : null);
     const args = shellSession('cat >/dev/null; echo done');
     const task = await makeTask(server, { title: 'thrice', owner: 'trouble-2' });
     startWorker(t, server, 'trouble-2', { url: proxy.url, args });
+    await until('its end was refused twice', () => ends().length === 2);
+    // Whoever comes after a crash now finds the task.
+    const { status, task: held } = (await heartbeatOf(server, 'trouble-2')) ?? {};
+    deepStrictEqual([status, held], ['working', task.id]);
     await untilTask(server, task.id, 'done');
+    await untilBeat(server, 'trouble-2', 'idle');
     const [first, second, third] = ends().map(({ atMs }) => atMs);
     const gaps = [(second ?? 0) - (first ?? 0), (third ?? 0) - (second ?? 0)];
     ok((gaps[0] ?? 0) >= 990, `${gaps[0]}`);
