@@ -79,6 +79,7 @@ export async function startEmbeddedWorkers(options: EmbeddedWorkersOptions): Pro
   for (const worker of workers) worker.start();
   return {
     stop: async (drainMs) => {
+      sessions?.leave();
       await Promise.all(workers.map((worker) => worker.stop(drainMs)));
       await Promise.all(gateways.map((gateway) => gateway.close()));
       await commands.stop();
@@ -190,10 +191,11 @@ function sessionWorker({ engine, config, clock, log, url }: EmbeddedWorkersOptio
   const { runner, close } = openRunner(order, { platform, clock, config });
   const { sessionTimeoutMs: timeoutMs, sessionTimeoutMaxMs: timeoutMaxMs } = config;
   const terms = { url, defaultDir: roots[0] ?? null, timeoutMs, timeoutMaxMs, leaseMs: LEASE_MS };
+  const over = new AbortController();
   const worker = new EmbeddedWorker({
     target: SESSION_TARGET,
     client,
-    runner: new SpawnedSessions({ platform, runner, terms }),
+    runner: new SpawnedSessions({ platform, runner, terms, over: over.signal, log }),
     concurrency: config.sessionConcurrency,
     gateway: null,
     gatewayExpected: false,
@@ -201,7 +203,7 @@ function sessionWorker({ engine, config, clock, log, url }: EmbeddedWorkersOptio
     log,
     tickMs: config.tickMs,
   });
-  return { worker, close };
+  return { worker, close, leave: () => over.abort(new Error('The server stops.')) };
 }
 
 function cancelRequests(engine: OpenEngine): CancelRequests {

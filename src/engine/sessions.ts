@@ -31,7 +31,10 @@ export function sessionsOf(core: Core, jobs: Pick<Jobs, 'create' | 'list' | 'can
     if (isFinal(job.state)) return job;
     const asked = (await jobs.cancel(actor, job.id, 'The session was ended.')).job;
     // Its program ends before its job does.
-    return isFinal(asked.state) ? asked : (await jobs.wait(SYSTEM, job.id, ENDING_MS)).job;
+    const now = isFinal(asked.state) ? asked : (await jobs.wait(SYSTEM, job.id, ENDING_MS)).job;
+    if (isFinal(now.state)) return now;
+    const problem = `The session was told to end, and is still at work ${ENDING_MS / 1_000} s later: ask again.`;
+    throw new SpineError('conflict', { problem });
   };
   return {
     spawn: async (actor, { label, spec }) => {

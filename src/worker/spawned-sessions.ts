@@ -3,6 +3,7 @@
 import type { JobContext } from '../client/job-run.ts';
 import type { Platform } from '../client/platform.ts';
 import type { ClaimedJob } from '../client/types.ts';
+import type { WorkerLog } from './ports.ts';
 import type { Runner } from './runner.ts';
 import { runSession } from './sessions/run-session.ts';
 import type { SessionRunner } from './sessions/session.ts';
@@ -12,10 +13,10 @@ export interface SpawnedSessionsOptions {
   readonly platform: Platform;
   readonly runner: SessionRunner;
   readonly terms: Omit<OrderTerms, 'sessionId'>;
+  /** Aborts when this server stops. */
+  readonly over: AbortSignal;
+  readonly log: WorkerLog;
 }
-
-/** Whoever asked for a session judges what cannot be ended in time. */
-const NOW = AbortSignal.abort();
 
 export class SpawnedSessions implements Runner {
   readonly #options: SpawnedSessionsOptions;
@@ -30,10 +31,15 @@ export class SpawnedSessions implements Runner {
   }
 
   readonly run = (job: ClaimedJob, context: JobContext): Promise<unknown> => {
-    const { platform, runner, terms } = this.#options;
+    const { platform, runner, terms, over, log } = this.#options;
     const order = spawnedOrder(job, { ...terms, sessionId: job.title ?? job.id });
+    // Whoever asked for its end goes by the end of its job.
+    const onStuck = (isStuck: boolean): void =>
+      log.warn(isStuck ? 'A session cannot be ended' : 'A session could be ended after all', {
+        job: job.id,
+        session: order.id,
+      });
     // Its agent has no job to end: what it leaves is all there is.
-    const host = { platform, runner, endedByAgent: async () => false, over: NOW, onStuck: () => undefined };
-    return runSession(host, order, context);
+    return runSession({ platform, runner, endedByAgent: async () => false, over, onStuck }, order, context);
   };
 }

@@ -16,6 +16,7 @@ import {
   stateOf,
   worker,
 } from '../support/engines.ts';
+import { until } from '../support/clock.ts';
 
 const ONE = worker('one', ['slot-1', 'any']);
 const TWO = worker('two', ['slot-2', 'any']);
@@ -116,6 +117,28 @@ onEvery(DIALECTS, (each) => {
     await take(7);
     await workers.start(TWO, start('slot-2', 'b'));
     await workers.start(HEAD, start('slot-3', 'c'));
+  });
+
+  each('nobody is told that a session has ended which may still be at work [WK-23 WK-36]', async (spine) => {
+    const { engine, clock } = spine;
+    const session = await create(spine, {
+      target: 'sessions',
+      type: 'session',
+      newType: true,
+      tags: ['own'],
+    });
+    const runner = worker('sessions', ['sessions']);
+    const { leaseToken } = await claimed(spine, session, runner);
+    const asked = refused(engine.sessions.end(HEAD, 'own'));
+    let isOver = false;
+    void asked.then(() => (isOver = true));
+    await until('it is told', async () => {
+      await clock.advance(500);
+      return isOver;
+    });
+    assert.match(String((await asked).details['problem']), /still at work 10 s later/);
+    await engine.leases.release(runner, session.id, leaseToken, 'Stopped.');
+    assert.equal((await engine.sessions.end(HEAD, 'own')).state, 'cancelled');
   });
 
   each('a worker that falls silent ends no session of another one [WK-34 WK-36]', async (spine) => {

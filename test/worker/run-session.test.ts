@@ -5,9 +5,11 @@ import { test } from 'node:test';
 import { JobFailure, JobInterrupted, PutOff } from '../../src/client/errors.ts';
 import { HeldLease } from '../../src/client/held-lease.ts';
 import { runSession, type SessionHost } from '../../src/worker/sessions/run-session.ts';
+import { SpawnedSessions } from '../../src/worker/spawned-sessions.ts';
 import type { Session, SessionOrder, SessionRunner } from '../../src/worker/sessions/session.ts';
 import { refusal } from '../client/fake-jobs.ts';
 import { claimedJob, FakePlatform, iso } from '../client/support.ts';
+import { heldLease } from './fixtures.ts';
 
 const LEASE_MS = 90_000;
 const never = new Promise<never>(() => undefined);
@@ -122,6 +124,40 @@ test('while a session cannot be ended its task is kept, until nobody waits any l
   ok((await endless.run) instanceof JobInterrupted);
   endless.lease.stop();
   strictEqual(endless.platform.pending, 0);
+});
+
+test('a session that a server runs for others keeps its job until it has ended, or the server stops [WK-23 WK-36]', async () => {
+  for (const stops of [false, true]) {
+    const platform = new FakePlatform();
+    const [told, over] = [new AbortController(), new AbortController()];
+    let failures = 3;
+    const end = async (): Promise<void> => {
+      if (failures-- > 0) throw new Error('It is at work still.');
+    };
+    const sessions = new SpawnedSessions({
+      platform,
+      runner: {
+        name: 'command',
+        hasEnvironment: true,
+        begin: async () => ({ ended: never, kill: end }),
+        endLeftover: end,
+      },
+      terms: { url: '', defaultDir: null, timeoutMs: 60_000, timeoutMaxMs: 60_000, leaseMs: 30_000 },
+      over: over.signal,
+      log: { info: () => undefined, warn: () => undefined },
+    });
+    const context = { ...heldLease().context, signal: told.signal };
+    let isOver = false;
+    const run = sessions.run(claimedJob({ title: 's' }), context).catch(() => (isOver = true));
+    await platform.advance(1_000);
+    told.abort(new JobInterrupted('cancelled'));
+    await platform.advance(5_999);
+    deepStrictEqual([isOver, failures], [false, 0]);
+    if (stops) over.abort(new Error('The server stops.'));
+    await platform.advance(1);
+    await run;
+    deepStrictEqual([isOver, failures], [true, stops ? 0 : -1]);
+  }
 });
 
 test('what was certainly not begun is not looked for', async () => {

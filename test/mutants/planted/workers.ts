@@ -229,12 +229,13 @@ export const WORKERS: readonly Mutant[] = [
   },
   {
     name: 'left-session-asked-only',
-    means: 'a task goes back once its last session was asked to end, while its program still runs',
+    means: 'whoever ends a session is told that it has ended, while its program still runs',
     file: 'src/engine/sessions.ts',
-    find: `return isFinal(asked.state) ? asked : (await jobs.wait(SYSTEM, job.id, ENDING_MS)).job;`,
-    replace: `return isFinal(asked.state) ? asked : (await jobs.wait(SYSTEM, job.id, 0)).job;`,
-    seenBy: LEFT,
-    only: 'the reaper ends a session of its own server',
+    find: `    if (isFinal(now.state)) return now;
+    const problem = \`The session was told`,
+    replace: `    if (isFinal(now.state) || now.cancelRequested) return now;
+    const problem = \`The session was told`,
+    seenBy: ['test/engine/slot-rights.test.ts'],
   },
   {
     name: 'left-turn-of-anybody',

@@ -56,7 +56,7 @@ export const sessionRoutes: readonly Route[] = [
     path: '/api/sessions/:id',
     name: 'endSession',
     about:
-      'End a session, and wait until it is over, for 10 s at most. One that has ended already stays as it is.',
+      'End a session, and answer when it is over; 409 when it is still at work after 10 s. One that has ended already stays as it is.',
     who: USERS,
     answer: EndedSession,
     errors: ['not_found', 'not_owner', 'conflict'],
@@ -104,7 +104,7 @@ async function view({ engine }: Call, job: Job): Promise<object> {
 function sessionView(job: Job, facts: SessionFacts | undefined, outcome: Outcome | undefined) {
   const { label = job.id, model, channel } = facts ?? {};
   const { result = null, error = null } = outcome ?? {};
-  const status = job.state === 'running' && job.cancelRequested ? 'terminated' : SESSION_STATUS_OF[job.state];
+  const status = SESSION_STATUS_OF[job.state];
   return {
     id: label,
     label,
