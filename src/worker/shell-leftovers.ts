@@ -10,7 +10,7 @@ const LOOK_MS = 20;
 
 /**
  * Every process that carries this id in its environment. A process number alone proves nothing: it may be
- * somebody else's by now. Where the system shows no environments, nothing is touched.
+ * somebody else's by now. Where the system shows no environments, nothing is touched. Rejects while some are left.
  */
 export async function killLeftovers(
   platform: Platform,
@@ -26,6 +26,7 @@ export async function killLeftovers(
     left = await processesOf(mark);
     if (waitedMs >= KILL_AFTER_MS) for (const pid of left) end(pid, 'SIGKILL');
   }
+  if (left.length > 0) throw new Error(`Processes of ${id} could not be ended: ${left.join(', ')}.`);
   return found.length;
 }
 

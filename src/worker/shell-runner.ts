@@ -52,15 +52,22 @@ export class ShellRunner implements Runner {
 
   /** What an earlier server began is ended first: one run is never two commands at once. */
   async #refuseSecondStart(job: ClaimedJob, plan: RunPlan): Promise<void> {
-    const { notes, platform, log } = this.#options;
+    const { notes, log } = this.#options;
     if ((await notes.begun(job)) === null) return;
-    const killed = await killLeftovers(platform, job.id);
+    const killed = await this.#endLeft(job);
     const replayed = isReplayed(plan);
     log.warn(replayed ? 'A run crashed and is replayed' : 'A run crashed and is not replayed', {
       job: job.id,
       killed,
     });
     throw crashed('The server stopped during this command.', replayed);
+  }
+
+  /** While something of it may be at work nothing is replayed. */
+  #endLeft({ id }: ClaimedJob): Promise<number> {
+    return killLeftovers(this.#options.platform, id).catch((error: Error) => {
+      throw crashed(error.message, false);
+    });
   }
 
   async #endOf(shell: Command, job: ClaimedJob, plan: RunPlan, signal: AbortSignal): Promise<ShellEnd> {
@@ -73,7 +80,7 @@ export class ShellRunner implements Runner {
     } catch (error) {
       await shell.kill();
       if (error instanceof CommandLost) {
-        await killLeftovers(this.#options.platform, job.id);
+        await this.#endLeft(job);
         throw crashed(error.message, isReplayed(plan));
       }
       if (!begun && signal.aborted) await this.#options.notes.takeBack(job);

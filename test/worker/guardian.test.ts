@@ -1,4 +1,4 @@
-import { deepStrictEqual, ok, strictEqual } from 'node:assert';
+import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { systemPlatform } from '../../src/client/platform.ts';
 import { groupGone } from '../../src/worker/process-group.ts';
+import { killLeftovers } from '../../src/worker/shell-leftovers.ts';
 import { GuardedProgram } from '../../src/worker/sessions/guardian.ts';
 import { processesOf, until, untilGone } from '../support/worker-process.ts';
 
@@ -23,6 +24,17 @@ function run(script: string, more: { readonly silenceMs?: number; readonly input
   });
   return { program, printed: () => printed };
 }
+
+let waitedMs = 0;
+/** Waits for nothing, and counts. */
+const quick = {
+  ...systemPlatform,
+  after: (ms: number, task: () => void) => {
+    waitedMs += ms;
+    setImmediate(task);
+    return () => undefined;
+  },
+};
 
 function isThere(group: number): boolean {
   try {
@@ -71,20 +83,24 @@ test('an end is not told before the whole group is gone [WK-23]', async () => {
 test('a group that does not end is waited for so long and no longer [WK-23]', async () => {
   const child = spawn('/bin/sleep', ['600'], { detached: true, stdio: 'ignore' });
   const group = child.pid ?? 0;
-  let waitedMs = 0;
-  const quick = {
-    ...systemPlatform,
-    after: (ms: number, task: () => void) => {
-      waitedMs += ms;
-      setImmediate(task);
-      return () => undefined;
-    },
-  };
+  waitedMs = 0;
   strictEqual(await groupGone(quick, group), false);
   ok(waitedMs >= 3_000 && waitedMs < 4_000, `${waitedMs}`);
   child.kill('SIGKILL');
   await once(child, 'exit');
   strictEqual(await groupGone(quick, group), true);
+});
+
+test('nobody is told that what was left of a session has ended while some of it is at work [WK-23]', async (t) => {
+  const session = `agent:main:guardian.3:${process.pid}`;
+  const child = spawn('/bin/sleep', ['600'], { env: { SPINE_SESSION_ID: session }, stdio: 'ignore' });
+  t.after(() => child.kill('SIGKILL'));
+  // Not even the system can end it.
+  const kill = t.mock.method(process, 'kill', () => true);
+  const ending = killLeftovers(quick, session, 'SPINE_SESSION_ID');
+  await rejects(ending, { message: `Processes of ${session} could not be ended: ${child.pid}.` });
+  kill.mock.restore();
+  strictEqual(await killLeftovers(systemPlatform, session, 'SPINE_SESSION_ID'), 1);
 });
 
 test('a process that has ended and was not collected holds up nobody [WK-23]', async (t) => {

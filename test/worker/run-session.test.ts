@@ -160,6 +160,20 @@ test('a session that a server runs for others keeps its job until it has ended, 
   }
 });
 
+test('a session whose end is not certain is ended before its task is blocked, with the reason', async () => {
+  const lost = new Error('Processes of s could not be ended: 7.');
+  let stuck = 1;
+  const kill = async (): Promise<void> => {
+    if (stuck-- > 0) throw lost;
+  };
+  const begin = async (): Promise<Session> => ({ ended: Promise.reject(lost), kill });
+  const { platform, seen, run, lease } = await setUp({ begin });
+  await platform.advance(2_000);
+  await rejects(Promise.reject(await run), { message: lost.message, requeue: false });
+  deepStrictEqual(seen, ['stuck at 0', 'ended at 2000', 'free at 2000']);
+  lease.stop();
+});
+
 test('what was certainly not begun is not looked for', async () => {
   const begin = (): Promise<never> => Promise.reject(new JobFailure('Nobody is there.', { requeue: false }));
   const { seen, run, lease } = await setUp({ begin, stuck: 1 });
