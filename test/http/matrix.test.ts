@@ -79,6 +79,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'savePool',
     'saveType',
     'setBudget',
+    'spawnSession',
     'startBulk',
   ],
   'head viewer': [
@@ -108,7 +109,6 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'readAllMessages',
     'readMessage',
     'registerAgent',
-    'spawnSession',
     'startWorker',
     'uploadBlob',
   ],
@@ -321,7 +321,6 @@ function refusalFor(operation: DescribedOperation, role: Role, whose: Whose): 0 
     return parentRefusal(operation, role, whose);
   // The slot and the sessions that these are about are not this world's own.
   if (operation.operationId === 'beatWorker') return null;
-  if (operation.operationId === 'spawnSession' && role === 'worker') return 403;
   if (!ABOUT_JOBS.includes(operation)) return operation.path.includes('{') ? null : 0;
   if (whose === 'none') return 404;
   // Head and a viewer of all targets see every job.

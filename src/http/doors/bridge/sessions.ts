@@ -17,6 +17,8 @@ import {
   SpawnBody,
 } from './schemas.ts';
 
+/** A session is work that hangs below no job, which a worker may not make. */
+const HEAD = ['head'] as const;
 const USERS = ['head', 'worker'] as const;
 
 export const sessionRoutes: readonly Route[] = [
@@ -25,7 +27,7 @@ export const sessionRoutes: readonly Route[] = [
     path: '/api/sessions/spawn',
     name: 'spawnSession',
     about: 'Begin a session under a label of your own; GET /api/sessions tells what becomes of it.',
-    who: USERS,
+    who: HEAD,
     body: SpawnBody,
     answer: Session,
     errors: ['forbidden', 'conflict', 'unique_key_taken', 'queue_full'],
