@@ -36,7 +36,7 @@ export const IMPORT_TABLE: Readonly<Record<string, Row>> = {
   engine: {
     holds: 'one group of commands in each file',
     parts: ['domain', 'store interface'],
-    node: ['crypto'],
+    node: ['async_hooks', 'crypto'],
   },
   loops: {
     holds: 'background work',

@@ -13,6 +13,7 @@ import { type Refusal, SpineError } from '../domain/error.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { Routing } from '../domain/routing.ts';
 import type { Store, Tx } from '../store/store.ts';
+import { lasts, noteCommit } from './after-commit.ts';
 import { FairQueue, type Piece } from './fair-queue.ts';
 import { type Answer, flush, type Flushed, StaleRouting } from './flush.ts';
 import { type Audience, type Effects, ChangeSet } from './change-set.ts';
@@ -124,12 +125,17 @@ export class Flusher {
   }
 
   /** Commands of one actor that are decided in one flush, one after another. */
-  submitTogether(commands: readonly Command[]): Promise<readonly Answer[]> {
+  async submitTogether(commands: readonly Command[]): Promise<readonly Answer[]> {
     const [first] = commands;
-    if (first === undefined) return Promise.resolve([]);
+    if (first === undefined) return [];
+    const answers = await this.#decided(first.actor, commands);
+    if (commands.some((command, i) => answers[i]?.ok === true && lasts(command))) noteCommit(first.actor);
+    return answers;
+  }
+
+  #decided(actor: Actor, commands: readonly Command[]): Promise<readonly Answer[]> {
     if (this.#stopping) return Promise.reject(new SpineError('shutting_down'));
     const queue = this.#queueOf(commands);
-    const { actor } = first;
     if (queue.isFullFor(actor, LIMITS.pendingCommands)) return Promise.reject(overloaded());
     return new Promise((resolve, reject) => {
       const waiting: Waiting = { actor, weight: weightOf(commands), commands, resolve, reject };
@@ -142,7 +148,13 @@ export class Flusher {
   }
 
   /** Runs `work` in a transaction of its own, with a change set to write through. */
-  transact<T>(actor: Actor, work: (tx: Tx, changeSet: ChangeSet) => Promise<T>): Promise<T> {
+  async transact<T>(actor: Actor, work: (tx: Tx, changeSet: ChangeSet) => Promise<T>): Promise<T> {
+    const value = await this.#committed(actor, work);
+    noteCommit(actor);
+    return value;
+  }
+
+  #committed<T>(actor: Actor, work: (tx: Tx, changeSet: ChangeSet) => Promise<T>): Promise<T> {
     const queue = actor.role === 'system' ? this.#duties : this.#transactions;
     if (queue.isFullFor(actor, LIMITS.pendingCommands)) return Promise.reject(overloaded());
     return new Promise((resolve, reject) => {

@@ -62,9 +62,9 @@ export class TokenCache {
   async refresh(): Promise<void> {
     const revision = await this.#store.read.tokens.revision();
     if (revision === this.#revision) return;
-    this.#revision = revision;
     this.#known = null;
     await this.#load();
+    this.#revision = revision;
     for (const listener of this.#listeners) listener();
   }
 

@@ -56,7 +56,8 @@ export function tokensOf(core: Core): Tokens {
           facts,
         });
       });
-      await core.tokens.refresh();
+      // It is shown only now; where nobody can look, it is known a moment later.
+      await core.tokens.refresh().catch(() => undefined);
       return { token, stored };
     },
     list: async () => core.store.read.tokens.all(),

@@ -2,7 +2,7 @@
 
 import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
-import { type Asked, checkRequest, isOpenTo, loadOf } from './mount.ts';
+import { type Asked, checkRequest, handled, isOpenTo, loadOf } from './mount.ts';
 import type { Call, Route } from './routes.ts';
 
 /** What the path, the query and the body say. */
@@ -37,7 +37,8 @@ export class InnerRoute {
       const problem = this.#check(asked);
       if (problem) throw problem;
       const { params } = given;
-      const answer = await this.route.handle({ ...outer, params, query: asked.query, body: asked.body });
+      const call = { ...outer, params, query: asked.query, body: asked.body };
+      const answer = await handled(this.route, call);
       return typeof answer === 'string' ? answer : JSON.stringify(answer);
     } finally {
       leave?.();

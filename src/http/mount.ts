@@ -3,12 +3,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
+import { oneCall } from '../engine/after-commit.ts';
 import type { Callers } from './auth.ts';
 import type { CallLimits, Load } from './call-limits.ts';
 import type { Door } from './door.ts';
 import { NoFields } from './fields.ts';
 import type { Parts } from './parts.ts';
-import type { Route } from './routes.ts';
+import type { Answer, Call, Route } from './routes.ts';
 import { takingFiles } from './uploads.ts';
 import { checker } from './validation.ts';
 
@@ -55,7 +56,8 @@ function mountRoute(app: FastifyInstance, one: Route, { callers, refuse, parts }
       const problem = check(request);
       if (problem) throw problem;
       const { actor, params, query, body } = request as FastifyRequest & { params: Record<string, string> };
-      const answer = await one.handle({ engine, actor, params, query, body, request, reply, parts, callers });
+      const call = { engine, actor, params, query, body, request, reply, parts, callers };
+      const answer = await handled(one, call);
       if (answer === reply) {
         answered(request, reply.raw.headersSent ? reply.raw.statusCode : reply.statusCode);
         return reply;
@@ -65,6 +67,11 @@ function mountRoute(app: FastifyInstance, one: Route, { callers, refuse, parts }
       return sendable(typeof answer === 'string' ? answer : JSON.stringify(answer));
     },
   });
+}
+
+/** What only looks is spared what calls that may change something cost. */
+export function handled(one: Route, call: Call): Promise<Answer> {
+  return one.method === 'GET' ? one.handle(call) : oneCall(() => one.handle(call));
 }
 
 /** How a call of this route counts. */

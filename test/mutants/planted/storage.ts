@@ -263,6 +263,14 @@ export const STORAGE: readonly Mutant[] = [
     only: 'nobody knows when',
   },
   {
+    name: 'saved-call-told-as-unchanged',
+    means: 'a message is sent twice: its sender was told that nothing had been changed',
+    file: 'src/engine/after-commit.ts',
+    find: `if (mark !== undefined && role !== 'system') mark.committed = true;`,
+    replace: ``,
+    seenBy: ['test/http/after-commit.test.ts'],
+  },
+  {
     name: 'fate-not-asked',
     means: 'a caller is told that nothing was changed although the commit arrived',
     file: 'src/store/postgres-fate.ts',
