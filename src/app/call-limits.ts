@@ -1,7 +1,8 @@
 /** The settings that bound what one principal may do, as the server wants them. */
 
 import { type Config, SETTINGS } from '../config.ts';
-import type { CallLimitSettings, Limit } from '../http/call-limits.ts';
+import type { CallLimitSettings } from '../http/call-limits.ts';
+import type { Limit } from '../http/open-bodies.ts';
 
 type LimitKey = {
   [K in keyof Config & keyof typeof SETTINGS]: Config[K] extends number ? K : never;
@@ -24,5 +25,6 @@ export function callLimitsOf(config: Config): CallLimitSettings {
     },
     openStreams: limit('openStreams'),
     openBodyBytes: limit('openBodyBytes'),
+    allOpenBodyBytes: limit('allOpenBodyBytes'),
   };
 }

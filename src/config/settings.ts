@@ -450,7 +450,15 @@ export const SETTINGS = {
     group: 'Limits',
     type: whole(0, 4_096 * MIB, 'bytes'),
     default: String(32 * MIB),
-    help: 'How large the bodies of one run or token may be that are under way at once, uploads aside. 0 is no limit.',
+    help: 'How large the bodies of one token, with all runs of what it holds, may be that are under way at once, uploads aside; those of one run half of it. 0 is no limit.',
+  },
+  allOpenBodyBytes: {
+    ...plain,
+    name: 'SPINE_ALL_OPEN_BODY_BYTES',
+    group: 'Limits',
+    type: whole(0, 16_384 * MIB, 'bytes'),
+    default: String(64 * MIB),
+    help: 'How large all bodies may be that are under way at once, uploads aside; those that end work have as much again. Whoever has less than an equal share is let in beyond it. 0 is no limit.',
   },
   webhookUrl: {
     ...plain,

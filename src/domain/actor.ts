@@ -14,3 +14,12 @@ export const SYSTEM: Actor = loopActor('system');
 export function principalOf(actor: Actor): string {
   return actor.onlyJob === undefined ? `${actor.role} ${actor.name}` : `run ${actor.onlyJob}`;
 }
+
+/**
+ * Who answers for what runs take in memory: whoever holds them can make as many as it likes. An agent at a gateway
+ * makes none for itself; it stands apart from the others that its gateway serves.
+ */
+export function ownerOf(actor: Actor): string {
+  if (actor.agent !== undefined) return `agent ${actor.agent}`;
+  return actor.role === 'run' ? `worker ${actor.name}` : principalOf(actor);
+}

@@ -4,6 +4,7 @@ import { principalOf } from '../domain/actor.ts';
 import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
 import type { Clock } from '../domain/ports.ts';
+import { type BodyLimits, type Limit, OpenBodies } from './open-bodies.ts';
 
 /**
  * How a call counts. `lease` calls keep or end a lease and are never refused for what else their caller does, nor are
@@ -12,20 +13,12 @@ import type { Clock } from '../domain/ports.ts';
  */
 export type Load = 'lease' | 'beat' | 'job' | 'write' | 'read' | 'stream';
 
-export interface Limit {
-  /** 0 is no limit. */
-  readonly most: number;
-  /** Which setting says so. */
-  readonly setting: string;
-}
-
 export type LimitedRole = Exclude<Actor['role'], 'system'>;
 
-export interface CallLimitSettings {
+export interface CallLimitSettings extends BodyLimits {
   readonly perSecond: Readonly<Record<LimitedRole, Limit>>;
   readonly openCalls: Readonly<Record<LimitedRole, Limit>>;
   readonly openStreams: Limit;
-  readonly openBodyBytes: Limit;
 }
 
 /** Which calls a rate is for: workers make and take jobs as fast as they can. */
@@ -53,9 +46,6 @@ interface Principal {
   readonly name: string;
   calls: number;
   streams: number;
-  bodyBytes: number;
-  /** Of calls that keep or end a lease or a slot: no other may stand in their way. */
-  leaseBytes: number;
   readonly allowance: Allowance;
   readonly beats: Allowance;
 }
@@ -64,9 +54,14 @@ export class CallLimits {
   readonly #settings: CallLimitSettings;
   readonly #clock: Clock;
   readonly #principals = new Map<string, Principal>();
+  readonly #bodies: OpenBodies;
+  /** Of calls that keep or end a lease or a slot: no other may stand in their way. */
+  readonly #keepingBodies: OpenBodies;
 
   constructor(settings: CallLimitSettings, clock: Clock) {
     this.#settings = settings;
+    this.#bodies = new OpenBodies(settings);
+    this.#keepingBodies = new OpenBodies(settings);
     this.#clock = clock;
   }
 
@@ -80,15 +75,20 @@ export class CallLimits {
     const bytes = bodyBytes > SMALL_BODY_BYTES ? bodyBytes : 0;
     if ((load === 'lease' && bytes === 0) || actor.role === 'system') return null;
     const principal = this.#find(actor, actor.role);
-    const refusal = keeps(load)
-      ? (this.#bodyRefusal(principal, principal.leaseBytes, bytes) ??
-        this.#rateRefusal(principal, principal.beats, actor.role, load))
-      : (this.#openRefusal(principal, actor.role, load) ??
-        this.#bodyRefusal(principal, principal.bodyBytes, bytes) ??
-        this.#rateRefusal(principal, principal.allowance, actor.role, load));
+    const isOpen = !keeps(load);
+    const refusal = isOpen
+      ? (this.#openRefusal(principal, actor.role, load) ??
+        this.#rateRefusal(principal, principal.allowance, actor.role, load))
+      : this.#rateRefusal(principal, principal.beats, actor.role, load);
     if (refusal !== null) return refusal;
-    count(principal, load, bytes, 1);
-    return () => count(principal, load, bytes, -1);
+    const bodies = isOpen ? this.#bodies : this.#keepingBodies;
+    const sent = bytes === 0 ? null : bodies.enter(actor, bytes);
+    if (sent instanceof SpineError) return sent;
+    if (isOpen) count(principal, load, 1);
+    return () => {
+      sent?.();
+      if (isOpen) count(principal, load, -1);
+    };
   }
 
   #find(actor: Actor, role: LimitedRole): Principal {
@@ -102,8 +102,6 @@ export class CallLimits {
       name,
       calls: 0,
       streams: 0,
-      bodyBytes: 0,
-      leaseBytes: 0,
       allowance: { left, asOf },
       beats: { left, asOf },
     };
@@ -114,8 +112,8 @@ export class CallLimits {
   /** Whoever has not called for as long as a burst takes to grow again is like new. */
   #forgetIdle(): void {
     const since = this.#clock.now() - BURST_S * 1_000;
-    for (const [name, { calls, streams, bodyBytes, leaseBytes, allowance, beats }] of this.#principals)
-      if (calls + streams + bodyBytes + leaseBytes === 0 && Math.max(allowance.asOf, beats.asOf) < since)
+    for (const [name, { calls, streams, allowance, beats }] of this.#principals)
+      if (calls + streams === 0 && Math.max(allowance.asOf, beats.asOf) < since)
         this.#principals.delete(name);
   }
 
@@ -125,13 +123,6 @@ export class CallLimits {
     const open = isStream ? principal.streams : principal.calls;
     if (limit.most === 0 || open < limit.most) return null;
     return refusal(principal, limit, `${limit.most} ${isStream ? 'event streams' : 'calls'} open`);
-  }
-
-  /** One body is always let in, however large bodies may be. */
-  #bodyRefusal(principal: Principal, open: number, bytes: number): SpineError | null {
-    const limit = this.#settings.openBodyBytes;
-    if (bytes === 0 || limit.most === 0 || open === 0 || open + bytes <= limit.most) return null;
-    return refusal(principal, limit, `bodies of ${limit.most} bytes under way`);
   }
 
   #rateRefusal(principal: Principal, allowance: Allowance, role: LimitedRole, load: Load): SpineError | null {
@@ -152,14 +143,9 @@ function keeps(load: Load): boolean {
   return load === 'lease' || load === 'beat';
 }
 
-function count(principal: Principal, load: Load, bytes: number, by: 1 | -1): void {
-  if (keeps(load)) {
-    principal.leaseBytes += by * bytes;
-    return;
-  }
+function count(principal: Principal, load: Load, by: 1 | -1): void {
   if (load === 'stream') principal.streams += by;
   else principal.calls += by;
-  principal.bodyBytes += by * bytes;
 }
 
 function refusal({ name }: Principal, { most, setting }: Limit, has: string): SpineError {

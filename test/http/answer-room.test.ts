@@ -13,29 +13,41 @@ suite('the room for large answers', () => {
   test('lets them in one after another, in the order of asking, and each caller into half of it', async () => {
     const { ask, closed, entered } = open(8);
     ask('a', 3);
-    ask('b', 3);
-    ask('a', 2);
     ask('b', 1);
-    ask('c', 3);
+    ask('a', 2);
+    ask('b', 0.5);
+    ask('c', 2);
     await nextRound();
     // The second of "a" has to wait for the first; that keeps nobody else, but "c" has to wait for room.
-    deepStrictEqual(entered, ['a 3', 'b 3', 'b 1']);
-    closed('b 3');
+    deepStrictEqual(entered, ['a 3', 'b 1', 'b 0.5']);
+    closed('b 1');
     await nextRound();
-    deepStrictEqual(entered.slice(3), ['c 3']);
+    deepStrictEqual(entered.slice(3), ['c 2']);
     closed('a 3');
     await nextRound();
     deepStrictEqual(entered.slice(4), ['a 2']);
   });
 
-  test('is shared between the runs of a worker and the worker itself as between strangers', async () => {
-    const room = new AnswerRoom(8 * MEGABYTE, new FakeClock());
+  test('counts the runs of a worker with the worker itself, and an agent at a gateway by itself', async () => {
+    const room = new AnswerRoom(16 * MEGABYTE, new FakeClock());
     const run = (onlyJob: string): Actor => ({ name: 'w', role: 'run', targets: null, onlyJob });
-    await room.take(asking('w', run('1')), 4 * MEGABYTE);
-    const again = room.take(asking('w', run('1')), MEGABYTE).then(() => 'in');
-    strictEqual(await Promise.race([again, nextRound().then(() => 'waits')]), 'waits');
-    strictEqual(room.opened(asking('w', run('2'))), null);
-    strictEqual(room.opened(asking('w')), null);
+    await room.take(asking('w', run('1')), 8 * MEGABYTE);
+    for (const again of [asking('w', run('2')), asking('w')])
+      strictEqual(await inOrWaits(room.take(again, MEGABYTE)), 'waits');
+    strictEqual(await inOrWaits(room.take(asking('other'), MEGABYTE, true)), 'in');
+    const agent: Actor = { ...run('3'), shown: true, agent: 'iris' };
+    strictEqual(await inOrWaits(room.take(asking('w', agent), MEGABYTE, true)), 'in');
+    strictEqual(room.opened(asking('w')), null, 'its claims go on');
+  });
+
+  test('keeps some of it for answers of work that is done, and some for claims to begin', async () => {
+    const room = new AnswerRoom(16 * MEGABYTE, new FakeClock());
+    await room.take(asking('a'), 8 * MEGABYTE);
+    await room.take(asking('b'), 4 * MEGABYTE);
+    strictEqual(await inOrWaits(room.take(asking('c'), MEGABYTE)), 'waits');
+    strictEqual(await inOrWaits(room.take(asking('d'), 2 * MEGABYTE, true)), 'in');
+    strictEqual(await inOrWaits(room.take(asking('e'), MEGABYTE, true)), 'waits');
+    strictEqual(room.opened(asking('f')), null);
   });
 
   test('is never asked for by small answers', async () => {
@@ -128,6 +140,10 @@ function asking(name: string, actor: Actor = worker(name)) {
   // Only its end is looked at.
   const raw = new FakeReply() as unknown as ServerResponse;
   return { actor, reply: { raw } };
+}
+
+function inOrWaits(entered: Promise<unknown>): Promise<'in' | 'waits'> {
+  return Promise.race([entered.then(() => 'in' as const), nextRound().then(() => 'waits' as const)]);
 }
 
 function nextRound(): Promise<void> {

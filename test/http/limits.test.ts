@@ -19,7 +19,7 @@ const TIGHT = {
   SPINE_RUN_CALLS_PER_SECOND: '10',
   SPINE_RUN_OPEN_CALLS: '3',
   SPINE_OPEN_STREAMS: '2',
-  SPINE_OPEN_BODY_BYTES: '100000',
+  SPINE_OPEN_BODY_BYTES: '200000',
 };
 
 function limitsOf(env: Readonly<Record<string, string>>) {
@@ -98,6 +98,34 @@ suite('what one principal may do', () => {
     limits.enter(HEAD, 'job', 999_999);
     deepStrictEqual(settingOf(limits.enter(HEAD, 'job', 20_000)), ['rate_limited', 'SPINE_OPEN_BODY_BYTES']);
     ok(typeof limits.enter(HEAD, 'job', 1_000) === 'function', 'small bodies do not count');
+  });
+
+  test('bodies of runs count with those of the worker that holds them, none of which can take all of it', () => {
+    const { limits } = limitsOf(TIGHT);
+    ok(typeof limits.enter(run('1'), 'write', 90_000) === 'function');
+    const setting = ['rate_limited', 'SPINE_OPEN_BODY_BYTES'];
+    deepStrictEqual(settingOf(limits.enter(run('1'), 'write', 90_000)), setting);
+    const second = limits.enter(run('2'), 'write', 90_000);
+    deepStrictEqual(settingOf(limits.enter(run('3'), 'write', 90_000)), setting);
+    deepStrictEqual(settingOf(limits.enter(worker('w'), 'job', 90_000)), setting);
+    ok(typeof limits.enter({ ...run('4'), name: 'other' }, 'write', 90_000) === 'function');
+    ok(typeof limits.enter(worker('w'), 'lease', 90_000) === 'function', 'ends count apart');
+    (second as () => void)();
+    ok(typeof limits.enter(run('3'), 'write', 90_000) === 'function');
+  });
+
+  test('all bodies together are bounded, and whoever has less than an equal share is let in beyond it', () => {
+    const { limits } = limitsOf({ SPINE_ALL_OPEN_BODY_BYTES: '400000' });
+    const open = (name: string, bytes: number): unknown =>
+      settingOf(limits.enter(worker(name), 'job', bytes));
+    const refused = ['rate_limited', 'SPINE_ALL_OPEN_BODY_BYTES'];
+    strictEqual(typeof open('greedy', 390_000), 'function');
+    deepStrictEqual(open('greedy', 20_000), refused);
+    strictEqual(typeof open('modest', 200_000), 'function');
+    deepStrictEqual(open('modest', 20_000), refused);
+    strictEqual(typeof open('third', 130_000), 'function');
+    deepStrictEqual(open('fourth', 90_000), refused, 'twice as much is the end');
+    ok(typeof limits.enter(worker('greedy'), 'lease', 20_000) === 'function');
   });
 
   test('a refusal names the caller, the limit, the setting and when to come back', () => {

@@ -7,8 +7,8 @@ export const ANSWERS: readonly Mutant[] = [
     name: 'answers-without-room',
     means: 'two dozen lists of large jobs at once take gigabytes',
     file: 'src/http/answer-room.ts',
-    find: `return this.#taken + bytes <= this.#total && (held`,
-    replace: `return bytes <= this.#total && (held`,
+    find: `return this.#taken + bytes <= most && (held`,
+    replace: `return bytes <= most && (held`,
     seenBy: ['test/http/answer-room.test.ts'],
   },
   {
@@ -18,6 +18,14 @@ export const ANSWERS: readonly Mutant[] = [
     find: `(held === 0 || held + bytes <= this.#each);`,
     replace: `held >= 0;`,
     seenBy: ['test/http/answer-room.test.ts'],
+  },
+  {
+    name: 'each-run-with-room-of-its-own',
+    means: 'a worker keeps all others from their claims: it makes runs that do not read their answers',
+    file: 'src/domain/actor.ts',
+    find: `return actor.role === 'run' ? \`worker \${actor.name}\` : principalOf(actor);`,
+    replace: `return principalOf(actor);`,
+    seenBy: ['test/http/answer-room.test.ts', 'test/http/limits.test.ts'],
   },
   {
     name: 'broken-request-keeps-its-socket',

@@ -120,10 +120,8 @@ export const FAIRNESS: readonly Mutant[] = [
     name: 'heartbeats-rate-limited',
     means: 'a worker that keeps many calls open loses its leases',
     file: 'src/http/call-limits.ts',
-    find: `if (keeps(load)) {
-    principal.leaseBytes`,
-    replace: `if (load === 'stream' && bytes < 0) {
-    principal.leaseBytes`,
+    find: `const isOpen = !keeps(load);`,
+    replace: `const isOpen = load !== 'stream' || !keeps(load);`,
     seenBy: ['test/http/limits.test.ts'],
   },
   {
