@@ -44,6 +44,8 @@ export const LIMITS = {
   commentsReserved: 50,
   /** The newest of them are shown with the job; all have a page of their own. */
   commentsShown: 100,
+  /** Of so many of its last claims a job keeps what each of them took. */
+  usageClaims: 100,
   /** What a worker brings after its job was failed in its absence is kept in so many comments. */
   lateWords: 100,
   errorChars: 20_000,

@@ -5,6 +5,7 @@ import { isToldWhenSettled } from '../domain/chat-text.ts';
 import type { Actor, Decision, LogLine, Rewording, SideWrites, WriteKind } from '../domain/command.ts';
 import type { EventDraft, JobEvent } from '../domain/event.ts';
 import { isFinal, type Job, type JobInput, rootOf, SETTLED, type State, UNSETTLED } from '../domain/job.ts';
+import { LIMITS } from '../domain/limits.ts';
 import type { OutboxDraft } from '../domain/outbox.ts';
 import { mayHoldGatewaySlot, needsSlots, targetOfGatewayPool } from '../domain/pool.ts';
 import type { ProviderLimit } from '../domain/provider-limit.ts';
@@ -321,16 +322,18 @@ export class ChangeSet {
   }
 
   async #spend(tx: Tx, laneKey: string): Promise<void> {
-    const known = new Map(
-      (await tx.usage.known([...this.#spent.keys()])).map((each) => [`${each.jobNo} ${each.fence}`, each]),
-    );
+    const claims = [...this.#spent].map(([jobNo, { fence }]) => ({ jobNo, fence }));
+    const known = new Map((await tx.usage.known(claims)).map((each) => [each.jobNo, each]));
     const attempts: AttemptUsage[] = [];
     const sums = new Map<number, { reports: number; usage: Usage }>();
     for (const [jobNo, { fence, usage: said }] of this.#spent) {
       const typeNo = this.#entries.get(jobNo)?.after.typeNo ?? 0;
-      const before = known.get(`${jobNo} ${fence}`);
+      const before = known.get(jobNo);
       const usage = raisedTo(before?.usage ?? NO_USAGE, said);
       attempts.push({ jobNo, fence, typeNo, at: this.now, usage });
+      // A job may be put off, and claimed again, without end.
+      if (before === undefined && fence > LIMITS.usageClaims)
+        tx.defer(tx.usage.dropEarlier(jobNo, fence - LIMITS.usageClaims + 1));
       const sum = sums.get(typeNo) ?? { reports: 0, usage: NO_USAGE };
       const more = moreThan(before?.usage ?? NO_USAGE, usage);
       const reports = sum.reports + (before === undefined ? 1 : 0);

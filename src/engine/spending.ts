@@ -6,6 +6,7 @@ import type { Actor } from '../domain/command.ts';
 import { dateOf, dayStart, nextDayStart } from '../domain/day.ts';
 import { SpineError } from '../domain/error.ts';
 import { mayTouch } from '../domain/lease.ts';
+import { LIMITS } from '../domain/limits.ts';
 import { NO_USAGE, type Usage } from '../domain/usage.ts';
 import type { Tx } from '../store/store.ts';
 import { audit } from './audit.ts';
@@ -48,7 +49,7 @@ export function spendingOf(core: Core): Spending {
       const job = await read.jobs.byId(id);
       if (job === null) throw new SpineError('not_found', { id });
       if (!mayTouch(actor, job)) throw new SpineError('forbidden', { target: job.target });
-      return read.usage.known([job.no]);
+      return read.usage.ofJob(job.no, LIMITS.usageClaims);
     },
     budgets: async () => {
       const [types, spent] = [await core.typesByNo(), await spentToday(core)];

@@ -113,6 +113,24 @@ onEvery(DIALECTS, (each) => {
     },
   );
 
+  each('a job keeps what its last hundred claims took, and every claim counts', async (spine) => {
+    const { leases, spending } = spine.engine;
+    const job = await create(spine, { type: 'a', maxAttempts: 200 });
+    const usage = { inputTokens: 0, outputTokens: 0, totalTokens: 1, costMicros: 0 };
+    for (let claims = 1; claims <= 102; claims++) {
+      const held = await claimed(spine, job);
+      // Of most nothing is told; those are the first two and the last.
+      if (claims < 3 || claims > 101) await leases.heartbeat(W, job.id, held.leaseToken, null, { usage });
+      await leases.release(W, job.id, held.leaseToken, null);
+    }
+    const attempts = await spending.ofJob(HEAD, job.id);
+    assert.deepEqual(
+      attempts.map(({ fence }) => fence),
+      [102],
+    );
+    assert.deepEqual(await spent(spine), [[['a', 3, 3, 0]]]);
+  });
+
   each(
     'a type whose budget is used up is paused and nothing fails; somebody is asked once, and the next day it goes on [TQ-48]',
     async (spine) => {

@@ -1,7 +1,7 @@
 /** What jobs took in tokens and money. */
 
 import type { Usage } from '../../domain/usage.ts';
-import { byNumber, type Row, type Sql } from '../sql/driver.ts';
+import type { Row, Sql } from '../sql/driver.ts';
 
 const SUMS = 'sum(input_tokens), sum(output_tokens), sum(total_tokens), sum(cost_micros)';
 
@@ -24,23 +24,47 @@ export async function between(sql: Sql, from: number, before: number): Promise<T
   }));
 }
 
-const ofJobs = byNumber(
-  'select job_no, fence, at, input_tokens, output_tokens, total_tokens, cost_micros from job_usage',
-  'job_no',
-  'order by fence',
-);
+const COLUMNS = 'job_no, fence, at, input_tokens, output_tokens, total_tokens, cost_micros';
 
-/** Of each claim of these jobs that told of it. */
+interface ClaimUsage {
+  readonly jobNo: number;
+  readonly fence: number;
+  readonly at: number;
+  readonly usage: Usage;
+}
+
+/** What these claims told of it so far. */
 export async function known(
   sql: Sql,
-  jobNos: readonly number[],
-): Promise<{ jobNo: number; fence: number; at: number; usage: Usage }[]> {
-  return (await sql.byKeys(ofJobs, jobNos)).map((row) => ({
+  claims: readonly { readonly jobNo: number; readonly fence: number }[],
+): Promise<ClaimUsage[]> {
+  if (sql.dialect === 'postgres') {
+    const text = `select ${COLUMNS} from job_usage join json_array_elements($1::json) as asked
+      on job_no = (asked ->> 0)::bigint and fence = (asked ->> 1)::bigint`;
+    const pairs = JSON.stringify(claims.map(({ jobNo, fence }) => [jobNo, fence]));
+    return (await sql.all(text, [pairs])).map(claimFrom);
+  }
+  const rows: Row[] = [];
+  for (const { jobNo, fence } of claims)
+    rows.push(
+      ...(await sql.all(`select ${COLUMNS} from job_usage where job_no = $1 and fence = $2`, [jobNo, fence])),
+    );
+  return rows.map(claimFrom);
+}
+
+/** Of the last claims of a job that told of it, the oldest first. */
+export async function ofJob(sql: Sql, jobNo: number, limit: number): Promise<ClaimUsage[]> {
+  const text = `select ${COLUMNS} from job_usage where job_no = $1 order by fence desc limit $2`;
+  return (await sql.all(text, [jobNo, limit])).map(claimFrom).toReversed();
+}
+
+function claimFrom(row: Row): ClaimUsage {
+  return {
     jobNo: row[0] as number,
     fence: row[1] as number,
     at: row[2] as number,
     usage: usageFrom(row.slice(3)),
-  }));
+  };
 }
 
 function usageFrom(row: Row): Usage {

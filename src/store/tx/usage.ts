@@ -38,6 +38,11 @@ export function save(sql: Sql, attempts: readonly AttemptUsage[]) {
   );
 }
 
+/** What was told of earlier claims of a job is in the sums, and goes. */
+export function dropEarlier(sql: Sql, jobNo: number, before: number) {
+  return sql.run('delete from job_usage where job_no = $1 and fence < $2', [jobNo, before]);
+}
+
 export function spend(
   sql: Sql,
   lane: string,

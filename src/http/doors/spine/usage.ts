@@ -33,7 +33,7 @@ export const usageRoutes: readonly Route[] = [
     method: 'GET',
     path: '/jobs/:id/usage',
     name: 'getJobUsage',
-    about: 'Read what each attempt at a job took, as far as its holder said so.',
+    about: 'Read what each of the last 100 attempts at a job took, as far as its holder said so.',
     who: ['head', 'worker', 'viewer', 'run'],
     answer: JobUsage,
     errors: ['not_found', 'forbidden'],
