@@ -1,5 +1,7 @@
 import { deepStrictEqual, match, ok, strictEqual } from 'node:assert';
 import { suite, test, type TestContext } from 'node:test';
+import { callLimitsOf } from '../../src/app/call-limits.ts';
+import { loadConfig } from '../../src/config.ts';
 import { type HttpClient, httpClient } from '../support/http.ts';
 import { openServer } from './server.ts';
 
@@ -38,6 +40,23 @@ async function made(client: HttpClient, task: object): Promise<Task> {
 }
 
 suite('tasks at the bridge', () => {
+  test('the end of a task is never refused for what else its worker sends', async (t) => {
+    const env = { SPINE_WORKER_CALLS_PER_SECOND: '5' };
+    const { head, left } = await openServer(t, () => ({ callLimits: callLimitsOf(loadConfig(env)) }));
+    const tasks = [];
+    for (const status of ['done', 'review', 'blocked', 'todo'] as const) {
+      const { id } = await made(head, { title: 'Paint', owner: 'left-claw' });
+      strictEqual((await patch(left, `/api/tasks/${id}`, { status: 'in-progress' })).status, 200);
+      tasks.push({ id, status });
+    }
+    const [{ id } = { id: '' }] = tasks;
+    let notes = 0;
+    while (notes < 100 && (await patch(left, `/api/tasks/${id}`, { note: 'more' })).status === 200) notes++;
+    ok(notes < 20, `${notes} notes`);
+    for (const { id: task, status } of tasks)
+      strictEqual((await patch(left, `/api/tasks/${task}`, { status })).status, 200, status);
+  });
+
   test('a task has the fields of the text, times are milliseconds [WK-09 WK-35]', async (t) => {
     const { anyone, make } = await openBridge(t);
     const task = await make({

@@ -1,12 +1,15 @@
 /** Tasks at the bridge: list, read, make, and move by their status. */
 
 import { SpineError } from '../../../domain/error.ts';
+import type { Job } from '../../../domain/job.ts';
+import type { TaskStatus } from '../../../domain/statuses.ts';
 import { TASK_SPEC_FIELDS } from '../../../domain/task.ts';
 import type { JobDraft } from '../../../engine/engine.ts';
+import { delivered } from '../../delivery.ts';
 import { fullId, jobId } from '../../job-id.ts';
 import { mailField, mailTaken } from '../../mail.ts';
 import { noteJob } from '../../requests.ts';
-import { type Call, route, type Route } from '../../routes.ts';
+import { type Answer, type Call, route, type Route } from '../../routes.ts';
 import { listTasks, shown, shownWhole } from './list.ts';
 import {
   NewTask,
@@ -84,13 +87,16 @@ export const taskRoutes: readonly Route[] = [
       const change = { status: statusOf(body.status, body.lane), note: body.note ?? null };
       const job = await call.engine.tasks.make(call.actor, await draftOf(call, body), change);
       noteJob(call.request, job.id);
-      return shownWhole(call, job);
+      const answer = (): Promise<object> => shownWhole(call, job);
+      return job.state === 'running' ? taken(call, job, answer) : answer();
     },
   }),
   ...(['PATCH', 'PUT'] as const).map((method) =>
     route({
       method,
       path: '/api/tasks/:id',
+      // What it asks for is in its body: all but the end of what is held counts as soon as that is known.
+      load: 'lease',
       name: method === 'PATCH' ? 'changeTask' : 'putTask',
       about: 'Move a task by its status and add to its metadata. To take a task that is taken answers 409.',
       who: MOVERS,
@@ -102,19 +108,42 @@ export const taskRoutes: readonly Route[] = [
   ),
 ];
 
-async function changeTask(call: Call): Promise<object> {
+async function changeTask(call: Call): Promise<Answer> {
   const { engine, actor } = call;
   const body = call.body as TaskChangeBody;
   const job = await engine.jobs.get(actor, await jobId(call));
+  const status = statusOf(body.status, body.lane);
+  if (!endsHeld(job, status)) countWrite(call);
   refuseChanges(body, await shown(call, job));
   const own = metadataOf(body);
   const change = {
-    status: statusOf(body.status, body.lane),
+    status,
     metadata: Object.keys(own).length === 0 ? null : own,
     note: body.note ?? null,
   };
   const moved = await engine.tasks.change(actor, job, change);
-  return { ...(await shownWhole(call, moved)), ...(await mailTaken(call, moved)) };
+  const answer = async (): Promise<object> => ({
+    ...(await shownWhole(call, moved)),
+    ...(await mailTaken(call, moved)),
+  });
+  const isTaken = moved.state === 'running' && moved.fence !== job.fence;
+  return isTaken ? taken(call, moved, answer) : answer();
+}
+
+/** The end of work is never refused for what else its worker does. */
+function endsHeld({ state }: Job, status: TaskStatus | null): boolean {
+  return state === 'running' && status !== null && status !== 'in-progress';
+}
+
+function countWrite({ actor, parts, reply }: Call): void {
+  const leave = parts.limits.enter(actor, 'write', 0);
+  if (leave instanceof SpineError) throw leave;
+  if (leave !== null) reply.raw.once('close', leave);
+}
+
+/** Nobody could tell a task that was taken by somebody who never heard of it: it is given back. */
+function taken(call: Call, job: Job, answer: () => Promise<object>): Promise<string> {
+  return delivered(call, [{ job }], undefined, async () => JSON.stringify(await answer()));
 }
 
 /** What a client that sends the whole task back may have in it. */
