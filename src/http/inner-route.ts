@@ -3,7 +3,7 @@
 import type { Actor } from '../domain/command.ts';
 import { SpineError } from '../domain/error.ts';
 import { type Asked, checkRequest, handled, isOpenTo, loadOf } from './mount.ts';
-import type { Call, Route } from './routes.ts';
+import { type Call, type Route, textOf } from './routes.ts';
 
 /** What the path, the query and the body say. */
 export interface Given {
@@ -38,8 +38,7 @@ export class InnerRoute {
       if (problem) throw problem;
       const { params } = given;
       const call = { ...outer, params, query: asked.query, body: asked.body };
-      const answer = await handled(this.route, call);
-      return typeof answer === 'string' ? answer : JSON.stringify(answer);
+      return textOf(await handled(this.route, call));
     } finally {
       leave?.();
     }

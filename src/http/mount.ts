@@ -9,7 +9,8 @@ import type { CallLimits, Load } from './call-limits.ts';
 import type { Door } from './door.ts';
 import { NoFields } from './fields.ts';
 import type { Parts } from './parts.ts';
-import type { Answer, Call, Route } from './routes.ts';
+import { type Answer, type Call, type Route, textOf } from './routes.ts';
+import { endWhenStill } from './stuck-reader.ts';
 import { takingFiles } from './uploads.ts';
 import { checker } from './validation.ts';
 
@@ -64,7 +65,9 @@ function mountRoute(app: FastifyInstance, one: Route, { callers, refuse, parts }
       }
       answered(request, status);
       reply.code(status).header('content-type', type);
-      return sendable(typeof answer === 'string' ? answer : JSON.stringify(answer));
+      const sent = sendable(answer);
+      if (sent.length >= LONG_CHARS) endWhenStill(reply.raw, parts.clock);
+      return sent;
     },
   });
 }
@@ -87,8 +90,10 @@ export function isOpenTo({ who, forShownTokens }: Route, actor: Actor): boolean 
 }
 
 /** A text is put behind its headers in one more text, which for a long one is a copy; bytes are sent from where they lie. */
-function sendable(answer: string): string | Buffer {
-  return answer.length < LONG_CHARS ? answer : Buffer.from(answer);
+function sendable(answer: Answer): string | Buffer {
+  if (Buffer.isBuffer(answer)) return answer;
+  const text = textOf(answer);
+  return text.length < LONG_CHARS ? text : Buffer.from(text);
 }
 
 /** Calls `done` when it is done at once, or answers a promise: most callers are spared the round that a promise costs. */

@@ -50,8 +50,8 @@ export interface Parts {
   readonly longWork: LongWork;
   readonly loopDelay: LoopDelay;
   readonly log: RequestLog;
-  /** The description of all routes, or of those with one tag, as JSON. */
-  readonly description: (tag?: string) => string;
+  /** The description of all routes, or of those with one tag, as JSON. All who ask are sent the same bytes. */
+  readonly description: (tag?: string) => Buffer;
   /** The names of the routes that a caller with a token may call. */
   readonly callsOpenTo: (actor: Actor) => readonly string[];
 }

@@ -31,8 +31,14 @@ export interface Call<Body = unknown, Query = unknown> {
   readonly answerBytes?: number;
 }
 
-/** JSON that is already text, a value to be printed, or the reply itself when the handler has seen to it. */
-export type Answer = string | object;
+/** JSON that is already text, or the bytes of it, a value to be printed, or the reply itself when the handler has seen to it. */
+export type Answer = string | Buffer | object;
+
+/** The text that is answered. */
+export function textOf(answer: Answer): string {
+  if (Buffer.isBuffer(answer)) return answer.toString();
+  return typeof answer === 'string' ? answer : JSON.stringify(answer);
+}
 
 /** What can be said about a route without running it. */
 export interface Described {

@@ -132,11 +132,11 @@ function noCompiler(): never {
 function partsOf(options: ServerOptions): Parts {
   const { doors, engine, clock, log, version } = options;
   const onError = (error: unknown): void => log.error('The events could not be read', { error });
-  const descriptions = new Map<string | undefined, string>();
-  const described = (tag?: string): string => {
-    const text = descriptions.get(tag) ?? JSON.stringify(describeApi(doors, version, tag));
-    descriptions.set(tag, text);
-    return text;
+  const descriptions = new Map<string | undefined, Buffer>();
+  const described = (tag?: string): Buffer => {
+    const bytes = descriptions.get(tag) ?? Buffer.from(JSON.stringify(describeApi(doors, version, tag)));
+    descriptions.set(tag, bytes);
+    return bytes;
   };
   return {
     ...options,

@@ -1,4 +1,4 @@
-/** Whoever asks for a file and does not read it would keep the file, or the place in the database, open for ever. */
+/** Whoever asks for a file, or a long answer, and does not read it would keep it open, or in memory, for ever. */
 
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../domain/ports.ts';
