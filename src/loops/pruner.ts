@@ -9,6 +9,8 @@ import type { Duty, Pass } from './loop.ts';
 const PRUNER = loopActor('pruner');
 
 const WINDOW = 500;
+/** Counts that come to nothing: each of a target and a state may have a row for every lane. */
+const EMPTY_COUNTS = 50;
 /** Who did what is kept longer than what was done. */
 const AUDIT_MS = 365 * 24 * 3_600_000;
 /** Sums by type are small, and looked back at. */
@@ -63,9 +65,14 @@ export class Pruner implements Duty {
             (await tx.modelCalls.dropOld(now - this.#options.retentionMs, WINDOW)) +
             (await tx.outbox.dropOld(now - this.#options.retentionMs, WINDOW))),
     );
-    if (this.#options.retentionMs === 0) return { done: swept, more: swept >= WINDOW };
+    // Apart: it must not hold rows of others while it locks these.
+    const empty = await this.#core.flusher.transact(PRUNER, async (tx) =>
+      tx.counters.dropEmpty(EMPTY_COUNTS),
+    );
+    const isMore = swept >= WINDOW || empty === EMPTY_COUNTS;
+    if (this.#options.retentionMs === 0) return { done: swept + empty, more: isMore };
     const pruned = await this.#pruneWindow(now - this.#options.retentionMs);
-    return { done: swept + pruned.done, more: swept >= WINDOW || pruned.more };
+    return { done: swept + empty + pruned.done, more: isMore || pruned.more };
   }
 
   #keeping(now: number): { readonly brief: number; readonly before: number; readonly now: number } {

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { Pruner } from '../../src/loops/pruner.ts';
-import { DIALECTS, HEAD, onEvery, type Opened, refused, worker } from '../support/engines.ts';
+import {
+  create,
+  DIALECTS,
+  finished,
+  HEAD,
+  onEvery,
+  type Opened,
+  refused,
+  worker,
+} from '../support/engines.ts';
 import { plan, pump, runNow, runsOf, take } from '../support/scheduling.ts';
 
 const DAY_MS = 86_400_000;
@@ -15,6 +24,27 @@ async function prune(spine: Opened): Promise<void> {
 }
 
 onEvery(DIALECTS, (each) => {
+  each('counts of targets that are empty again go, and all others stay as they are', async (spine) => {
+    const { store } = spine;
+    const kept = await create(spine, { target: 'kept' });
+    const count = (lane: string, target: string, by: number): Promise<void> =>
+      store.transaction(0, async (tx) => tx.counters.add(lane, [{ target, state: 'queued', by }]));
+    for (let i = 0; i < 120; i++) {
+      await count('a', `gone ${i}`, 1);
+      await count('b', `gone ${i}`, -1);
+    }
+    await count('a', 'kept', 1);
+    await count('b', 'kept', -1);
+    await prune(spine);
+    const sums = { target: 'kept', state: 'queued', n: 1 };
+    assert.deepEqual(await store.read.counters.all(), [sums]);
+    // Nothing was left to drop.
+    assert.equal(await store.transaction(0, async (tx) => tx.counters.dropEmpty(500)), 0);
+    await finished(spine, kept);
+    await prune(spine);
+    assert.deepEqual(await store.read.counters.all(), [{ ...sums, state: 'done' }]);
+  });
+
   each(
     'old runs, resolved approvals, messages and silent agents go; what waits stays [SC-16]',
     async (spine) => {
