@@ -99,28 +99,29 @@ export class GatewayRunner implements Runner {
     };
     let sent = false;
     let accepted = false;
-    let arrived = Promise.resolve();
     const begin = (stop: AbortSignal): Promise<TurnResult> => {
       sent = true;
       return gateway.run(order, transport, stop, () => {
         accepted = true;
-        if (messages > 0) arrived = this.#mailArrived(assignment);
       });
     };
     try {
       context.signal.throwIfAborted();
-      return await this.#attended(assignment, turn, begin, context);
+      const result = await this.#attended(assignment, turn, begin, context);
+      if (messages > 0) await this.#mailArrived(assignment);
+      return result;
     } catch (error) {
       if (error instanceof GatewayError && isLost(error)) return await this.#lost(assignment, turn, context);
       const turnedAway = error instanceof GatewayError && isTurnedAway(error) && !accepted;
       if (turnedAway || !sent) await notes.takeBack(job);
       throw error;
-    } finally {
-      await arrived;
     }
   }
 
-  /** Trouble here is no failure of the turn: the messages are handed out again, rather twice than never. */
+  /**
+   * Only a turn that ended well shows that its prompt came to somebody: one that was taken may fail before anybody reads it.
+   * Trouble here is no failure of the turn: the messages are handed out again, rather twice than never.
+   */
   async #mailArrived({ job, plan }: Assignment): Promise<void> {
     if (plan === null) return;
     const { notes, log } = this.#options;
@@ -138,9 +139,9 @@ export class GatewayRunner implements Runner {
   #recover(assignment: Assignment, turn: TurnRef, occasion: Occasion, context: TurnContext) {
     const { gateway, platform, log } = this.#options;
     const follow = async (turn: TurnRef): Promise<TurnResult> => {
-      // A turn that is there was taken, with all that stood in its prompt.
+      const result = await this.#attended(assignment, turn, (stop) => gateway.follow(turn, stop), context);
       await this.#mailArrived(assignment);
-      return this.#attended(assignment, turn, (stop) => gateway.follow(turn, stop), context);
+      return result;
     };
     return recover({ gateway, platform, log, follow }, assignment, turn, occasion, context.signal);
   }

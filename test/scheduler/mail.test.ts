@@ -19,6 +19,12 @@ async function send(scene: Scene, body: Record<string, unknown>): Promise<Sent> 
 const read = async (scene: Scene, { id }: Sent): Promise<Sent> =>
   (await scene.server.head.get<Sent>(`/messages/${id}`)).body;
 
+/** Whatever way they went. */
+const turns = ({ gateway }: Awaited<ReturnType<typeof openScene>>) => [
+  ...gateway.requests(CHAT),
+  ...gateway.requests('agent'),
+];
+
 function prompts(scene: Awaited<ReturnType<typeof openScene>>): string[] {
   return scene.gateway
     .requests(CHAT)
@@ -68,21 +74,28 @@ test('a prompt has the messages in their order, with labels, without what has ru
   assert.doesNotMatch(prompts(scene)[1] ?? '', /Pending Messages/);
 });
 
-test('a run that fails swallows nothing: its messages are in the next prompt, and arrive with that [SC-68 SC-70]', async () => {
-  await using scene = await openScene();
-  const sent = await send(scene, { to_agent: 'ops', body: 'do not lose me' });
-  const made = await scene.plan({ name: 'audit', agent_id: 'ops', payload_message: 'look' });
-  scene.gateway.state.plan = () => ({ failure: { status: 500, type: 'api_error', message: 'broken' } });
-  assert.equal((await scene.ended(await scene.run(made))).status, 'error');
-  assert.match(prompts(scene)[0] ?? '', /do not lose me/);
-  assert.deepEqual((await read(scene, sent)).receipts, [{ agent: 'ops', delivered_at: null, read_at: null }]);
-  scene.gateway.state.plan = () => ({ text: 'ok' });
-  assert.equal((await scene.ended(await scene.run(made))).status, 'ok');
-  assert.match(prompts(scene)[1] ?? '', /do not lose me/);
-  const { status, receipts } = await read(scene, sent);
-  assert.equal(status, 'delivered');
-  assert.equal(receipts[0]?.read_at, null);
-});
+for (const websocket of [false, true]) {
+  const way = websocket ? 'over the WebSocket' : 'by chat completions';
+  test(`a run that fails ${way} swallows nothing: its messages are in the next prompt, and arrive with that [SC-68 SC-70]`, async () => {
+    await using scene = await openScene({ websocket });
+    const sent = await send(scene, { to_agent: 'ops', body: 'do not lose me' });
+    const made = await scene.plan({ name: 'audit', agent_id: 'ops', payload_message: 'look' });
+    scene.gateway.state.plan = () => ({ failure: { status: 500, type: 'api_error', message: 'broken' } });
+    assert.equal((await scene.ended(await scene.run(made))).status, 'error');
+    assert.match(JSON.stringify(turns(scene)[0]?.body), /do not lose me/);
+    assert.deepEqual((await read(scene, sent)).receipts, [
+      { agent: 'ops', delivered_at: null, read_at: null },
+    ]);
+    scene.gateway.state.plan = () => ({ text: 'ok' });
+    assert.equal((await scene.ended(await scene.run(made))).status, 'ok');
+    assert.match(JSON.stringify(turns(scene).at(-1)?.body), /do not lose me/);
+    const { status, receipts } = await read(scene, sent);
+    assert.equal(status, 'delivered');
+    assert.equal(receipts[0]?.read_at, null);
+    const used = scene.gateway.requests(websocket ? CHAT : 'agent');
+    assert.equal(used.length, 0, 'the turns went the other way');
+  });
+}
 
 test('a broadcast is in the prompt of each agent once, also of those that come later [SC-68 SC-70 SC-80]', async () => {
   await using scene = await openScene();
@@ -100,16 +113,6 @@ test('a broadcast is in the prompt of each agent once, also of those that come l
     body.agents.map(({ id }) => id).filter((id) => !id.endsWith('claw')),
     ['main', 'ops'],
   );
-});
-
-test('over the WebSocket messages have arrived when the gateway takes the turn [SC-70]', async () => {
-  await using scene = await openScene({ websocket: true });
-  const sent = await send(scene, { to_agent: 'main', body: 'steer left' });
-  scene.gateway.state.plan = () => ({ text: 'ok' });
-  const run = await scene.ended(await scene.run(await scene.plan({ name: 'wire', payload_message: 'x' })));
-  assert.equal(run.status, 'ok');
-  assert.equal((await read(scene, sent)).status, 'delivered');
-  assert.match(JSON.stringify(scene.gateway.requests('agent')[0]?.body), /steer left/);
 });
 
 test('an agent answers from within its turn, under its own name', async () => {
