@@ -19,6 +19,7 @@ import {
 import { forEachOf } from './parallel.ts';
 import { type Place, readText, type Source, sourceOf } from './place.ts';
 import { BackupProblem } from './problem.ts';
+import { type Amount, turnAt } from './rereading.ts';
 import type { Piece, Staged, StagedList } from './staging.ts';
 import { fileSource, type Sum, sumOf, sumOfText } from './sums.ts';
 import { survey } from './survey.ts';
@@ -33,6 +34,8 @@ export interface Written {
   readonly manifest: Manifest;
   /** What had to be brought there, of all that the backup consists of. */
   readonly uploadedBytes: number;
+  /** Pieces that the place had, and that were not as they had been stored: they were put there again if they could be. */
+  readonly changed: number;
 }
 
 const LOST_SHOWN = 20;
@@ -41,9 +44,10 @@ export async function writeBackup(place: Place, staged: Staged, options: WriteOp
   const { kind, version } = options;
   await mustOwn(place, staged.identity);
   const named: Named = { kind, name: await freeName(place, options) };
-  const pooled = new Pooling(place);
+  const pooled = new Pooling(place, kind === 'rollup' ? turnAt(options.at, amountOf(staged)) : () => false);
   await pooled.look();
-  for (const segment of staged.journal) await pooled.bring('journal', segment, segment.path);
+  for (const segment of staged.journal)
+    if (!(await pooled.has('journal', segment))) await pooled.bring('journal', segment, segment.path);
   const lost = new Lost();
   if (staged.artifacts !== null) await bringFiles(pooled, 'artifacts', staged.artifacts, lost);
   if (staged.objects !== null) await bringFiles(pooled, 'objects', staged.objects, lost);
@@ -67,7 +71,18 @@ export async function writeBackup(place: Place, staged: Staged, options: WriteOp
   const text = printManifest(manifest);
   await putSource(place, manifestKey(named), sourceOf(text), sumOfText(text));
   const own = (database?.size ?? 0) + (artifacts?.size ?? 0) + (objects?.size ?? 0);
-  return { manifest, uploadedBytes: pooled.uploadedBytes + own };
+  return { manifest, uploadedBytes: pooled.uploadedBytes + own, changed: pooled.changed };
+}
+
+function amountOf({ journal, artifacts, objects }: Staged): Amount {
+  const lists = [artifacts, objects].filter((list) => list !== null);
+  return {
+    count: lists.reduce((sum, { count }) => sum + count, journal.length),
+    bytes: [...lists.map(({ bytes }) => bytes), ...journal.map(({ size }) => size)].reduce(
+      (a, b) => a + b,
+      0,
+    ),
+  };
 }
 
 /** Two installations under one prefix would restore each other's jobs. Said before the database is copied, too. */
@@ -105,7 +120,7 @@ class Lost {
 
 async function bringFiles(pooled: Pooling, pool: ListedPool, list: StagedList, lost: Lost): Promise<void> {
   await forEachOf(parseFiles(fileSource(list.path, list.size).open()), async (one) => {
-    if (pooled.has(pool, one)) return;
+    if (await pooled.has(pool, one)) return;
     const file = pathBelow(list.folder, one.id);
     if (file !== null && (await isWhole(file, one))) return pooled.bring(pool, one, file);
     lost.add(one.id);
@@ -129,11 +144,16 @@ async function isWhole(file: string, { size, sha256 }: ListedFile): Promise<bool
 /** What many backups share, each piece once. Its names are held in memory, about 150 bytes each. */
 class Pooling {
   uploadedBytes = 0;
+  changed = 0;
   readonly #place: Place;
+  readonly #isDue: (piece: Sum) => boolean;
   readonly #sizes = new Map<string, number>();
+  readonly #readAgain = new Map<string, Promise<boolean>>();
 
-  constructor(place: Place) {
+  /** What is due is read again before it counts as there. */
+  constructor(place: Place, isDue: (piece: Sum) => boolean) {
     this.#place = place;
+    this.#isDue = isDue;
   }
 
   async look(): Promise<void> {
@@ -141,16 +161,40 @@ class Pooling {
       for await (const { key, size } of this.#place.list(`${pool}/`)) this.#sizes.set(key, size);
   }
 
-  has(pool: Pool, { sha256, size }: Sum): boolean {
-    return this.#sizes.get(pooledKey(pool, sha256)) === size;
+  async has(pool: Pool, sum: Sum): Promise<boolean> {
+    const key = pooledKey(pool, sum.sha256);
+    if (this.#sizes.get(key) !== sum.size) return false;
+    if (!this.#isDue(sum)) return true;
+    const reading = this.#readAgain.get(key) ?? this.#isAsStored(key, sum);
+    this.#readAgain.set(key, reading);
+    return reading;
+  }
+
+  async #isAsStored(key: string, sum: Sum): Promise<boolean> {
+    if (await isAsStored(this.#place, key, sum)) return true;
+    this.#sizes.delete(key);
+    this.changed++;
+    return false;
   }
 
   async bring(pool: Pool, sum: Sum, path: string): Promise<void> {
-    if (this.has(pool, sum)) return;
     const key = pooledKey(pool, sum.sha256);
     await putChecked(this.#place, key, { path, size: sum.size, sha256: sum.sha256 });
     this.#sizes.set(key, sum.size);
+    this.#readAgain.delete(key);
     this.uploadedBytes += sum.size;
+  }
+}
+
+async function isAsStored(place: Place, key: string, { size, sha256 }: Sum): Promise<boolean> {
+  try {
+    const found = await sumOf(place.read(key));
+    return found.size === size && found.sha256 === sha256;
+  } catch (error) {
+    const isGone = error instanceof BackupProblem && error.kind === 'not_found';
+    // A disk says itself which sectors it cannot read any more.
+    if (isGone || (error as NodeJS.ErrnoException).code === 'EIO') return false;
+    throw error;
   }
 }
 

@@ -170,6 +170,7 @@ export interface MadeBackup {
   readonly place: string;
   readonly manifest: BackupManifest;
   readonly uploadedBytes: number;
+  readonly changed: number;
   readonly removed: number;
 }
 

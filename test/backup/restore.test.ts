@@ -167,6 +167,34 @@ test('an artifact that changed in the storage is left out and told; the rest com
   assert.equal(existsSync(join(dir, 'blobs', id)), false);
 });
 
+test('a piece that changed in the storage since an earlier backup is stored again by a rollup [SC-75]', async () => {
+  await using shop = await openShop();
+  const first = await shop.make();
+  const pools = filesIn(shop.place.name).filter((name) => /^(artifacts|journal)\//.test(name));
+  for (const name of pools) flipBit(join(shop.place.name, name));
+  assert.equal((await shop.make(NOW + 1_000)).changed, 0, 'a snapshot does not read everything again');
+  assert.equal((await shop.make(NOW + 2_000, 'rollup')).changed, pools.length);
+  assert.equal((await shop.make(NOW + 3_000, 'rollup')).changed, 0);
+  for (const name of [null, first.manifest.name]) {
+    const { lost, journal } = await shop.restore({ name });
+    assert.deepEqual([lost, journal], [[], true]);
+  }
+});
+
+test('a piece that changed in the storage and here is named by the rollup that finds it [SC-75]', async () => {
+  await using shop = await openShop();
+  const id = await shop.addArtifact('gone everywhere');
+  await shop.make();
+  const [file = ''] = filesIn(shop.place.name).filter(
+    (name) => readFileSync(join(shop.place.name, name), 'utf8') === 'gone everywhere',
+  );
+  rmSync(join(shop.place.name, file));
+  writeFileSync(join(shop.place.name, file), 'gone everywhera');
+  rmSync(join(shop.installation.dataDir, 'blobs', id));
+  const { manifest, changed } = await shop.make(NOW + 1_000, 'rollup');
+  assert.deepEqual([manifest.lost, changed], [{ count: 1, ids: [id] }, 1]);
+});
+
 test('a journal that changed in the storage is left out: the server writes it anew [SC-75]', async () => {
   await using shop = await openShop();
   await shop.make();

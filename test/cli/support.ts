@@ -21,6 +21,7 @@ export interface RunOptions {
   /** Where a service would run. */
   readonly machine?: Partial<ReturnType<Host['machine']>>;
   readonly runTool?: Host['runTool'];
+  readonly backup?: Host['backup'];
   /** The commands; those of `spine` unless said. */
   readonly build?: Parameters<typeof run>[2];
   /** Called with everything printed so far, after every write. */
@@ -83,7 +84,7 @@ export async function spine(args: readonly string[], options: RunOptions = {}): 
     slotId: (flags) => config(flags).slotId,
     rebuild: nothing,
     renewTokens: async () => '',
-    backup: nothing,
+    backup: options.backup ?? nothing,
     deepCheck: nothing,
     machine: () => ({
       platform: 'linux',

@@ -49,7 +49,10 @@ async function make(session: Session, verb: 'snapshot' | 'rollup', { to = null }
   const answer = await ask(session, { verb, to });
   if (!('made' in answer)) return;
   const { made, onPostgres, buckets } = answer;
-  for (const { manifest } of made) if (manifest.lost.count > 0) session.out.warn(lostLine(manifest));
+  for (const { manifest, place, changed } of made) {
+    if (changed > 0) session.out.warn(changedLine(place, changed));
+    if (manifest.lost.count > 0) session.out.warn(lostLine(manifest));
+  }
   if (onPostgres)
     session.out.warn(
       'The database is on PostgreSQL and not in it: back that up with pg_dump, or with WAL archiving (pg_basebackup).',
@@ -88,6 +91,10 @@ function count(n: number, what: string): string {
   return `${n.toLocaleString('en')} ${what}${n === 1 ? '' : 's'}`;
 }
 
+function changedLine(place: string, changed: number): string {
+  return `${count(changed, 'piece')} in ${place} had changed since ${changed === 1 ? 'it was' : 'they were'} stored; what is whole here is stored again.`;
+}
+
 function lostLine({ lost }: BackupManifest): string {
   const more = lost.count > lost.ids.length ? ' and others' : '';
   const them = lost.count === 1 ? 'it is' : 'they are';
@@ -107,11 +114,15 @@ export const restore: Handler<RestoreOptions> = async (session, { args: [name = 
   const answer = await ask(session, { verb: 'restore', to: from ?? to ?? null, force, name });
   if (answer.verb !== 'restore') return;
   const { restored, dataDir, onPostgres } = answer;
-  const { manifest, place, skipped, lost, asides } = restored;
+  const { manifest, place, skipped, lost, asides, journal } = restored;
   for (const line of skipped) session.out.warn(line);
   if (lost.length > 0)
     session.out.warn(
       `${count(lost.length, 'file')} could not be brought back: ${lost.slice(0, 20).join(', ')}.`,
+    );
+  if (!onPostgres && !journal && manifest.journal.length > 0)
+    session.out.warn(
+      'The journal could not be brought back whole, so none of it was: the server writes it anew from the database.',
     );
   const what = onPostgres ? 'The database is on PostgreSQL: restore that with its own backups.' : '';
   session.out.result({

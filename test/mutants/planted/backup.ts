@@ -20,6 +20,16 @@ export const BACKUP: readonly Mutant[] = [
     seenBy: ['test/backup/snapshot.test.ts'],
   },
   {
+    name: 'backup-pool-trusted',
+    means:
+      'a bit that the storage changes after the first backup is in all that follow, and the file is lost',
+    file: 'src/backup/write.ts',
+    find: `if (!this.#isDue(sum)) return true;`,
+    replace: `if (!this.#isDue(sum) || sum.size > 0) return true;`,
+    seenBy: ['test/backup/restore.test.ts'],
+    only: 'stored again by a rollup',
+  },
+  {
     name: 'killed-upload-counts',
     means: 'what a killed upload left is taken for a backup',
     file: 'src/backup/survey.ts',
