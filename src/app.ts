@@ -88,7 +88,7 @@ async function openApp(config: Config): Promise<App> {
   try {
     const prepared =
       config.databaseUrl === null ? prepareTokens(config, randomBytes) : configuredTokens(config);
-    const backups = openBackups(config, version(), () => clock.now());
+    const backups = openBackups(config, version(), () => clock.now(), log);
     const files = await openFiles(config, storage, clock, log);
     const guard = new AddressGuard(config.webhookAllowedHosts);
     const engine = openEngine({

@@ -4,12 +4,14 @@ import { homedir } from 'node:os';
 import { extname } from 'node:path';
 import { destinationsOf } from '../backup/destination.ts';
 import { BackupProblem } from '../backup/problem.ts';
+import type { Made } from '../backup/run.ts';
 import { readState } from '../backup/state.ts';
 import { type Config, ConfigError } from '../config.ts';
 import { type BackupMaker, backupDuty } from '../loops/backup.ts';
 import type { Duty } from '../loops/loop.ts';
 import { startThread, Thread } from '../runtime/thread.ts';
 import { blobFolderOf } from './blobs.ts';
+import type { Log } from './log.ts';
 import { objectFolderOf } from './objects.ts';
 import { type BackupData, type BackupMethods, type Outcome, outcomeOf } from './backup-thread.ts';
 
@@ -65,7 +67,12 @@ export interface Backups {
 }
 
 /** Throws when the settings do not fit together: a server that cannot back up as it was told does not start. */
-export function openBackups(config: Config, version: string, now: () => number): Backups {
+export function openBackups(
+  config: Config,
+  version: string,
+  now: () => number,
+  log: Pick<Log, 'warn'>,
+): Backups {
   if (!config.backupEnabled) return { duties: [], stop: async () => undefined };
   const thread = openThread(mustBe(() => dataOf(config, null, version)));
   let isStopping = false;
@@ -75,7 +82,9 @@ export function openBackups(config: Config, version: string, now: () => number):
       if (isStopping) return { made: true };
       try {
         const made = await thread.call('make', kind, at);
-        return made.ok ? { made: true } : { ...made.problem, made: false };
+        if (!made.ok) return { ...made.problem, made: false };
+        for (const each of made.value) tellWhatIsWrong(each, log);
+        return { made: true };
       } catch (error) {
         // It was ended on purpose: nobody is to be told.
         if (isStopping) return { made: true };
@@ -90,6 +99,23 @@ export function openBackups(config: Config, version: string, now: () => number):
       await thread.end();
     },
   };
+}
+
+/** It is a backup all the same, and the next one will lack the same: so it is no failure. */
+export function tellWhatIsWrong({ place, manifest, changed }: Made, log: Pick<Log, 'warn'>): void {
+  const { name, lost } = manifest;
+  if (lost.count > 0)
+    log.warn('A backup lacks files that could not be read as stored', {
+      place,
+      name,
+      files: lost.count,
+      ids: lost.ids.join(' '),
+    });
+  if (changed > 0)
+    log.warn('Pieces of backups had changed in the storage; what is whole here was stored again', {
+      place,
+      pieces: changed,
+    });
 }
 
 function mustBe(data: () => BackupData): BackupData {

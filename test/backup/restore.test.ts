@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { tellWhatIsWrong } from '../../src/app/backups.ts';
 import { printManifest } from '../../src/backup/manifest.ts';
 import type { Place } from '../../src/backup/place.ts';
 import { make } from '../../src/backup/run.ts';
@@ -191,8 +192,14 @@ test('a piece that changed in the storage and here is named by the rollup that f
   rmSync(join(shop.place.name, file));
   writeFileSync(join(shop.place.name, file), 'gone everywhera');
   rmSync(join(shop.installation.dataDir, 'blobs', id));
-  const { manifest, changed } = await shop.make(NOW + 1_000, 'rollup');
-  assert.deepEqual([manifest.lost, changed], [{ count: 1, ids: [id] }, 1]);
+  const made = await shop.make(NOW + 1_000, 'rollup');
+  assert.deepEqual([made.manifest.lost, made.changed], [{ count: 1, ids: [id] }, 1]);
+  const told: unknown[] = [];
+  tellWhatIsWrong(made, { warn: (_, facts) => void told.push(facts) });
+  assert.deepEqual(told, [
+    { place: shop.place.name, name: made.manifest.name, files: 1, ids: id },
+    { place: shop.place.name, pieces: 1 },
+  ]);
 });
 
 test('a journal that changed in the storage is left out: the server writes it anew [SC-75]', async () => {

@@ -50,3 +50,31 @@ test('a restore without its journal says so, and who writes it anew [SC-75]', as
   assert.equal(ran.code, 0);
   assert.match(ran.stderr, /The journal could not be brought back whole, [^\n]+ anew/);
 });
+
+test('a restore that could not bring all files back exits with 1, and all else is restored [SC-75]', async () => {
+  const restored = { ...RESTORED, artifacts: 1, lost: ['some-id'] };
+  const answer = answering({ verb: 'restore', restored, dataDir: '/d', onPostgres: false });
+  const ran = await spine(['backup', 'restore'], answer);
+  assert.equal(ran.code, 1);
+  assert.match(ran.stderr, /1 file could not be brought back: some-id\./);
+  assert.match(ran.stdout, /^Restored the rollup /);
+  const { stdout } = await spine(['backup', 'restore', '--json'], answer);
+  assert.equal((JSON.parse(stdout) as { ok: boolean }).ok, false);
+});
+
+test('status has trouble with a newest backup that lacks files, and exits with 1 [SC-75]', async () => {
+  const newest = { ...MANIFEST, lost: { count: 2, ids: ['one', 'two'] } };
+  const place = { place: '/b', snapshots: 1, rollups: 1, bytes: 1, newest, error: null };
+  const status = {
+    enabled: true,
+    everyMs: 300_000,
+    lastTryAt: MANIFEST.at,
+    lastSnapshotAt: MANIFEST.at,
+    lastRollupAt: MANIFEST.at,
+    lastError: null,
+    places: [place],
+  };
+  const ran = await spine(['backup', 'status'], answering({ verb: 'status', status }));
+  assert.equal(ran.code, 1);
+  assert.match(ran.stdout, /\ntrouble +2 files could not be read as stored, [^\n]+: one, two\.\n$/);
+});

@@ -126,7 +126,7 @@ export const restore: Handler<RestoreOptions> = async (session, { args: [name = 
     );
   const what = onPostgres ? 'The database is on PostgreSQL: restore that with its own backups.' : '';
   session.out.result({
-    value: { ok: true, dataDir, ...restored },
+    value: { ok: lost.length === 0, dataDir, ...restored },
     ids: () => [manifest.name],
     lines: () => [
       `Restored the ${manifest.kind} ${manifest.name} (${relative(manifest.at, session.now())}) from ${place} into ${dataDir}: ${contents(manifest)}.`,
@@ -134,6 +134,7 @@ export const restore: Handler<RestoreOptions> = async (session, { args: [name = 
       ...asides.map((aside): Line => `What was there is kept as ${aside}.`),
     ],
   });
+  if (lost.length > 0) throw new SilentExit(EXIT.failure);
 };
 
 export const list: Handler<ToOption> = async (session, { options: { to = null } }) => {
@@ -166,7 +167,9 @@ export const status: Handler<ToOption> = async (session, { options: { to = null 
   const answer = await ask(session, { verb: 'status', to });
   if (answer.verb !== 'status') return;
   const { status } = answer;
-  const isWell = status.lastError === null && status.places.every(({ error }) => error === null);
+  const isWell =
+    status.lastError === null &&
+    status.places.every(({ error, newest }) => error === null && (newest?.lost.count ?? 0) === 0);
   const next = nextAt(status, session.now());
   session.out.result({
     value: { ok: isWell, ...status, nextAt: next },
@@ -194,6 +197,7 @@ function placeLines(place: BackupStatus['places'][number], now: number): Line[] 
     ...(newest === null
       ? []
       : [fact('newest', `${newest.name}, ${relative(newest.at, now)}: ${contents(newest)}`)]),
+    ...(newest === null || newest.lost.count === 0 ? [] : [trouble(lostLine(newest))]),
   ];
 }
 
