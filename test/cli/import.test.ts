@@ -315,6 +315,35 @@ test('jobs that are in the log of a database that is open come along too, and th
   database.close();
 });
 
+test('what of a database does not come along is said, and a job that would be another one stays out', async () => {
+  const file = join(folder, 'more.db');
+  schedulerDatabase(file, []);
+  const database = new DatabaseSync(file);
+  database.exec(`alter table jobs add column tint text default 'blue';
+    alter table jobs add column watch integer default 7;
+    create table messages (id text, status text);
+    insert into messages values ('m1', 'pending'), ('m2', 'delivered');
+    create table agents (id text);
+    insert into agents values ('main'), ('ops');
+    create table approvals (id text, status text);`);
+  const add = database.prepare(
+    `insert into jobs (id, name, schedule_cron, payload_message, agent_id, resource_pool, watch)
+      values (?, ?, '0 1 * * *', 'go', ?, ?, ?)`,
+  );
+  add.run('p', 'lower', 'Ops', null, 8);
+  add.run('q', 'in no pool', 'ops', ' \n', 7);
+  add.run('r', 'no agent', 'some body', null, 7);
+  database.close();
+  const { code, stdout } = await run('import', file);
+  assert.equal(code, 1);
+  assert.match(stdout, /^\+ lower Every day [^\n]+\n {4}note: it says more, which stays behind: watch$/m);
+  assert.match(stdout, /^! in no pool is left out: resource_pool /m);
+  assert.match(stdout, /^! no agent is left out: agent_id /m);
+  assert.match(stdout, /\n {4}note: not brought along: 1 messages that wait, 2 agents\n$/);
+  const lower = (await schedules()).find(({ name }) => name === 'lower');
+  assert.equal(lower?.agent_id, 'ops');
+});
+
 test('no more jobs of a database are in memory than one, whatever it holds', async () => {
   const file = join(folder, 'many.db');
   schedulerDatabase(file, []);
@@ -385,6 +414,16 @@ const OPENCLAW = {
       sessionTarget: 'session:abc',
       payload: { kind: 'agentTurn', message: 'x' },
       delivery: { mode: 'webhook', to: 'https://example.org' },
+    },
+    {
+      id: 'a7',
+      name: 'Told last',
+      wakeMode: 'next-heartbeat',
+      state: { nextRunAtMs: 1 },
+      schedule: { kind: 'cron', expr: '0 7 * * *', tz: 'UTC', staggerMs: 0 },
+      sessionTarget: 'current',
+      payload: { kind: 'agentTurn', message: 'x', fallbacks: ['m2'], lightContext: false },
+      delivery: { mode: 'announce', channel: 'last', bestEffort: true },
     },
     { id: 'a6', name: 'Strange', schedule: { kind: 'moon' }, payload: { kind: 'agentTurn', message: 'x' } },
   ],

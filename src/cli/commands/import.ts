@@ -34,10 +34,11 @@ export const importSchedules: Handler<{ readonly dryRun?: boolean }> = async (
   const isDry = options.dryRun === true;
   const results = await importAll(client, source, isDry);
   session.out.result({
-    value: { source: source.kind, dry_run: isDry, results },
+    value: { source: source.kind, dry_run: isDry, results, notes: source.notes },
     lines: () => [
       ...results.flatMap((each) => linesOf(each, session.now())),
       `${SOURCES[source.kind]}: ${summary(results, isDry)}`,
+      ...source.notes.map((note): Line => `    note: ${note}`),
     ],
     ids: () => results.flatMap(({ id, action }) => (id !== null && action === 'import' ? [id] : [])),
   });
@@ -92,7 +93,7 @@ async function bringAliases(
 
 /** Without these it would be another schedule; the others are left out when they are refused, and named. */
 const ESSENTIAL =
-  /^(name|schedule|payload_message|payload_kind|session_target|parent|trigger|managed_by|gateway)/;
+  /^(name|schedule|payload_message|payload_kind|session_target|agent_id|parent|trigger|approval|resource_pool|max_retries|overlap_policy|managed_by|gateway)/;
 
 /** A channel without its address would be refused next. */
 const TOGETHER = ['delivery_channel', 'delivery_to'];

@@ -55,7 +55,9 @@ export function readCrontab(text: string, zone: string): Source | null {
     const notes = mail === '' ? [] : [`what it prints is kept with its runs, not mailed to ${mail}`];
     schedules.push({ key, name, parentKey: null, fields, notes });
   }
-  return schedules.length + unfit.length === 0 ? null : { kind: 'crontab', aliases: [], schedules, unfit };
+  return schedules.length + unfit.length === 0
+    ? null
+    : { kind: 'crontab', aliases: [], schedules, unfit, notes: [] };
 }
 
 function isRule(rule: string): boolean {

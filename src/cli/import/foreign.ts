@@ -35,6 +35,8 @@ export interface Source {
   readonly schedules: Iterable<Foreign>;
   /** Complete when the schedules have been walked through. */
   readonly unfit: readonly Unfit[];
+  /** What stays behind of the source itself, whatever its schedules are. */
+  readonly notes: readonly string[];
 }
 
 export function markOf(kind: SourceKind, key: string): string {
@@ -46,4 +48,15 @@ export function present(fields: Readonly<Record<string, unknown>>): Record<strin
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined && value !== null && value !== ''),
   );
+}
+
+/** Whether somebody said it: what is empty, off or zero is what each job has unless somebody says more. */
+export function isSaid(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.values(value).some(isSaid);
+  return value !== undefined && value !== null && value !== '' && value !== false && value !== 0;
+}
+
+/** Better a line too many than a job that quietly does something else. */
+export function unreadNote(names: readonly string[]): string[] {
+  return names.length === 0 ? [] : [`it says more, which stays behind: ${names.join(', ')}`];
 }

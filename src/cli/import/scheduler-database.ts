@@ -29,8 +29,10 @@ export async function readSchedulerDatabase(file: string, nowMs: number): Promis
     const places = placesOf(database, file);
     const aliases = aliasesOf(database);
     const unfit: Unfit[] = [];
-    const around = { aliases: new Set(aliases.map(({ alias }) => alias)), nowMs };
-    return { kind: 'scheduler', aliases, schedules: walk(database, places, around, unfit), unfit };
+    const known = new Set(aliases.map(({ alias }) => alias));
+    const around = { aliases: known, nowMs, defaults: defaultsOf(database) };
+    const notes = leftIn(database);
+    return { kind: 'scheduler', aliases, schedules: walk(database, places, around, unfit), unfit, notes };
   } catch (error) {
     database.close();
     throw error;
@@ -93,6 +95,39 @@ function aliasesOf(database: DatabaseSync): ForeignAlias[] {
     target: String(row['target']),
     description: typeof row['description'] === 'string' ? row['description'] : null,
   }));
+}
+
+/** A number or a text; what is computed is no value that a job could be compared with. */
+function defaultsOf(database: DatabaseSync): Map<string, unknown> {
+  const columns = database.prepare(`select name, dflt_value from pragma_table_info('jobs')`).all();
+  const valueIn = (text: string): unknown => {
+    const quoted = /^'(.*)'$/s.exec(text)?.[1];
+    return quoted === undefined ? Number(text) : quoted.replaceAll("''", "'");
+  };
+  return new Map(
+    columns.flatMap(({ name, dflt_value: text }) =>
+      typeof text === 'string' ? [[String(name), valueIn(text)] as const] : [],
+    ),
+  );
+}
+
+/** What is on its way there, or known there, and is not brought along. */
+const LEFT: readonly (readonly [table: string, rows: string, which: string])[] = [
+  ['messages', 'messages that wait', `where status = 'pending'`],
+  ['agents', 'agents', ''],
+  ['approvals', 'approvals that wait', `where status = 'pending'`],
+  ['runs', 'runs that have not ended', `where status in ('pending', 'running', 'awaiting_approval')`],
+  ['job_dispatch_queue', 'runs in its queue', `where status in ('pending', 'claimed', 'awaiting_approval')`],
+];
+
+function leftIn(database: DatabaseSync): string[] {
+  const counted = LEFT.flatMap(([table, rows, which]) => {
+    const columns = columnsOf(database, table);
+    if (columns.length === 0 || (which !== '' && !columns.includes('status'))) return [];
+    const n = Number(database.prepare(`select count(*) as n from ${table} ${which}`).get()?.['n'] ?? 0);
+    return n === 0 ? [] : [`${n.toLocaleString('en')} ${rows}`];
+  });
+  return counted.length === 0 ? [] : [`not brought along: ${counted.join(', ')}`];
 }
 
 function columnsOf(database: DatabaseSync, table: string): unknown[] {

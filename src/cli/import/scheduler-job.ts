@@ -1,6 +1,6 @@
 /** A job of that scheduler in our words: what means the same, what is said otherwise, and what stays behind. */
 
-import { type Foreign, present, type Unfit } from './foreign.ts';
+import { type Foreign, isSaid, present, type Unfit, unreadNote } from './foreign.ts';
 
 export type SchedulerJob = Readonly<Record<string, unknown>>;
 
@@ -43,18 +43,47 @@ const LEFT_BEHIND: Readonly<Record<string, string>> = {
   contract_sandbox: 'its contract_sandbox: where an agent runs is set at the gateway',
 };
 
+/** Columns that are read here, and those that only say how the job fared there. */
+const READ: ReadonlySet<string> = new Set([
+  ...SAME,
+  ...Object.keys(LEFT_BEHIND),
+  'id',
+  'name',
+  'enabled',
+  'parent_id',
+  'schedule_kind',
+  'schedule_cron',
+  'schedule_at',
+  'next_run_at',
+  'trigger_on',
+  'trigger_delay_s',
+  'trigger_condition',
+  'agent_id',
+  'payload_kind',
+  'payload_message',
+  'payload_timeout_seconds',
+  'run_timeout_ms',
+  'execution_intent',
+  'execution_read_only',
+  'job_type',
+  'origin',
+]);
+const HISTORY = /^(created|updated|last|consecutive|queued)_/;
+
 const TOLD_MORE =
   'announce delivers every reply here, and there those of failed runs only: for these alone set delivery_mode none and subscribe to its failed and dead';
 
 export interface Around {
   readonly aliases: ReadonlySet<string>;
   readonly nowMs: number;
+  /** What each column has unless somebody said otherwise. */
+  readonly defaults: ReadonlyMap<string, unknown>;
 }
 
 export function scheduleOf(
   job: SchedulerJob,
   parentKey: string | null,
-  { aliases, nowMs }: Around,
+  { aliases, nowMs, defaults }: Around,
 ): Foreign | Unfit {
   const name = String(job['name']);
   if (parentKey !== null && (job['trigger_on'] ?? null) === null)
@@ -72,7 +101,7 @@ export function scheduleOf(
     ...addressOf(job, aliases),
     next_run_at: isDue ? undefined : next,
     payload_message: messageOf(job, isShell),
-    agent_id: isShell ? undefined : job['agent_id'],
+    agent_id: isShell ? undefined : lowerCase(job['agent_id']),
     payload_kind: job['session_target'] === 'main' && !isShell ? job['payload_kind'] : undefined,
     payload_timeout_seconds: isShell ? undefined : job['payload_timeout_seconds'],
     payload_scope: isShell ? undefined : job['payload_scope'],
@@ -85,8 +114,17 @@ export function scheduleOf(
     name,
     parentKey,
     fields,
-    notes: [...notesOf(job, isShell), ...(isDue ? [`it was due at ${next} and had not run`] : [])],
+    notes: [
+      ...notesOf(job, isShell),
+      ...unreadNote(unreadIn(job, defaults)),
+      ...(isDue ? [`it was due at ${next} and had not run`] : []),
+    ],
   };
+}
+
+/** As the gateway takes them, and as names are here. */
+function lowerCase(name: unknown): unknown {
+  return typeof name === 'string' ? name.toLowerCase() : name;
 }
 
 /** A command has no agent, and an event in the main session no reply. */
@@ -132,15 +170,16 @@ function messageOf(job: SchedulerJob, isShell: boolean): unknown {
   if (isShell || typeof message !== 'string') return message;
   const boundaries = [
     ...(job['execution_intent'] === 'plan' ? ['Only plan: say what you would do, and do none of it.'] : []),
-    ...(isSet(job['execution_read_only']) ? ['Only read: change nothing anywhere.'] : []),
+    ...(isSaid(job['execution_read_only']) ? ['Only read: change nothing anywhere.'] : []),
   ];
   return [...boundaries, message].join('\n');
 }
 
 function notesOf(job: SchedulerJob, isShell: boolean): string[] {
   const forgets = !isTurn(job, isShell) && ['recent', 'hybrid'].includes(String(job['context_retrieval']));
-  const isToldMore = isTurn(job, isShell) && job['delivery_mode'] === 'announce' && isSet(job['delivery_to']);
-  const behind = Object.entries(LEFT_BEHIND).filter(([column]) => isSet(job[column]));
+  const isToldMore =
+    isTurn(job, isShell) && job['delivery_mode'] === 'announce' && isSaid(job['delivery_to']);
+  const behind = Object.entries(LEFT_BEHIND).filter(([column]) => isSaid(job[column]));
   return [
     ...(forgets ? ['its context_retrieval stays behind: only turns of an agent have a reply'] : []),
     ...(isToldMore ? [TOLD_MORE] : []),
@@ -148,6 +187,10 @@ function notesOf(job: SchedulerJob, isShell: boolean): string[] {
   ];
 }
 
-function isSet(value: unknown): boolean {
-  return value !== undefined && value !== null && value !== 0 && value !== '';
+function unreadIn(job: SchedulerJob, defaults: Around['defaults']): string[] {
+  const said = Object.entries(job).filter(
+    ([column, value]) =>
+      isSaid(value) && value !== defaults.get(column) && !READ.has(column) && !HISTORY.test(column),
+  );
+  return said.map(([column]) => column);
 }
