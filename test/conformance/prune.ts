@@ -40,7 +40,10 @@ const MAIL: readonly (readonly [string, Partial<Message>, Partial<Receipt> | nul
   ['read', {}, { deliveredAt: 1, readAt: 1 }, 30],
   ['expired', { expiresAt: 5 }, {}, 30],
   ['not yet expired', { expiresAt: 100 * DAY }, { open: true }, null],
-  ['report', { kind: 'result' }, { open: true }, 3],
+  ['report', { kind: 'result' }, { deliveredAt: 1 }, 3],
+  ['unheard report', { kind: 'result' }, { open: true }, null],
+  ['report that ran out', { kind: 'result', expiresAt: 5 }, { open: true }, 3],
+  ['report for nobody', { kind: 'result', recipient: 'made up' }, { agent: 'made up', open: true }, 3],
   ['system', { kind: 'system' }, { deliveredAt: 1, readAt: 1 }, 3],
   ['spawn to do', { kind: 'spawn' }, null, null],
   ['spawned', { kind: 'spawn', status: 'delivered' }, null, 30],
@@ -70,7 +73,7 @@ export function pruneTopics(each: Each): void {
       const kept = (await store.read.messages.list({ limit: 100 }, now)).messages.map(({ id }) => id);
       const expected = MAIL.filter(([, , , days]) => days === null || days > day).map(([id]) => id);
       assert.deepEqual(kept.toSorted(), expected.toSorted(), `day ${day}`);
-      const receipts = await store.read.receipts.of(Array.from({ length: 20 }, (_, i) => i + 1));
+      const receipts = await store.read.receipts.of(Array.from({ length: 30 }, (_, i) => i + 1));
       assert.equal(
         receipts.size,
         MAIL.filter(([id, , receipt]) => receipt !== null && kept.includes(id)).length,

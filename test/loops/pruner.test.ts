@@ -68,6 +68,10 @@ onEvery(DIALECTS, (each) => {
         expiresAt: now + 1,
       });
       const open = await engine.messages.send(HEAD, { kind: 'text', to: 'kept', body: 'x' });
+      const report = { kind: 'result', to: 'kept', body: 'x' } as const;
+      const unheard = await engine.messages.send(HEAD, report);
+      const heard = await engine.messages.send(HEAD, report);
+      await engine.messages.read(HEAD, heard.id, 'kept');
       const forNobody = await engine.messages.send(HEAD, { kind: 'text', to: 'nobody-has-it', body: 'x' });
       await engine.tokens.add(HEAD, { name: 'silent', role: 'worker', targets: null });
       await pump(spine);
@@ -82,9 +86,10 @@ onEvery(DIALECTS, (each) => {
         approvals.map(({ status }) => status),
         ['pending'],
       );
-      for (const { id } of [expired, forNobody])
+      for (const { id } of [expired, heard, forNobody])
         assert.equal((await refused(engine.messages.get(HEAD, id))).code, 'not_found');
-      assert.equal((await engine.messages.get(HEAD, open.id)).receipts.length, 1);
+      for (const { id } of [open, unheard])
+        assert.equal((await engine.messages.get(HEAD, id)).receipts.length, 1);
       assert.deepEqual(await store.read.agents.ids(), ['kept']);
     },
   );

@@ -44,6 +44,10 @@ const SOME = 'select 1 from receipt where receipt.message_no = message.no';
 const isOpen = `exists (${SOME} and receipt.open = 1)`;
 const isUnread = `exists (${SOME} and receipt.read_at is null)`;
 
+/** Somebody whom we know will still get it. */
+const waits = (now: string): string => `exists (${SOME} and receipt.open = 1
+  and (receipt.expires_at is null or receipt.expires_at > ${now}) and exists (select 1 from agent where agent.id = receipt.agent))`;
+
 /** Moments: `brief` for what was delivered but not read, and for reports; `before` for what is done with, and for broadcasts. */
 export interface Keeping {
   readonly brief: number;
@@ -51,11 +55,11 @@ export interface Keeping {
   readonly now: number;
 }
 
-/** What nobody has dealt with yet stays, unless it has run out, only reports something, or waits for a name without an agent. Served by message_by_age. */
+/** What nobody has dealt with yet stays, unless it has run out, only reports something that has arrived, or waits for a name without an agent. Served by message_by_age. */
 export async function dropOld(sql: Sql, { brief, before, now }: Keeping, limit: number): Promise<number> {
   const old = await sql.all(
     `select no from message where created_at < $1 and (
-       kind in ('system', 'result')
+       (kind in ('system', 'result') and not ${waits('$3')})
        or (kind <> 'spawn' and not (expires_at is not null and expires_at <= $3) and exists (${SOME}) and not ${isOpen} and ${isUnread})
        or (created_at < $2 and (
          (kind = 'spawn' and status <> 'pending')
