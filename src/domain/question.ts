@@ -1,6 +1,6 @@
 /** The question: what the holder of a job must know to go on, asked of somebody else. The job waits for the answer. */
 
-import type { EventDraft } from './event.ts';
+import type { EventDraft, JobEvent } from './event.ts';
 import type { Job } from './job.ts';
 import { raised } from './priority.ts';
 import { endBadly } from './retry.ts';
@@ -102,4 +102,21 @@ export function unanswered(
   const events: EventDraft[] = [{ kind: 'job.timeout', by: TIMEOUT, facts }];
   if (state === 'dead') events.push({ kind: 'job.dead', by: TIMEOUT, facts: { reason: 'unanswered' } });
   return { job: next, events, error: JSON.stringify(`Nobody answered in time: ${text}`) };
+}
+
+/** What an event says of work that was put off because there was no room for its question. */
+export const NO_ROOM = 'no_room_to_ask';
+/** Each time the work is done once more up to its question: an hour of trying is enough. */
+const TRIES = 12;
+
+/** Whether work that found no room again has tried for long enough: as long as it would have waited for its answer, at most. */
+export function hasAskedInVain(
+  events: readonly JobEvent[],
+  { timeoutMs }: QuestionDraft,
+  now: number,
+): boolean {
+  const since = events.findLastIndex(({ kind }) => kind === 'job.asked' || kind === 'job.reopened');
+  const tries = events.slice(since + 1).filter(({ facts }) => facts?.['why'] === NO_ROOM);
+  const [first] = tries;
+  return first !== undefined && (tries.length + 1 >= TRIES || now - first.at >= timeoutMs);
 }

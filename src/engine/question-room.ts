@@ -5,7 +5,7 @@ import { decide } from '../domain/decide.ts';
 import { SpineError } from '../domain/error.ts';
 import type { Job } from '../domain/job.ts';
 import { LIMITS } from '../domain/limits.ts';
-import { aliasAsked, type Asker, type QuestionDraft } from '../domain/question.ts';
+import { aliasAsked, type Asker, hasAskedInVain, NO_ROOM, type QuestionDraft } from '../domain/question.ts';
 import { NOTHING_SENT } from '../domain/run.ts';
 import type { Tx } from '../store/store.ts';
 import { accepted, type Core } from './core.ts';
@@ -50,9 +50,12 @@ export function mayAskLater(error: unknown): error is SpineError {
 export async function askLater(
   core: Core,
   held: Omit<Ask, 'kind' | 'question'>,
+  question: QuestionDraft,
   { message, details }: SpineError,
 ): Promise<Accepted> {
   const { id, actor } = held;
+  const why = typeof details['problem'] === 'string' ? details['problem'] : message;
+  await checkPatience(core, id, question, why);
   const answer = await core.flusher.transact(actor, async (tx, changeSet) => {
     const [found] = await tx.jobs.lock([id]);
     if (found === undefined) return { ok: false, code: 'not_found', details: { id } } as const;
@@ -60,11 +63,24 @@ export async function askLater(
     const untilAt = changeSet.now + FULL_S * 1_000;
     const decision = decide(job, { kind: 'snooze', ...held, untilAt }, changeSet.now);
     if (!decision.answer.ok) return decision.answer;
-    const why = typeof details['problem'] === 'string' ? details['problem'] : message;
+    const events = decision.events.map((event) => ({ ...event, facts: { ...event.facts, why: NO_ROOM } }));
     const line = { text: `Put off: it could not ask. ${why}`, level: 'info', at: changeSet.now } as const;
     const note = job.scheduleId === null ? {} : { note: NOTHING_SENT };
-    changeSet.apply({ ...decision, writes: { ...decision.writes, logs: [line], ...note } }, actor);
+    changeSet.apply({ ...decision, events, writes: { ...decision.writes, logs: [line], ...note } }, actor);
     return decision.answer;
   });
   return accepted(answer);
+}
+
+/** How far back to look for what was put off: a turn in between has few events of its own. */
+const LAST_EVENTS = 200;
+
+/** What comes back again and again does its work anew each time; in the end it fails, and says why. */
+async function checkPatience(core: Core, id: string, question: QuestionDraft, why: string): Promise<void> {
+  const { jobs, feed } = core.store.read;
+  const job = await jobs.byId(id);
+  if (job === null) return;
+  const events = await feed.ofJob(job.no, Math.max(0, job.seq - LAST_EVENTS), LAST_EVENTS);
+  if (!hasAskedInVain(events, question, core.now())) return;
+  throw new SpineError('conflict', { problem: `It found no room for its question again and again. ${why}` });
 }

@@ -40,7 +40,7 @@ export function questionsOf(core: Core): Questions {
       const draft = await draftOf(core, actor, asked);
       const held = { actor, id, leaseToken, ...(received && { received }) };
       const done = await ask(core, held, draft).catch((error: unknown) => {
-        if (actor.builtIn && mayAskLater(error)) return askLater(core, held, error);
+        if (actor.builtIn && mayAskLater(error)) return askLater(core, held, draft, error);
         throw error;
       });
       const question =

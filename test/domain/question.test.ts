@@ -3,7 +3,15 @@ import { test } from 'node:test';
 import { decide } from '../../src/domain/decide.ts';
 import { askOf } from '../../src/domain/output.ts';
 import { ownPriority, raised } from '../../src/domain/priority.ts';
-import { blockedOnOf, goesOn, unanswered } from '../../src/domain/question.ts';
+import type { JobEvent } from '../../src/domain/event.ts';
+import {
+  blockedOnOf,
+  goesOn,
+  hasAskedInVain,
+  NO_ROOM,
+  type QuestionDraft,
+  unanswered,
+} from '../../src/domain/question.ts';
 import { NOTHING_SENT } from '../../src/domain/run.ts';
 import { command, HOLDER, jobIn, NOW, SYSTEM, TOKEN } from './fixtures.ts';
 
@@ -70,4 +78,21 @@ test('only a whole reply that begins with ASK and one name is a question', () =>
     'Please ASK a: x',
   ])
     assert.equal(askOf(text), null, text);
+});
+
+test('work that finds no room asks twelve times, and no longer than it would have waited for its answer', () => {
+  const put = (at: number) =>
+    ({ jobNo: 1, seq: at, at, by: 'w', kind: 'job.snoozed', facts: { why: NO_ROOM } }) as const;
+  const elsewhere = { ...put(0), facts: { runAt: 1 } };
+  const draft = (timeoutMs: number) => ({ timeoutMs }) as QuestionDraft;
+  const times = (n: number) => Array.from({ length: n }, (_, i) => put(i));
+  const isEnough = (events: readonly JobEvent[], timeoutMs = 1_000): boolean =>
+    hasAskedInVain(events, draft(timeoutMs), 100);
+  assert.equal(isEnough([]), false);
+  assert.equal(isEnough(times(10)), false);
+  assert.equal(isEnough(times(11)), true);
+  assert.equal(isEnough([...times(5), elsewhere, ...times(5)]), false, 'what was put off for another reason');
+  assert.equal(isEnough([...times(11), { ...put(50), kind: 'job.asked', facts: null }, put(60)]), false);
+  assert.equal(isEnough([put(40)], 60), true);
+  assert.equal(isEnough([put(41)], 60), false);
 });

@@ -23,25 +23,26 @@ async function claimOne(spine: Opened) {
   return job ?? assert.fail('nothing to claim');
 }
 
-/** One job through a worker, until `isOver`. */
+/** One job through a worker, until `isOver`. It reports no trouble but what is said. */
 async function work(
   spine: Opened,
   handler: Handler,
   isOver: () => Promise<boolean>,
   actor: Actor = ME,
+  trouble: readonly string[] = [],
 ): Promise<void> {
-  const errors: unknown[] = [];
+  const errors: (string | undefined)[] = [];
   const one = new Worker({
     client: embeddedClient(spine.engine, spine.clock, actor),
     targets: ['any'],
     handler,
-    onError: (error) => errors.push(error),
+    onError: (error) => errors.push(error instanceof SpineApiError ? error.code : String(error)),
   });
   const whole = one.run();
   await until('the job is over', isOver);
   await one.stop();
   await whole;
-  assert.deepEqual(errors, []);
+  assert.deepEqual(errors, trouble);
 }
 
 /** As many questions as one asker may have open, all of the run's schedule. */
@@ -112,6 +113,13 @@ suite('a client without HTTP', () => {
         async () => (await read(spine, third)).state === 'blocked',
         BUILT_IN,
       );
+      // It has tried for longer than it would have waited for an answer.
+      await spine.clock.advance(300_000);
+      await runTimers(spine);
+      const hasFailed = async () => (await read(spine, first)).finishedAt !== null;
+      await work(spine, handler, hasFailed, BUILT_IN, ['conflict']);
+      const { error } = (await spine.engine.jobs.details([await read(spine, first)])).get(first.no) ?? {};
+      assert.match(JSON.stringify(error), /found no room for its question again and again/);
     });
 
     each('shows a claimed job as HTTP does, held in a way that can be adopted', async (spine) => {
