@@ -17,6 +17,7 @@ import { attended, type AttendHost, type BeginTurn, type TurnContext } from './g
 import { failureOf, isLost, isTurnedAway, putOff } from './gateway-failure.ts';
 import { type Occasion, recover } from './gateway-recovery.ts';
 import { promptAt } from './gateway-prompt.ts';
+import { mailArrived } from './mail-arrived.ts';
 import { isSystemEvent, wakeMainSession } from './main-session.ts';
 import type { Begun, WorkerLog } from './ports.ts';
 import type { Runner } from './runner.ts';
@@ -118,16 +119,9 @@ export class GatewayRunner implements Runner {
     }
   }
 
-  /**
-   * Only a turn that ended well shows that its prompt came to somebody: one that was taken may fail before anybody reads it.
-   * Trouble here is no failure of the turn: the messages are handed out again, rather twice than never.
-   */
+  /** Only a turn that ended well shows that its prompt came to somebody: one that was taken may fail before anybody reads it. */
   async #mailArrived({ job, plan }: Assignment): Promise<void> {
-    if (plan === null) return;
-    const { notes, log } = this.#options;
-    await notes
-      .mailArrived(job)
-      .catch((error: unknown) => log.warn('Messages may come a second time', { job: job.id, error }));
+    if (plan !== null) await mailArrived(this.#options, job);
   }
 
   async #lost(assignment: Assignment, turn: TurnRef, context: TurnContext): Promise<TurnResult> {

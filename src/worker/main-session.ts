@@ -5,6 +5,7 @@ import { type Gateway, GatewayError } from '../gateway/gateway.ts';
 import type { Assignment } from './assignment.ts';
 import { crashed, isTurnedAway } from './gateway-failure.ts';
 import { promptOfEvent } from './gateway-prompt.ts';
+import { mailArrived } from './mail-arrived.ts';
 import type { RunNotes, WorkerLog } from './ports.ts';
 
 export interface WakeHost {
@@ -35,6 +36,6 @@ export async function wakeMainSession(host: WakeHost, assignment: Assignment): P
     if (error instanceof GatewayError && isTurnedAway(error)) await notes.takeBack(job);
     throw error;
   }
-  if (messages > 0) await notes.mailArrived(job);
+  if (messages > 0) await mailArrived(host, job);
   return { text: 'sent' };
 }

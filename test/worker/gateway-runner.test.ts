@@ -541,6 +541,15 @@ suite('the main session', () => {
     assert.deepEqual(notes.written, ['begin']);
   });
 
+  test('is sent to once, though the database is away when its messages have arrived', async () => {
+    const { gateway, log, notes, start } = setUp();
+    notes.messages = [{ id: 'm', sender: 'lead', kind: 'text', subject: null, body: 'x', owner: null }];
+    notes.mailArrived = () => Promise.reject(new Error('the database is away'));
+    assert.deepEqual((await start(runJob(MAIN)).end).result, { text: 'sent' });
+    assert.equal(gateway.woken.length, 1);
+    assert.deepEqual(log.lines, ['Messages may come a second time']);
+  });
+
   test('waits for a gateway that did not take it', async () => {
     const { gateway, notes, start } = setUp();
     gateway.onWake = () => {
