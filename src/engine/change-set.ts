@@ -228,7 +228,7 @@ export class ChangeSet {
     if (this.#logs.length > 0) tx.defer(tx.logs.add(this.#logs));
     if (this.#checkpoints.size > 0)
       tx.defer(tx.checkpoints.save([...this.#checkpoints].map(([jobNo, value]) => ({ jobNo, value }))));
-    for (const id of this.#unasked) tx.defer(tx.questions.end(id, CLOSED));
+    for (const id of this.#unasked) tx.defer(tx.questions.end(id, CLOSED, this.now));
     for (const no of this.#goneBy) tx.defer(tx.checkpoints.remove(no));
     for (const no of this.#reopened) tx.defer(tx.runs.setActivity(no, RUN_ACTIVE));
     for (const { jobNo, note } of this.#notes) tx.defer(tx.runs.note(jobNo, note));

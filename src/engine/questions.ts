@@ -161,7 +161,11 @@ async function giveAnswer(
   answer: string,
   by: string,
 ): Promise<void> {
-  await tx.questions.end(id, { status: 'answered', answer, answeredBy: by, answeredAt: changeSet.now });
+  await tx.questions.end(
+    id,
+    { status: 'answered', answer, answeredBy: by, answeredAt: changeSet.now },
+    changeSet.now,
+  );
   const next = goesOn(job, changeSet.now);
   const facts = { question: id, answer: JSON.parse(answer) as unknown, state: next.state };
   changeSet.amend(next, [{ kind: 'job.answered', by, facts }]);
@@ -169,7 +173,7 @@ async function giveAnswer(
 
 async function giveUp(tx: Tx, changeSet: ChangeSet, job: Job, question: Question): Promise<void> {
   const none = { answer: null, answeredBy: null, answeredAt: null };
-  await tx.questions.end(question.id, { status: 'timed_out', ...none });
+  await tx.questions.end(question.id, { status: 'timed_out', ...none }, changeSet.now);
   const { job: next, events, error } = unanswered(job, question, changeSet.now);
   const outcome = { result: null, error };
   const decision = { job: next, events, answer: { ok: true, job: next }, writes: { outcome } } as const;

@@ -20,13 +20,17 @@ export async function moveQuestions(
     if (id === null || job === undefined) continue;
     if (kind === 'job.asked') await tx.questions.insert([questionIn(job, id, by, at, facts ?? {})]);
     if (kind === 'job.answered')
-      await tx.questions.end(id, {
-        status: 'answered',
-        answer: JSON.stringify(facts?.['answer'] ?? null),
-        answeredBy: by,
-        answeredAt: at,
-      });
-    if (kind === 'job.timeout') await tx.questions.end(id, { ...UNANSWERED, status: 'timed_out' });
+      await tx.questions.end(
+        id,
+        {
+          status: 'answered',
+          answer: JSON.stringify(facts?.['answer'] ?? null),
+          answeredBy: by,
+          answeredAt: at,
+        },
+        at,
+      );
+    if (kind === 'job.timeout') await tx.questions.end(id, { ...UNANSWERED, status: 'timed_out' }, at);
   }
 }
 
@@ -76,7 +80,7 @@ async function finishOne(tx: Tx, job: Job): Promise<void> {
     reader: '',
   });
   for (const { id } of open)
-    if (id !== job.question) await tx.questions.end(id, { ...UNANSWERED, status: 'closed' });
+    if (id !== job.question) await tx.questions.end(id, { ...UNANSWERED, status: 'closed' }, job.updatedAt);
   if (job.question === null || open.some(({ id }) => id === job.question)) return;
   const after = goesOn(job, job.updatedAt);
   await tx.jobs.update([{ before: job, after, kind: 'other' }]);

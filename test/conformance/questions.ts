@@ -39,8 +39,8 @@ export function questionTopics(each: Each): void {
     assert.deepEqual([jobId, target, title, no > 0], [job.id, 'a', null, true]);
     await store.transaction(0, async (tx) => {
       assert.equal((await tx.questions.lock('q1'))?.status, 'open');
-      await tx.questions.end('q1', ANSWERED);
-      await tx.questions.end('q1', { ...ANSWERED, answer: '"nein"' });
+      await tx.questions.end('q1', ANSWERED, 1);
+      await tx.questions.end('q1', { ...ANSWERED, answer: '"nein"' }, 2);
     });
     assert.equal((await store.read.questions.byId('q1'))?.answer, '"ja"');
     assert.equal((await store.read.questions.ofLease(job.no, 'token'))?.id, 'q1');

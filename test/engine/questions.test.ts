@@ -57,6 +57,9 @@ onEvery(DIALECTS, (each, kind) => {
     const wanted = { targets: ['elsewhere'], max: 1, waitMs: 0 };
     const [other] = await spine.engine.leases.claimNext(worker('helper'), wanted);
     assert.deepEqual(other?.messages ?? [], []);
+    assert.equal(await spine.engine.messages.countUnread(HEAD, 'helper'), 0, 'nor is it left unread');
+    const pending = await spine.engine.messages.list(HEAD, { status: 'pending', limit: 10 });
+    assert.deepEqual(pending.messages, []);
   });
 
   each('a job that asks leaves its lease and waits without an attempt', async (spine) => {

@@ -29,9 +29,10 @@ export async function end(
   sql: Sql,
   id: string,
   { status, answer, answeredBy, answeredAt }: End,
+  now: number,
 ): Promise<void> {
   const text = `update question set status = $2, answer = $3, answered_by = $4, answered_at = $5
     where id = $1 and status = 'open'`;
   await sql.run(text, [id, status, answer, answeredBy, answeredAt]);
-  await closeMailOf(sql, id);
+  await closeMailOf(sql, id, now);
 }

@@ -34,7 +34,7 @@ export const MAIL: readonly Mutant[] = [
     name: 'mail-question-answered-long-ago',
     means: 'an agent is asked what somebody else has answered already',
     file: 'src/store/tx/questions.ts',
-    find: `  await closeMailOf(sql, id);\n`,
+    find: `  await closeMailOf(sql, id, now);\n`,
     replace: ``,
     seenBy: ['test/engine/questions.test.ts'],
   },
