@@ -95,7 +95,7 @@ suite('the environment', () => {
   test('gives a value under any alias', () => {
     for (const setting of Object.values<Setting>(SETTINGS)) {
       for (const alias of setting.aliases) {
-        assert.match(problemsOf({ [alias]: 'a b,~' }).join('\n'), new RegExp(`^${alias}[ =]`, 'm'), alias);
+        assert.match(problemsOf({ [alias]: '~a b,~' }).join('\n'), new RegExp(`^${alias}[ =]`, 'm'), alias);
       }
     }
     assert.equal(loadConfig({ SPINE_LEASE_SECONDS: '7' }).leaseMs, 7000);

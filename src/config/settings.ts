@@ -798,6 +798,7 @@ export const SETTINGS = {
   backupDir: {
     ...plain,
     name: 'SCHEDULER_BACKUP_DIR',
+    aliases: ['SPINE_BACKUP_DIR'],
     group: 'Backup',
     type: path,
     default: null,

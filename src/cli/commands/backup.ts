@@ -132,6 +132,9 @@ export const restore: Handler<RestoreOptions> = async (session, { args: [name = 
       `Restored the ${manifest.kind} ${manifest.name} (${relative(manifest.at, session.now())}) from ${place} into ${dataDir}: ${contents(manifest)}.`,
       ...(what === '' ? [] : [what]),
       ...asides.map((aside): Line => `What was there is kept as ${aside}.`),
+      ...(onPostgres
+        ? []
+        : ['tokens.json is in no backup: where it is missing, the first start makes new tokens.']),
     ],
   });
   if (lost.length > 0) throw new SilentExit(EXIT.failure);
