@@ -126,6 +126,25 @@ onEvery(DIALECTS, (each) => {
     assert.deepEqual(await spine.store.read.receipts.agentsWaiting(10), ['alice']);
   });
 
+  each(
+    'what runs out on its way has arrived all the same, and goes with a lease that is lost [SC-68 SC-69]',
+    async (spine) => {
+      for (const isHeld of [true, false]) {
+        const { id } = await send(spine, { body: 'soon over', expiresAt: spine.engine.now() + 1_000 });
+        const { job, messages } = await claimMail(spine);
+        assert.deepEqual(messages, ['soon over']);
+        if (!isHeld) await spine.engine.leases.giveBack(ALICE, [{ job }], false);
+        await spine.clock.advance(2_000);
+        await look(spine);
+        if (isHeld) await spine.engine.leases.heartbeat(ALICE, job.id, job.leaseToken, null);
+        assert.deepEqual(await receiptsOf(spine, id), [['alice', isHeld, false]]);
+        assert.deepEqual(await spine.store.read.receipts.agentsWaiting(10), []);
+        await spine.engine.jobs.cancel(HEAD, job.id, null);
+        if (isHeld) await spine.engine.leases.release(ALICE, job.id, job.leaseToken, null);
+      }
+    },
+  );
+
   each('what came with a claim has arrived with the next call under its lease [SC-68]', async (spine) => {
     for (const call of ['heartbeat', 'complete', 'fail', 'release', 'snooze'] as const) {
       const { id } = await send(spine, { body: call });

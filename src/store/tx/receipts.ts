@@ -135,11 +135,11 @@ export async function markAllRead(sql: Sql, agent: string, now: number, limit: n
 const due = perDialect(
   (dialect) =>
     `update receipt set open = 0 where (message_no, agent) in (
-       select message_no, agent from receipt where open = 1 and expires_at <= $1
+       select message_no, agent from receipt where open = 1 and expires_at <= $1 and (job_no is null or ${isLeft})
        limit $2 + 0${locking({ dialect }, 'for update skip locked')})`,
 );
 
-/** What has run out is not looked at again; that it is not handed out does not wait for this. */
+/** What has run out is not looked at again; that it is not handed out does not wait for this. What is on its way may arrive yet. */
 export function closeExpired(sql: Sql, now: number, limit: number) {
   return sql.run(due(sql), [now, limit]);
 }
