@@ -17,7 +17,7 @@ import type {
   StoredLog,
 } from '../domain/command.ts';
 import type { Delivery, DeliveryFilter } from '../domain/delivery.ts';
-import type { Refusal } from '../domain/error.ts';
+import type { Refusal, SpineError } from '../domain/error.ts';
 import type { FeedEvent, FeedPlace, JobEvent } from '../domain/event.ts';
 import type { ChangeName, FieldFilter, JobRowDraft } from '../domain/job-fields.ts';
 import type { Found } from '../domain/job-filter.ts';
@@ -142,6 +142,8 @@ export interface Jobs {
   ): Promise<{ jobs: readonly Job[]; replayed: boolean }>;
   /** By id, or by number when `id` is digits. */
   get(actor: Actor, id: string): Promise<Job>;
+  /** The ids of jobs that are named by their short numbers, looked up together; of the others, why there is none. */
+  idsOf(actor: Actor, numbers: readonly string[]): Promise<ReadonlyMap<string, string | SpineError>>;
   /** Answers when the job has ended for good, or as it is when the time is over or the caller has gone. */
   wait(actor: Actor, id: string, waitMs: number, signal?: AbortSignal): Promise<Awaited>;
   details(jobs: readonly Job[]): Promise<Map<number, JobDetails>>;

@@ -30,6 +30,11 @@ export function jobsOf(core: Core): Jobs {
 
   return {
     get,
+    idsOf: async (actor, numbers) => {
+      const named = await store.read.jobs.named([...new Set(numbers.map(Number))]);
+      const byNo = new Map(named.map((job) => [job.no, job]));
+      return new Map(numbers.map((id) => [id, idSeenBy(actor, id, byNo.get(Number(id)))]));
+    },
     wait: waitingFor(core, get),
     create: async (actor, drafts, idempotency) => {
       refuseWhenFull(core, drafts.length);
@@ -86,6 +91,15 @@ export async function storedFilter(
     tag: filter.tag ?? null,
     from: filter.from ?? null,
   };
+}
+
+function idSeenBy(
+  actor: Actor,
+  id: string,
+  job: Pick<Job, 'id' | 'target'> | undefined,
+): string | SpineError {
+  if (job === undefined) return new SpineError('not_found', { id });
+  return mayTouch(actor, job) ? job.id : new SpineError('forbidden', { target: job.target });
 }
 
 export function refuseWhenFull(core: Core, more: number): void {

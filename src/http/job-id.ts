@@ -19,6 +19,22 @@ export async function fullId(engine: Engine, actor: Actor, id: string, about?: N
   return full;
 }
 
+/**
+ * Many at once, each for itself: its whole id, or why it names no job. The short numbers among them are one look at the
+ * store, in the caller's turn: looked up one by one, a thousand of them would stand before everybody else's reads.
+ */
+export async function fullIds(
+  { engine, actor, parts }: Pick<Call, 'engine' | 'actor' | 'parts'>,
+  ids: readonly string[],
+): Promise<(string | SpineError)[]> {
+  const numbers = [...new Set(ids.filter(isNumber))];
+  const named =
+    numbers.length === 0
+      ? new Map<string, string | SpineError>()
+      : await parts.longWork.run(actor, () => engine.jobs.idsOf(actor, numbers));
+  return ids.map((id) => named.get(id) ?? (isFullId(id) ? id : new SpineError('not_found', { id })));
+}
+
 /** Written here, because a pattern inside a function is made anew by every call. */
 const ID = /^[\w.:~-]{1,100}$/;
 const NUMBER = /^\d{1,15}$/;

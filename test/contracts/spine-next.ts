@@ -121,6 +121,9 @@ export function nextCases(start: Start): void {
           { id: 'nothing' },
           { id: '../etc' },
           { id: good.id, leaseToken: good.leaseToken },
+          { id: String(good.no), leaseToken: good.leaseToken },
+          { id: String(foreign.no), leaseToken: foreign.leaseToken },
+          { id: '999999999' },
         ],
       });
       const { results } = expectStatus(answer, 200);
@@ -134,6 +137,9 @@ export function nextCases(start: Start): void {
           ['nothing', false, 'not_found'],
           ['../etc', false, 'not_found'],
           [good.id, true, 'done'],
+          [String(good.no), true, 'done'],
+          [String(foreign.no), false, 'forbidden'],
+          ['999999999', false, 'not_found'],
         ],
       );
       deepStrictEqual(results[0]?.job?.result, { n: 1 });

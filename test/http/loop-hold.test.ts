@@ -145,6 +145,12 @@ function attacks({ jobId, leaseToken, scheduleId }: Target): Attack[] {
       body: JSON.stringify({ jobs: list(1_000, (i) => ({ id: `none-${i}` })) }),
     },
     {
+      name: 'a thousand ends of short numbers',
+      status: 200,
+      path: '/jobs/complete-batch',
+      body: JSON.stringify({ jobs: list(1_000, (i) => ({ id: String(100_000 + i) })) }),
+    },
+    {
       name: 'a thousand lines of a log',
       status: 200,
       path: `/jobs/${jobId}/logs`,

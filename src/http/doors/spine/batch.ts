@@ -7,8 +7,8 @@ import type { JobDetails } from '../../../domain/job.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { SPINE_STATUS_OF } from '../../../domain/statuses.ts';
 import type { Completion } from '../../../engine/engine.ts';
-import { asSpineError, nativeErrors, toldOf } from '../../errors.ts';
-import { fullId, isFullId } from '../../job-id.ts';
+import { nativeErrors, toldOf } from '../../errors.ts';
+import { fullIds } from '../../job-id.ts';
 import { noteJobs } from '../../requests.ts';
 import type { Call } from '../../routes.ts';
 import type { CompleteBatchBody } from './schemas.ts';
@@ -23,7 +23,11 @@ type Outcome = Accepted | SpineError;
 export async function completeBatch(call: Call<Body>): Promise<string> {
   const { engine, actor, body } = call;
   noteJobs(call.request, body.jobs);
-  const ids = await idsOf(call);
+  // What cannot be the name of any job is refused by itself, not with all others.
+  const ids = await fullIds(
+    call,
+    body.jobs.map(({ id }) => id),
+  );
   const ends: Completion[] = [];
   body.jobs.forEach(({ leaseToken = null, result }, index) => {
     const id = ids[index];
@@ -41,12 +45,6 @@ export async function completeBatch(call: Call<Body>): Promise<string> {
     if (next === null) return `{"results":[${results.join(',')}]}`;
     return `{"results":[${results.join(',')}],"next":[${(await claimedJson(engine, claimed)).join(',')}]}`;
   });
-}
-
-/** A short number is looked up; what cannot be the name of any job is refused by itself, not with all others. */
-async function idsOf({ engine, actor, body }: Call<Body>): Promise<(string | SpineError)[]> {
-  if (body.jobs.every(({ id }) => isFullId(id))) return body.jobs.map(({ id }) => id);
-  return await Promise.all(body.jobs.map(({ id }) => fullId(engine, actor, id).catch(asSpineError)));
 }
 
 function outcomeFrom(answer: Accepted | Refusal | undefined): Outcome {
