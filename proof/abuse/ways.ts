@@ -136,6 +136,21 @@ export const WAYS: Readonly<Record<string, Way>> = {
       return post(server, worker, '/jobs/complete-batch', { jobs });
     }),
 
+  // Calls about one task that answer much, one of them a call that no limit refuses.
+  'one large task': async ({ server, sized }) => {
+    const { admin, user, bots } = await peopled(server, 1);
+    const task = { title: 'large', assigned_to: bots[0]?.id, params: { text: 'x'.repeat(sized(800_000)) } };
+    const { id } = done(await admin.http.post<{ data: { id: string } }>(`${ADMIN}/tasks`, task)).data;
+    for (const { http } of [admin, user, ...bots]) http.close();
+    const bot = bots[0]?.token ?? '';
+    const move = { body: JSON.stringify({ status: 'in_progress' }) };
+    return [
+      get(server, admin.token, `${ADMIN}/tasks/${id}`),
+      get(server, bot, `${WORKER}/tasks/${id}`),
+      request(server, bot, 'PUT', `${WORKER}/tasks/${id}/status`, move),
+    ];
+  },
+
   'invented tokens': ({ server }) => {
     const token = `run.nobody.invented-${NUMBER}`;
     return [get(server, token, '/jobs', '401'), post(server, token, '/jobs/claim', {}, { status: '401' })];

@@ -1,12 +1,52 @@
 /** Whoever reads much waits for its turn and for room, whichever door it came through. */
 
-import { deepStrictEqual, strictEqual } from 'node:assert';
-import { test } from 'node:test';
+import { deepStrictEqual, ok, strictEqual } from 'node:assert';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { suite, test, type TestContext } from 'node:test';
+import { LongWork } from '../../src/engine/long-work.ts';
 import type { OpenEngine } from '../../src/engine/open-engine.ts';
+import { AnswerRoom } from '../../src/http/answer-room.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
+import type { HttpClient, JobBody } from '../support/http.ts';
+import { loggedIn } from './bots.ts';
 import { openServer } from './server.ts';
 
 const HEAD = { name: 'head', role: 'head', targets: null } as const;
+const LONG = 'x'.repeat(200_000);
+
+suite('one long answer', () => {
+  test('waits for room, and is read in its caller’s turn, at every door', async (t) => {
+    const spine = await openServer(t);
+    const { engine, head, left } = spine;
+    const bot = await loggedIn(t, spine, 'w1', { worker: true });
+    const admin = await loggedIn(t, spine, 'ada', { admin: true });
+    const run = await endedRun(head, left);
+    const task = await makeJob(engine, { target: 'w1', params: { LONG } });
+    const card = await makeJob(engine, { target: 'left-claw', meta: { LONG } });
+    const [own, admins] = [`/api/v1/worker/tasks/${task}`, `/api/v1/admin/workers/tasks/${task}`];
+    const seen = watched(t, engine);
+    const calls: readonly [HttpClient, 'GET' | 'POST' | 'PUT' | 'PATCH', string, object?][] = [
+      [head, 'GET', `/jobs/${card}`],
+      [head, 'GET', `/api/tasks/${card}`],
+      [left, 'PATCH', `/api/tasks/${card}`, { status: 'in-progress' }],
+      [admin, 'GET', admins],
+      [bot, 'GET', own],
+      [bot, 'PUT', `${own}/status`, { status: 'in_progress' }],
+      [bot, 'POST', `${own}/result`, { result: { said: 'well' } }],
+      [admin, 'PUT', admins, { priority: 'high' }],
+      [head, 'GET', `/runs/${run}`],
+    ];
+    for (const [client, method, path, body] of calls) {
+      seen.reads.length = 0;
+      seen.roomBytes = 0;
+      const { status, text } = await client.request(method, path, { ...(body && { body }) });
+      strictEqual(status, 200, `${method} ${path}: ${text.slice(0, 200)}`);
+      ok(text.length > LONG.length, `${method} ${path}`);
+      ok(seen.reads.length > 0 && seen.reads.every((inTurn) => inTurn), `${method} ${path} out of turn`);
+      ok(seen.roomBytes > LONG.length, `${method} ${path} took room for ${seen.roomBytes} bytes`);
+    }
+  });
+});
 
 test('a thousand short numbers in a batch of ends are one look at the store, in their caller’s turn', async (t) => {
   const store = openSqlite({ file: ':memory:', identity: 'http' });
@@ -28,7 +68,52 @@ test('a thousand short numbers in a batch of ends are one look at the store, in 
   );
 });
 
+/** Which reads of what jobs hold were done in somebody's turn, and how much room was asked for at most. */
+function watched(t: TestContext, engine: OpenEngine): { readonly reads: boolean[]; roomBytes: number } {
+  const turn = new AsyncLocalStorage<boolean>();
+  const seen = { reads: [] as boolean[], roomBytes: 0 };
+  const run = LongWork.prototype.run;
+  t.mock.method(
+    LongWork.prototype,
+    'run',
+    function inTurn(this: LongWork, ...[actor, work]: Parameters<typeof run>) {
+      return run.call(this, actor, () => turn.run(true, work));
+    },
+  );
+  const take = AnswerRoom.prototype.take;
+  t.mock.method(
+    AnswerRoom.prototype,
+    'take',
+    function room(this: AnswerRoom, ...asked: Parameters<typeof take>) {
+      seen.roomBytes = Math.max(seen.roomBytes, asked[1]);
+      return take.apply(this, asked);
+    },
+  );
+  const { details } = engine.jobs;
+  t.mock.method(engine.jobs, 'details', (...asked: Parameters<typeof details>) => {
+    seen.reads.push(turn.getStore() === true);
+    return details(...asked);
+  });
+  const { get } = engine.runs;
+  t.mock.method(engine.runs, 'get', (...asked: Parameters<typeof get>) => {
+    seen.reads.push(turn.getStore() === true);
+    return get(...asked);
+  });
+  return seen;
+}
+
 async function makeJob(engine: OpenEngine, draft: object): Promise<string> {
   const { jobs } = await engine.jobs.create(HEAD, [{ target: 'any', ...draft }]);
   return jobs[0]?.id ?? '';
+}
+
+/** A run of a schedule that said much. */
+async function endedRun(head: HttpClient, left: HttpClient): Promise<string> {
+  const schedule = { name: 'talker', schedule_kind: 'manual', session_target: 'queue', target: 'left-claw' };
+  const { id } = (await head.post<{ id: string }>('/schedules', schedule)).body;
+  strictEqual((await head.post(`/schedules/${id}/run`)).status < 300, true);
+  const [held] = (await left.post<{ jobs: JobBody[] }>('/jobs/claim', {})).body.jobs;
+  const ended = { leaseToken: held?.leaseToken, result: LONG };
+  strictEqual((await left.post(`/jobs/${held?.id}/complete`, ended)).status, 200);
+  return held?.id ?? '';
 }

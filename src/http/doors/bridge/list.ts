@@ -6,6 +6,7 @@ import { type Job, STATES } from '../../../domain/job.ts';
 import { statesShownAs, TASK_STATUS_OF, type TaskStatus, taskStatusOf } from '../../../domain/statuses.ts';
 import { openAndEnded } from '../../job-list.ts';
 import { LIMITS } from '../../../domain/limits.ts';
+import { tellOf } from '../../one-job.ts';
 import type { Call } from '../../routes.ts';
 import { pieces } from './pieces.ts';
 import type { TasksQueryFields } from './schemas.ts';
@@ -15,6 +16,8 @@ import { either, statusOf } from './words.ts';
 /** A card that moved more often, or of which more was said, shows its last moves. */
 const EVENTS = 1_000;
 const EVENTS_BYTES = LIMITS.answerBytes / 2;
+/** What a move takes beside its note. */
+const MOVE_BYTES = 100;
 /** So much of what happened to a job is read together. */
 const EVENTS_AT_ONCE = 50;
 
@@ -53,16 +56,37 @@ function statesOf(status: TaskStatus) {
   return status === 'review' ? [...states, 'done' as const] : states;
 }
 
-export async function shown(call: Call, job: Job): Promise<TaskView> {
-  const [task] = await views(call, [job]);
-  // Retention may remove a finished job between two reads.
-  if (task === undefined) throw new SpineError('not_found', { id: job.id });
-  return task;
+/** Lets a caller look at a task as it is. */
+export async function lookAt(call: Call, job: Job, look: (task: TaskView) => void): Promise<void> {
+  await told(call, job, { done: false }, look);
 }
 
-export async function shownWhole(call: Call, job: Job): Promise<object> {
-  const task = await shown(call, job);
-  return { ...task, statusHistory: historyOf(await lastEvents(call, job)) };
+interface Showing {
+  /** A commit has to be told of. */
+  readonly done: boolean;
+  /** Further fields. */
+  readonly more?: object;
+}
+
+export async function shownWhole(call: Call, job: Job, { done, more }: Showing): Promise<string> {
+  const statusHistory = historyOf(await lastEvents(call, job));
+  const moreBytes = statusHistory.reduce((sum, { note }) => sum + MOVE_BYTES + (note?.length ?? 0), 0);
+  return told(call, job, { done, moreBytes }, (task) => JSON.stringify({ ...task, statusHistory, ...more }));
+}
+
+async function told<T>(
+  call: Call,
+  job: Job,
+  telling: { readonly done: boolean; readonly moreBytes?: number },
+  tell: (task: TaskView) => T,
+): Promise<T> {
+  const blockers = (await call.engine.jobs.blockers([job])).get(job.no) ?? [];
+  const found = await tellOf(call, job, telling, (details) => ({
+    said: tell(taskView(job, details, blockers)),
+  }));
+  // Retention may remove a finished job between two reads.
+  if (found === null) throw new SpineError('not_found', { id: job.id });
+  return found.said;
 }
 
 /** From the last one back, a few at a time. */

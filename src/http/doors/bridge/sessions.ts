@@ -5,6 +5,7 @@ import type { Job, Outcome } from '../../../domain/job.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { SESSION_STATUS_OF, type SessionStatus } from '../../../domain/statuses.ts';
 import type { SessionFacts } from '../../../engine/engine.ts';
+import { inTurn } from '../../one-job.ts';
 import { noteJob } from '../../requests.ts';
 import { type Call, route, type Route } from '../../routes.ts';
 import { pieces } from './pieces.ts';
@@ -39,7 +40,7 @@ export const sessionRoutes: readonly Route[] = [
       }
       const job = await call.engine.sessions.spawn(call.actor, { label, spec });
       noteJob(call.request, job.id);
-      return view(call, job);
+      return printed(call, job);
     },
   }),
   route({
@@ -64,7 +65,7 @@ export const sessionRoutes: readonly Route[] = [
     errors: ['not_found', 'not_owner', 'conflict'],
     handle: async (call) => {
       const ended = await call.engine.sessions.end(call.actor, call.params['id'] ?? '');
-      return { ok: true, session: await view(call, ended) };
+      return `{"ok":true,"session":${await printed(call, ended)}}`;
     },
   }),
 ];
@@ -98,9 +99,12 @@ async function listed(call: Call<unknown, SessionsQueryFields>): Promise<string>
   return `[${texts.join(',')}]`;
 }
 
-async function view({ engine }: Call, job: Job): Promise<object> {
-  const [facts, outcomes] = [await engine.sessions.facts([job]), await engine.sessions.outcomes([job])];
-  return sessionView(job, facts.get(job.no), outcomes.get(job.no));
+function printed(call: Call, job: Job): Promise<string> {
+  const { sessions } = call.engine;
+  return inTurn(call, job, { done: true }, async () => {
+    const [facts, outcomes] = [await sessions.facts([job]), await sessions.outcomes([job])];
+    return JSON.stringify(sessionView(job, facts.get(job.no), outcomes.get(job.no)));
+  });
 }
 
 function sessionView(job: Job, facts: SessionFacts | undefined, outcome: Outcome | undefined) {

@@ -6,11 +6,11 @@ import type { TaskStatus } from '../../../domain/statuses.ts';
 import { TASK_SPEC_FIELDS } from '../../../domain/task.ts';
 import type { JobDraft } from '../../../engine/engine.ts';
 import { delivered } from '../../delivery.ts';
-import { fullId, jobId } from '../../job-id.ts';
+import { fullIds, jobId } from '../../job-id.ts';
 import { mailField, mailTaken } from '../../mail.ts';
 import { noteJob } from '../../requests.ts';
-import { type Answer, type Call, route, type Route } from '../../routes.ts';
-import { listTasks, shown, shownWhole } from './list.ts';
+import { type Call, route, type Route } from '../../routes.ts';
+import { listTasks, lookAt, shownWhole } from './list.ts';
 import {
   NewTask,
   type NewTaskBody,
@@ -69,7 +69,7 @@ export const taskRoutes: readonly Route[] = [
     errors: ['not_found', 'forbidden'],
     handle: async (call) => {
       const job = await call.engine.jobs.get(call.actor, await jobId(call));
-      return { ...(await shownWhole(call, job)), ...(await mailField(call, job)) };
+      return shownWhole(call, job, { done: false, more: await mailField(call, job) });
     },
   }),
   route({
@@ -87,7 +87,7 @@ export const taskRoutes: readonly Route[] = [
       const change = { status: statusOf(body.status, body.lane), note: body.note ?? null };
       const job = await call.engine.tasks.make(call.actor, await draftOf(call, body), change);
       noteJob(call.request, job.id);
-      const answer = (): Promise<object> => shownWhole(call, job);
+      const answer = (): Promise<string> => shownWhole(call, job, { done: true });
       return job.state === 'running' ? taken(call, job, answer) : answer();
     },
   }),
@@ -108,13 +108,13 @@ export const taskRoutes: readonly Route[] = [
   ),
 ];
 
-async function changeTask(call: Call): Promise<Answer> {
+async function changeTask(call: Call): Promise<string> {
   const { engine, actor } = call;
   const body = call.body as TaskChangeBody;
   const job = await engine.jobs.get(actor, await jobId(call));
   const status = statusOf(body.status, body.lane);
   if (!endsHeld(job, status)) countWrite(call);
-  refuseChanges(body, await shown(call, job));
+  await lookAt(call, job, (task) => refuseChanges(body, task));
   const own = metadataOf(body);
   const change = {
     status,
@@ -122,10 +122,8 @@ async function changeTask(call: Call): Promise<Answer> {
     note: body.note ?? null,
   };
   const moved = await engine.tasks.change(actor, job, change);
-  const answer = async (): Promise<object> => ({
-    ...(await shownWhole(call, moved)),
-    ...(await mailTaken(call, moved)),
-  });
+  const answer = async (): Promise<string> =>
+    shownWhole(call, moved, { done: true, more: await mailTaken(call, moved) });
   const isTaken = moved.state === 'running' && moved.fence !== job.fence;
   return isTaken ? taken(call, moved, answer) : answer();
 }
@@ -142,8 +140,8 @@ function countWrite({ actor, parts, reply }: Call): void {
 }
 
 /** Nobody could tell a task that was taken by somebody who never heard of it: it is given back. */
-function taken(call: Call, job: Job, answer: () => Promise<object>): Promise<string> {
-  return delivered(call, [{ job }], undefined, async () => JSON.stringify(await answer()));
+function taken(call: Call, job: Job, answer: () => Promise<string>): Promise<string> {
+  return delivered(call, [{ job }], undefined, answer);
 }
 
 /** What a client that sends the whole task back may have in it. */
@@ -198,7 +196,7 @@ async function draftOf(call: Call, body: NewTaskBody): Promise<JobDraft> {
   if (body['id'] !== undefined) throw problem('id', 'is given by the server; leave it out');
   const owner = either(['owner', 'assignee'], body.owner, body.assignee);
   const description = either(['description', 'problem'], body.description, body.problem);
-  const after = (body.blockedBy ?? []).map((id) => parentOf(call, id));
+  const after = await parentsOf(call, body.blockedBy ?? []);
   return {
     title: body.title,
     target: owner ?? 'any',
@@ -208,7 +206,7 @@ async function draftOf(call: Call, body: NewTaskBody): Promise<JobDraft> {
     ...(description !== undefined && description !== '' && { description }),
     ...(body.priority !== undefined && { priority: priorityOf(body.priority) }),
     ...(body.announce === true && { announce: true }),
-    ...(after.length > 0 && { after: await Promise.all(after) }),
+    ...(after.length > 0 && { after }),
   };
 }
 
@@ -228,12 +226,11 @@ function specOf(body: NewTaskBody): object {
   return Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== undefined));
 }
 
-async function parentOf({ engine, actor }: Call, id: string): Promise<{ job: string }> {
-  try {
-    return { job: (await engine.jobs.get(actor, await fullId(engine, actor, id))).id };
-  } catch (error) {
-    if (error instanceof SpineError && error.code === 'not_found')
-      throw problem('blockedBy', `names ${JSON.stringify(id)}, which is no task`);
-    throw error;
-  }
+async function parentsOf(call: Call, named: readonly string[]): Promise<{ job: string }[]> {
+  const ids = await fullIds(call, named);
+  const known = await call.engine.bots.existing(ids.filter((id) => typeof id === 'string'));
+  return ids.map((id, index) => {
+    if (typeof id === 'string' && known.has(id)) return { job: id };
+    throw problem('blockedBy', `names ${JSON.stringify(named[index])}, which is no task`);
+  });
 }

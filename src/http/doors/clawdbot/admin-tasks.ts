@@ -30,6 +30,7 @@ import { isUuid, priorityNamed, problem, statusNamed } from './words.ts';
 
 const ADMINS = ['head'] as const;
 const ROOT = '/api/v1/admin/workers/tasks';
+const CHANGED = { withSop: false, done: true };
 
 export const adminTaskRoutes: readonly Route[] = [
   route({
@@ -58,7 +59,7 @@ export const adminTaskRoutes: readonly Route[] = [
       const { engine, actor, body } = call;
       const { jobs } = await engine.jobs.create(actor, [await draftOf(call, body)]);
       noteJobs(call.request, jobs);
-      return shown(call, jobs[0] as Job, false);
+      return shown(call, jobs[0] as Job, CHANGED);
     },
   }),
   route({
@@ -70,7 +71,7 @@ export const adminTaskRoutes: readonly Route[] = [
     params: TaskParams,
     answer: enveloped(BotTask),
     errors: ['not_found'],
-    handle: async (call) => shown(call, await taskNamed(call), false),
+    handle: async (call) => shown(call, await taskNamed(call), { withSop: false, done: false }),
   }),
   route({
     method: 'PUT',
@@ -125,7 +126,7 @@ export const adminTaskRoutes: readonly Route[] = [
   }),
 ];
 
-async function changeTask(call: Call<TaskChangeBody>): Promise<object> {
+async function changeTask(call: Call<TaskChangeBody>): Promise<string> {
   const { engine, actor, body } = call;
   const job = await taskNamed(call);
   const asked = {
@@ -138,11 +139,11 @@ async function changeTask(call: Call<TaskChangeBody>): Promise<object> {
   };
   // The holder stays who it is: naming it again changes nothing.
   if (asked.target !== undefined && asked.target === assigneeOf(job)) delete asked.target;
-  if (!said(body.status)) return shown(call, await engine.bots.change(actor, job, asked, null), false);
+  if (!said(body.status)) return shown(call, await engine.bots.change(actor, job, asked, null), CHANGED);
   const status = statusNamed(body.status);
   const name = asked.target ?? assigneeOf(job);
   const move = { status, countsRetry: false, bot: name === null ? null : await botNamed(engine, name) };
-  return shown(call, await engine.bots.change(actor, job, asked, move), false);
+  return shown(call, await engine.bots.change(actor, job, asked, move), CHANGED);
 }
 
 function said<T>(value: T): value is NonNullable<T> {

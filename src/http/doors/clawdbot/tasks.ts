@@ -3,6 +3,7 @@
 import type { Job } from '../../../domain/job.ts';
 import { SpineError } from '../../../domain/error.ts';
 import { isFullId } from '../../job-id.ts';
+import { tellOf } from '../../one-job.ts';
 import { noteJob } from '../../requests.ts';
 import type { Call } from '../../routes.ts';
 import { data } from './routes.ts';
@@ -53,14 +54,23 @@ export async function orNotYours<T>(calling: Promise<T>): Promise<T> {
   }
 }
 
-export async function shown(call: Call, job: Job, withSop: boolean): Promise<object> {
-  return data(await viewOf(call, job, withSop));
+/** A task as it is, or as a change has left it. */
+interface Showing {
+  readonly withSop: boolean;
+  /** A commit has to be told of. */
+  readonly done: boolean;
+  /** Further fields. */
+  readonly more?: object;
 }
 
-export async function viewOf({ engine }: Call, job: Job, withSop: boolean): Promise<object> {
-  const [details, about] = await Promise.all([engine.jobs.details([job]), around(engine, [job], withSop)]);
-  const known = details.get(job.no);
-  // Retention may remove a finished job between two reads.
-  if (known === undefined) throw missing(NO_TASK);
-  return taskView(job, known, { ...about, parents: await parentsOf(engine, [known]) });
+export async function shown(call: Call, job: Job, { withSop, done, more }: Showing): Promise<string> {
+  const { engine } = call;
+  const about = await around(engine, [job], withSop);
+  const moreBytes = withSop ? (about.types.get(job.typeNo)?.sop?.length ?? 0) : 0;
+  const told = await tellOf(call, job, { done, moreBytes }, async (details) => {
+    const parents = await parentsOf(engine, [details]);
+    return JSON.stringify(data({ ...taskView(job, details, { ...about, parents }), ...more }));
+  });
+  if (told === null) throw missing(NO_TASK);
+  return told;
 }

@@ -21,7 +21,7 @@ import {
   UpdateBody,
 } from './schemas.ts';
 import { listOwnTasks } from './task-list.ts';
-import { MOVING, orNotYours, ownTask, shown, viewOf } from './tasks.ts';
+import { MOVING, orNotYours, ownTask, shown } from './tasks.ts';
 import { addUpdate, listUpdates } from './updates.ts';
 import { around, parentsOf, taskView } from './view.ts';
 import { problem, statusNamed } from './words.ts';
@@ -87,7 +87,7 @@ export const workerTaskRoutes: readonly Route[] = [
     errors: ['not_found'],
     handle: async (call) => {
       const job = await ownTask(call);
-      return data({ ...(await viewOf(call, job, true)), ...(await mailField(call, job)) });
+      return shown(call, job, { withSop: true, done: false, more: await mailField(call, job) });
     },
   }),
   route({
@@ -117,7 +117,8 @@ export const workerTaskRoutes: readonly Route[] = [
       const { result } = call.body;
       const job = await ownTask(call);
       try {
-        return await shown(call, await orNotYours(call.engine.bots.report(call.actor, job.id, result)), true);
+        const told = await orNotYours(call.engine.bots.report(call.actor, job.id, result));
+        return await shown(call, told, { withSop: true, done: true });
       } catch (error) {
         if (!(error instanceof SpineError && error.code === 'not_running')) throw error;
         await keepWhatCameLate(call, job, `result ${JSON.stringify(result)}`);
@@ -179,14 +180,14 @@ async function claimedView({ engine }: Call, { job, input, messages }: ClaimedJo
   };
 }
 
-async function moveTask(call: Call<{ status?: unknown; increment_retry?: boolean | null }>): Promise<object> {
+async function moveTask(call: Call<{ status?: unknown; increment_retry?: boolean | null }>): Promise<string> {
   const { engine, actor, body } = call;
   const status = statusNamed(body.status);
   const job = await ownTask(call);
   const countsRetry = body.increment_retry === true && status !== 'in_progress';
   try {
     const moved = await orNotYours(engine.bots.move(actor, job, { status, countsRetry, bot: actor }));
-    return data({ ...(await viewOf(call, moved, true)), ...(await mailTaken(call, moved)) });
+    return await shown(call, moved, { withSop: true, done: true, more: await mailTaken(call, moved) });
   } catch (error) {
     if (status === 'completed' && error instanceof SpineError && error.code === 'conflict')
       await keepWhatCameLate(call, job, 'status completed');

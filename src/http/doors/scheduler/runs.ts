@@ -1,10 +1,11 @@
 /** The history of what schedules made. */
 
 import { SpineError } from '../../../domain/error.ts';
-import type { State } from '../../../domain/job.ts';
+import type { Job, State } from '../../../domain/job.ts';
 import { mayTouch } from '../../../domain/lease.ts';
 import type { RunStatus } from '../../../domain/statuses.ts';
 import type { Engine } from '../../../engine/engine.ts';
+import { inTurn } from '../../one-job.ts';
 import { LARGE_ITEM_BYTES, pageOf } from '../../page.ts';
 import { type Call, route, type Route } from '../../routes.ts';
 import { deliveryView } from './delivery-view.ts';
@@ -15,7 +16,6 @@ import { listedRun, runView } from './view.ts';
 import { jobId } from '../../job-id.ts';
 
 type RunFilter = Parameters<Engine['runs']['list']>[0];
-type RunRecord = Awaited<ReturnType<Engine['runs']['get']>>;
 
 const EVERYONE = ['head', 'worker', 'viewer'] as const;
 const PAGE = 50;
@@ -79,9 +79,13 @@ export const runRoutes: readonly Route[] = [
     answer: Run,
     errors: ['not_found', 'forbidden'],
     handle: async (call) => {
-      const record = await seenRun(call);
-      const deliveries = await call.engine.deliveries.list({ jobNo: record.job.no, limit: PAGE });
-      return { ...runView(record), deliveries: deliveries.map((each) => deliveryView(call.actor, each)) };
+      const { engine, actor } = call;
+      const job = await seenJob(call);
+      const deliveries = await engine.deliveries.list({ jobNo: job.no, limit: PAGE });
+      return printed(call, job, {
+        done: false,
+        more: { deliveries: deliveries.map((each) => deliveryView(actor, each)) },
+      });
     },
   }),
   route({
@@ -94,11 +98,17 @@ export const runRoutes: readonly Route[] = [
     answer: RunPrompt,
     errors: ABOUT_ONE,
     handle: async (call) => {
-      const { job, run } = await seenRun(call);
-      const prompt = await call.engine.runs.prompt(job.no);
-      if (prompt === null)
-        throw new SpineError('not_found', { id: job.id, problem: 'No agent was sent anything in this run.' });
-      return { run_id: job.id, prompt, prompt_hash: run.promptHash };
+      const { runs } = call.engine;
+      const job = await seenJob(call);
+      return inTurn(call, job, { done: false }, async () => {
+        const [run, prompt] = [await runs.of(job.no), await runs.prompt(job.no)];
+        if (run === null || prompt === null)
+          throw new SpineError('not_found', {
+            id: job.id,
+            problem: 'No agent was sent anything in this run.',
+          });
+        return JSON.stringify({ run_id: job.id, prompt, prompt_hash: run.promptHash });
+      });
     },
   }),
   route({
@@ -111,9 +121,9 @@ export const runRoutes: readonly Route[] = [
     answer: Run,
     errors: ABOUT_ONE,
     handle: async (call) => {
-      const { job } = await seenRun(call);
+      const job = await seenJob(call);
       await call.engine.jobs.cancel(call.actor, job.id, call.body.reason ?? null);
-      return runView(await call.engine.runs.get(call.actor, job.id));
+      return printed(call, job, { done: true });
     },
   }),
 ];
@@ -154,6 +164,21 @@ async function page(call: Call, filter: RunFilter): Promise<object> {
   };
 }
 
-async function seenRun(call: Call): Promise<RunRecord> {
-  return call.engine.runs.get(call.actor, await jobId(call));
+/** The job that the path names, where a schedule made it. */
+async function seenJob(call: Call): Promise<Job> {
+  const { engine, actor } = call;
+  const job = await engine.jobs.get(actor, await jobId(call));
+  if ((await engine.runs.of(job.no)) === null) throw new SpineError('not_found', { id: job.id });
+  return job;
+}
+
+function printed(
+  call: Call,
+  job: Job,
+  { done, more }: { readonly done: boolean; readonly more?: object },
+): Promise<string> {
+  const { engine, actor } = call;
+  return inTurn(call, job, { done }, async () =>
+    JSON.stringify({ ...runView(await engine.runs.get(actor, job.id)), ...more }),
+  );
 }

@@ -6,6 +6,7 @@ import { inputOf } from '../../../domain/job-input.ts';
 import type { Job } from '../../../domain/job.ts';
 import { traceparentFrom } from '../../../domain/trace.ts';
 import type { JobDraft } from '../../../engine/engine.ts';
+import { tellOf } from '../../one-job.ts';
 import { noteJobs } from '../../requests.ts';
 import { type Call, route, type Route } from '../../routes.ts';
 import { AwaitedJob, Job as JobAnswer, JobBatch, JobList, JobRemoved } from './answers.ts';
@@ -200,26 +201,15 @@ export async function answer(call: Call, accepted: Accepted, extra = ''): Promis
   return await fullJson(call, accepted.job, { done: true, extra: outcomeOf(accepted) + extra });
 }
 
-/** What is small is shown at once. Anything else is read when there is room for it. */
 async function fullJson(
   call: Call,
   job: Job,
   { done, extra = '' }: { readonly done: boolean; readonly extra?: string },
 ): Promise<string> {
-  const { jobs } = call.engine;
-  const small = (await jobs.smallDetails([job])).get(job.no);
   const further = blockedField(call.parts, job) + extra;
-  if (small !== undefined) return jobJson(job, small, further);
-  // A commit may answer hundreds of callers: those with much to show go one after another, or nobody else would be heard.
-  const { room, longWork } = call.parts;
-  const bytes = await longWork.run(call.actor, async () => (await jobs.sizes([job])).get(job.no) ?? 0);
-  await room.take(call, bytes, done);
-  return await longWork.run(call.actor, async () => {
-    const details = (await jobs.details([job])).get(job.no);
-    // Retention may remove a finished job between two reads.
-    if (!details) throw new SpineError('not_found');
-    return jobJson(job, details, further);
-  });
+  const told = await tellOf(call, job, { done }, (details) => jobJson(job, details, further));
+  if (told === null) throw new SpineError('not_found');
+  return told;
 }
 
 /** A worker has no right to create work of its own, only children of a job that it holds; a run, of its own job. */
