@@ -48,6 +48,35 @@ suite('one long answer', () => {
   });
 });
 
+test('the tree of schedules is read and shown in pieces, in its caller’s turn', async (t) => {
+  const { engine, head } = await openServer(t);
+  const made = async (draft: object): Promise<string> =>
+    (await engine.schedules.create(HEAD, { schedule_kind: 'manual', session_target: 'queue', ...draft })).id;
+  for (let i = 0; i < 12; i++) await made({ name: `large-${i}`, payload_message: LONG.slice(0, 100_000) });
+  const parentId = await made({ name: 'parent', payload_message: 'x' });
+  const chained = { schedule_kind: 'child', parent_id: parentId, trigger_on: 'success', payload_message: 'x' };
+  for (let i = 0; i < 20; i++) await made({ ...chained, name: `small-${i}` });
+  const seen = watched(t, engine);
+  const { list } = engine.schedules;
+  const bytes: number[] = [];
+  t.mock.method(engine.schedules, 'list', async (...asked: Parameters<typeof list>) => {
+    seen.reads.push(seen.inTurn());
+    const some = await list(...asked);
+    bytes.push(JSON.stringify(some).length);
+    return some;
+  });
+  const { status, body } = await head.get<{ schedules: { name: string; children: object[] }[] }>(
+    '/schedules/tree',
+  );
+  strictEqual(status, 200);
+  deepStrictEqual([body.schedules.length, body.schedules[12]?.children.length], [13, 20]);
+  ok(
+    seen.reads.every((inTurn) => inTurn),
+    'out of turn',
+  );
+  ok(Math.max(...bytes) < 700_000, `${Math.max(...bytes)} bytes in one go`);
+});
+
 test('a thousand short numbers in a batch of ends are one look at the store, in their caller’s turn', async (t) => {
   const store = openSqlite({ file: ':memory:', identity: 'http' });
   const { engine, left } = await openServer(t, undefined, { store });
@@ -68,15 +97,22 @@ test('a thousand short numbers in a batch of ends are one look at the store, in 
   );
 });
 
+interface Watched {
+  readonly reads: boolean[];
+  readonly inTurn: () => boolean;
+  roomBytes: number;
+}
+
 /** Which reads of what jobs hold were done in somebody's turn, and how much room was asked for at most. */
-function watched(t: TestContext, engine: OpenEngine): { readonly reads: boolean[]; roomBytes: number } {
+function watched(t: TestContext, engine: OpenEngine): Watched {
   const turn = new AsyncLocalStorage<boolean>();
-  const seen = { reads: [] as boolean[], roomBytes: 0 };
+  const inTurn = (): boolean => turn.getStore() === true;
+  const seen: Watched = { reads: [], inTurn, roomBytes: 0 };
   const run = LongWork.prototype.run;
   t.mock.method(
     LongWork.prototype,
     'run',
-    function inTurn(this: LongWork, ...[actor, work]: Parameters<typeof run>) {
+    function runInTurn(this: LongWork, ...[actor, work]: Parameters<typeof run>) {
       return run.call(this, actor, () => turn.run(true, work));
     },
   );
@@ -91,12 +127,12 @@ function watched(t: TestContext, engine: OpenEngine): { readonly reads: boolean[
   );
   const { details } = engine.jobs;
   t.mock.method(engine.jobs, 'details', (...asked: Parameters<typeof details>) => {
-    seen.reads.push(turn.getStore() === true);
+    seen.reads.push(inTurn());
     return details(...asked);
   });
   const { get } = engine.runs;
   t.mock.method(engine.runs, 'get', (...asked: Parameters<typeof get>) => {
-    seen.reads.push(turn.getStore() === true);
+    seen.reads.push(inTurn());
     return get(...asked);
   });
   return seen;

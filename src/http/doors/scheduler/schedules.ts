@@ -1,6 +1,5 @@
 /** Schedules: make them, read them, change them. */
 
-import { treeOf, type ChainTree } from '../../../domain/chain.ts';
 import type { Actor } from '../../../domain/command.ts';
 import { serves } from '../../../domain/lease.ts';
 import { type Schedule, targetOf } from '../../../domain/schedule.ts';
@@ -16,15 +15,14 @@ import {
   ScheduleParams,
   SchedulesQuery,
 } from './schemas.ts';
-import { nodeView, scheduleView } from './view.ts';
+import { scheduleTree } from './tree.ts';
+import { scheduleView } from './view.ts';
 
 export const READERS = ['head', 'viewer'] as const;
 export const HEAD = ['head'] as const;
 /** What a call about one schedule can be told. */
 export const ABOUT_ONE = ['not_found', 'forbidden', 'conflict'] as const;
 const PAGE = 100;
-/** How many schedules the tree reads at a time. */
-const TREE_STEP = 20;
 
 export const scheduleRoutes: readonly Route[] = [
   route({
@@ -75,21 +73,7 @@ export const scheduleRoutes: readonly Route[] = [
     about: 'Read all schedules as chains: each one holds those that it triggers.',
     who: READERS,
     answer: ScheduleTree,
-    handle: async ({ engine, actor }) => {
-      const edges: Edge[] = [];
-      // A parent that this caller may not see has no name here.
-      const names = new Map<string, string>();
-      // What a schedule asks for may be large and is not shown here: a few at a time are read whole.
-      for (let page = await engine.schedules.list({ afterNo: 0, limit: TREE_STEP }); page.length > 0; ) {
-        for (const schedule of page.filter(({ spec }) => serves(actor, targetOf(spec)))) {
-          const { parentId, name } = schedule.spec;
-          names.set(schedule.id, name);
-          edges.push({ id: schedule.id, parentId, name, schedule });
-        }
-        page = await engine.schedules.list({ afterNo: page.at(-1)?.no ?? 0, limit: TREE_STEP });
-      }
-      return { schedules: treeOf(edges).map((tree) => branch(tree, names)) };
-    },
+    handle: scheduleTree,
   }),
   route({
     method: 'GET',
@@ -174,11 +158,4 @@ export async function parentNames(
   schedules: readonly Schedule[],
 ): Promise<ReadonlyMap<string, string>> {
   return actor.targets === null ? engine.schedules.parentNames(schedules) : new Map();
-}
-
-type Edge = { id: string; parentId: string | null; name: string; schedule: Schedule };
-
-function branch({ edge, children }: ChainTree<Edge>, names: ReadonlyMap<string, string>): object {
-  const node = nodeView(edge.schedule, names.get(edge.parentId ?? '') ?? null);
-  return { ...node, children: children.map((child) => branch(child, names)) };
 }
