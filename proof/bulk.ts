@@ -10,6 +10,7 @@ const BATCH = 1_000;
 const PACE_MS = 5;
 const ENDS_WITHIN_MS = 600_000;
 const TAG = 'many';
+const RARE = 'rare';
 /** What a parent has created at most. */
 const CHILDREN = 900;
 const JOBS_PER_PARENT = 5_000;
@@ -36,6 +37,10 @@ export async function proveBulk(store: ProofStore, { jobs, limits }: BulkOptions
   const must = (holds: boolean, what: string): void => {
     if (!holds) violations.push(what);
   };
+  // Few among many: the first and the last of all.
+  const makeRare = async (): Promise<void> =>
+    must((await head.post('/jobs', { target: RARE })).status === 201, 'a job was refused');
+  await makeRare();
   for (let made = 0; made < jobs; made += BATCH) {
     const some = Array.from({ length: Math.min(BATCH, jobs - made) }, () => ({
       target: 'many',
@@ -44,6 +49,7 @@ export async function proveBulk(store: ProofStore, { jobs, limits }: BulkOptions
     const { status } = await head.post('/jobs/batch', { jobs: some });
     must(status === 201, `a batch was answered ${status}`);
   }
+  await makeRare();
   const others = new Others(head, worker);
   const rates: string[] = [];
   const run = async (action: string, filter: object, expected: number): Promise<void> => {
@@ -60,7 +66,9 @@ export async function proveBulk(store: ProofStore, { jobs, limits }: BulkOptions
     must(expected < 500 || looks.length > 1, `${action} told of no progress`);
     rates.push(`${action} ${Math.round(expected / ((performance.now() - fromMs) / 1_000))}/s`);
   };
+  await run('cancel', { target: RARE }, 2);
   await run('cancel', { tag: TAG, state: 'queued' }, jobs);
+  await run('delete', { target: RARE }, 2);
   await run('retry', { tag: TAG }, jobs);
   const stopped = await head.post<Bulk>('/jobs/bulk', { action: 'cancel', filter: { tag: TAG } });
   await sleep(50);

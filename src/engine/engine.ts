@@ -154,6 +154,8 @@ export interface Jobs {
   /** What is there for the next holder beside the job, of those jobs that have something. */
   handedOn(jobs: readonly Job[]): Promise<Map<number, HandedOn>>;
   list(actor: Actor, filter: JobFilter): Promise<Job[]>;
+  /** The same by a bounded look: a page may be short, and there may yet be more. */
+  look(actor: Actor, filter: JobFilter): Promise<Found>;
   /** The ids of what each of them still waits for. */
   blockers(jobs: readonly Job[]): Promise<Map<number, readonly string[]>>;
   /** Those whose title or description has the words. A page may be short, and there may yet be more. */
@@ -580,6 +582,8 @@ export interface Schedules {
 export interface Runs {
   /** Newest first. */
   list(filter: RunFilter): Promise<RunRecord[]>;
+  /** The same by a bounded look: a page may be short; `next` is the `before` of the next one, if any. */
+  look(filter: RunFilter): Promise<{ readonly runs: readonly RunRecord[]; readonly next: number | null }>;
   get(actor: Actor, id: string): Promise<RunRecord>;
   /** Running ones that showed no life for so long. */
   stale(thresholdMs: number, limit: number): Promise<RunRecord[]>;

@@ -51,6 +51,7 @@ export function jobsOf(core: Core): Jobs {
     comments: async (actor, id, afterSeq, limit) =>
       store.read.comments.after((await get(actor, id)).no, afterSeq, limit),
     list: async (actor, filter) => store.read.jobs.list(await storedFilter(core, actor, filter)),
+    look: async (actor, filter) => store.read.jobs.look(await storedFilter(core, actor, filter)),
     blockers: async (jobs) => {
       const waiting = jobs.filter(({ waitingFor }) => waitingFor > 0).map(({ no }) => no);
       const edges = waiting.length === 0 ? [] : await store.read.dependencies.of(waiting);

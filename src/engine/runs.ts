@@ -2,24 +2,22 @@
 
 import { SpineError } from '../domain/error.ts';
 import { mayTouch } from '../domain/lease.ts';
-import type { RunRecord } from '../domain/run.ts';
 import type { Core } from './core.ts';
 import type { Runs } from './engine.ts';
 import { priorRuns } from './prior-runs.ts';
-
-const PAGE = 1_000;
 
 export function runsOf(core: Core): Runs {
   const { store } = core;
   return {
     list: async (filter) => store.read.runs.list(filter),
+    look: async (filter) => store.read.runs.look(filter),
     get: async (actor, id) => {
       const [found] = await store.read.runs.list({ ids: [id], limit: 1 });
       if (found === undefined) throw new SpineError('not_found', { id });
       if (!mayTouch(actor, found.job)) throw new SpineError('forbidden', { target: found.job.target });
       return found;
     },
-    stale: (thresholdMs, limit) => staleRuns(core, core.now() - thresholdMs, limit),
+    stale: async (thresholdMs, limit) => store.read.runs.silent(core.now() - thresholdMs, limit),
     of: async (jobNo) => (await store.read.runs.byNo([jobNo])).at(0) ?? null,
     // Only the holder may write, so that one who lost its lease cannot mislead the next.
     note: async (actor, id, leaseToken, note) =>
@@ -31,17 +29,4 @@ export function runsOf(core: Core): Runs {
       return jobs.filter((job) => job.cancelRequested).map((job) => job.id);
     },
   };
-}
-
-/** The stale ones are among the oldest, and lists begin with the newest: all that run are looked at. */
-async function staleRuns(core: Core, silentSince: number, limit: number): Promise<RunRecord[]> {
-  const stale: RunRecord[] = [];
-  let before: number | undefined;
-  do {
-    const from = before === undefined ? {} : { before };
-    const page = await core.store.read.runs.list({ states: ['running'], limit: PAGE, ...from });
-    stale.push(...page.filter(({ job, run }) => (run.lastHeartbeat ?? job.updatedAt) < silentSince));
-    before = page.length < PAGE ? undefined : page.at(-1)?.job.no;
-  } while (before !== undefined && stale.length < limit);
-  return stale.slice(0, limit);
 }

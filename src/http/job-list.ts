@@ -6,6 +6,9 @@ import type { JobFilter } from '../engine/engine.ts';
 import { type Page, pageOf } from './page.ts';
 import type { Call } from './routes.ts';
 
+/** So many parts of a list are looked at for one page, each in the caller's turn. What is unfinished is shown in any case. */
+const LOOKS = 20;
+
 export interface OpenAndEnded {
   /** Oldest first. */
   readonly jobs: readonly Job[];
@@ -26,8 +29,14 @@ export async function openAndEnded(
     order,
     limit: LIMITS.pageJobs,
   });
-  const open = await listHalf(call, half(OPEN_STATES, 'oldest'), LIMITS.answerBytes);
-  const ended = await listHalf(call, half(FINAL_STATES, 'newest'), LIMITS.answerBytes - open.bytes);
+  const open = await listHalf(call, half(OPEN_STATES, 'oldest'), {
+    maxBytes: LIMITS.answerBytes,
+    looks: Infinity,
+  });
+  const ended = await listHalf(call, half(FINAL_STATES, 'newest'), {
+    maxBytes: LIMITS.answerBytes - open.bytes,
+    looks: LOOKS,
+  });
   // A job that ended between the two reads may be in both.
   const byNo = new Map([...open.items, ...ended.items].map((item) => [item.job.no, item]));
   const sizes = new Map([...byNo].map(([no, { bytes }]) => [no, bytes]));
@@ -41,12 +50,20 @@ interface Half {
   readonly more: boolean;
 }
 
-async function listHalf(call: Call, filter: JobFilter, maxBytes: number): Promise<Half> {
-  const { items, next } = await jobPage(call, filter, maxBytes);
+interface Bounds {
+  readonly maxBytes: number;
+  readonly looks: number;
+}
+
+async function listHalf(call: Call, filter: JobFilter, bounds: Bounds): Promise<Half> {
+  const { items, next } = await jobPage(call, filter, bounds);
   const bytes = items.reduce((sum, item) => sum + item.bytes, 0);
   if (next === null) return { items, bytes, more: false };
-  const more = await call.engine.jobs.list(call.actor, { ...filter, from: next, limit: 1 });
-  return { items, bytes, more: more.length > 0 };
+  const { engine, actor, parts } = call;
+  const behind = await parts.longWork.run(actor, () =>
+    engine.jobs.look(actor, { ...filter, from: next, limit: 1 }),
+  );
+  return { items, bytes, more: behind.jobs.length > 0 || behind.next !== null };
 }
 
 export interface Sized {
@@ -54,24 +71,33 @@ export interface Sized {
   readonly bytes: number;
 }
 
-/** Only how large the jobs are is read here: what they hold is read when it is known how many are shown. */
+/**
+ * Only how large the jobs are is read here: what they hold is read when it is known how many are shown. Where few fit, the
+ * page may be short or empty and yet have a next one.
+ */
 export async function jobPage(
   call: Call,
   filter: JobFilter,
-  maxBytes: number = LIMITS.answerBytes,
+  { maxBytes, looks }: Bounds = { maxBytes: LIMITS.answerBytes, looks: LOOKS },
 ): Promise<Page<Sized, number | null>> {
   if (filter.states.length === 0) return { items: [], next: null };
   const { jobs } = call.engine;
+  let behind: number | null = null;
   return pageOf<Sized, number | null>(call, {
     limit: filter.limit,
     maxBytes,
     itemBytes: LIMITS.progressBytes,
     start: filter.from ?? null,
     read: async (from, limit) => {
-      return sized(call, await jobs.list(call.actor, { ...filter, ...(from !== null && { from }), limit }));
+      const wanted = { ...filter, ...(from !== null && { from }), limit };
+      const found = await jobs.look(call.actor, wanted);
+      behind = found.next;
+      return sized(call, found.jobs);
     },
     cursorOf: ({ job }) => job.no,
     bytesOf: ({ bytes }) => bytes,
+    behind: () => behind,
+    looks,
   });
 }
 

@@ -28,6 +28,10 @@ export interface PageReader<T, Cursor> {
   readonly start: Cursor;
   readonly read: (from: Cursor, count: number) => Promise<readonly T[]>;
   readonly cursorOf: (item: T) => NonNullable<Cursor>;
+  /** Where to go on when the last read found fewer than it was asked for; without it, or when it says null, nothing follows. */
+  readonly behind?: () => Cursor | null;
+  /** How often to go on like this for one page. */
+  readonly looks?: number;
   /** About what it takes to show one. */
   readonly bytesOf: (item: T) => number;
 }
@@ -45,6 +49,7 @@ export async function pageOf<T, Cursor>(call: Call, reader: PageReader<T, Cursor
   let from = reader.start;
   let bytes = 0;
   let granted = FIRST_BYTES;
+  let looks = reader.looks ?? 1;
   let step = Math.max(1, Math.floor(FIRST_BYTES / reader.itemBytes));
   for (;;) {
     const count = Math.min(step, limit - items.length);
@@ -58,8 +63,13 @@ export async function pageOf<T, Cursor>(call: Call, reader: PageReader<T, Cursor
       items.push(item);
       from = cursorOf(item);
     }
-    if (found.length < count) return { items, next: null };
     if (items.length === limit) return { items, next: from };
+    if (found.length < count) {
+      const behind = reader.behind?.() ?? null;
+      if (behind === null || --looks <= 0) return { items, next: behind };
+      from = behind;
+      continue;
+    }
     step = nextStep(step, (maxBytes - bytes) / (bytes / items.length));
   }
 }

@@ -15,6 +15,7 @@ import {
   refusal,
   stateOf,
 } from '../support/engines.ts';
+import { insert, row } from './rows.ts';
 
 async function step({ engine }: Opened): Promise<number> {
   return (await bulk(engine.core).runOnce()).done;
@@ -191,6 +192,35 @@ export function bulkTopics(each: Each): void {
     await runAll(spine);
     const { state, attempts } = await read(spine, dead);
     assert.deepEqual([state, attempts], ['queued', 0]);
+  });
+
+  each('keeps its place also where nothing fitted', async (spine) => {
+    const { engine, store } = spine;
+    const first = await create(spine, { target: 'rare' });
+    await insert(
+      store,
+      Array.from({ length: 4_100 }, () => row()),
+    );
+    const last = await create(spine, { target: 'rare' });
+    const { id, count } = await engine.bulks.start(HEAD, { action: 'cancel', filter: { target: 'rare' } });
+    assert.equal(count, 2);
+    const steps: number[][] = [];
+    for (let n = 0; n < 3; n++) {
+      await step(spine);
+      const { doneNo, changed } = await engine.bulks.get(HEAD, id);
+      steps.push([doneNo, changed]);
+    }
+    assert.deepEqual(steps, [
+      [first.no + 1_999, 1],
+      [first.no + 3_999, 1],
+      [last.no, 2],
+    ]);
+    assert.deepEqual(told(await engine.bulks.get(HEAD, id)), {
+      state: 'done',
+      count: 2,
+      changed: 2,
+      refused: 0,
+    });
   });
 
   each('removes what has ended, in steps too, and leaves what others wait for', async (spine) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { FILTERED } from '../../src/domain/job-fields.ts';
 import type { ListFilter } from '../../src/domain/job-filter.ts';
+import type { Run } from '../../src/domain/run.ts';
 import { type Job, OPEN_STATES, STATES, type State } from '../../src/domain/job.ts';
 import { raised } from '../../src/domain/priority.ts';
 import { rest } from '../support/clock.ts';
@@ -16,6 +17,21 @@ const ALL: ListFilter = {
   order: 'oldest',
   from: null,
   limit: 1_000,
+};
+
+const RUN: Run = {
+  jobNo: 0,
+  scheduleId: 's',
+  kind: 'manual',
+  dueAt: null,
+  triggeredBy: null,
+  active: 0,
+  sessionKey: null,
+  transport: null,
+  dispatchedAt: null,
+  lastHeartbeat: null,
+  contextSummary: null,
+  promptHash: null,
 };
 
 export function listTopics(each: Each): void {
@@ -73,6 +89,57 @@ export function listTopics(each: Each): void {
       assert.deepEqual(await paged(store.read, { ...ALL, limit, order: 'newest' }), oldest.toReversed());
     }
   });
+
+  each('looks at a bounded part of a list where few fit, and says where to go on', async ({ store }) => {
+    const rare = (state: State) => row({ state, target: 'rare' });
+    const others = (state: State) => Array.from({ length: 2_200 }, () => row({ state }));
+    const rows = [rare('done'), ...others('done'), rare('queued'), ...others('queued'), rare('running')];
+    const nos = (await insert(store, rows)).filter(({ target }) => target === 'rare').map(({ no }) => no);
+    for (const order of ['oldest', 'newest'] as const) {
+      const filter = { ...ALL, targets: ['rare'], order, limit: 10 };
+      const pages = [await store.read.jobs.look(filter)];
+      for (let from = pages[0]?.next ?? null; from !== null; from = pages.at(-1)?.next ?? null)
+        pages.push(await store.read.jobs.look({ ...filter, from }));
+      const found = pages.flatMap(({ jobs }) => jobs.map(({ no }) => no));
+      assert.deepEqual(found, order === 'oldest' ? nos : nos.toReversed());
+      assert.ok(pages.length > 2, `${pages.length} looks at ${rows.length} jobs`);
+    }
+    const plain = await store.read.jobs.look({ ...ALL, limit: 5_000 });
+    assert.deepEqual([plain.jobs.length, plain.next], [rows.length, null]);
+    const first = await store.read.jobs.look({ ...ALL, targets: ['any'], limit: 7 });
+    assert.deepEqual([first.jobs.length, first.next], [7, first.jobs.at(-1)?.no]);
+  });
+
+  each(
+    'looks at a bounded part of the history of runs, and finds the silent ones among those that run',
+    async ({ store }) => {
+      const states: State[] = ['failed', ...Array.from({ length: 2_100 }, (): State => 'done'), 'failed'];
+      const held = { state: 'running', leaseUntil: 9_000, leasePolicy: 'own' } as const;
+      const jobs = await insert(store, [
+        ...states.map((state) => row({ state, scheduleId: 's' })),
+        row({ ...held, scheduleId: 's', updatedAt: 1_000 }),
+        row({ ...held, scheduleId: 's', updatedAt: 5_000 }),
+        row({ ...held, scheduleId: 's', updatedAt: 1_000, leasePolicy: 'presence' }),
+        row({ ...held, updatedAt: 1_000 }),
+      ]);
+      const made = jobs
+        .filter(({ scheduleId }) => scheduleId !== null)
+        .map(({ no }) => ({ ...RUN, jobNo: no }));
+      await store.transaction(0, (tx) => Promise.resolve(tx.runs.insert(made)));
+      const filter = { states: ['failed' as const], limit: 10 };
+      const first = await store.read.runs.look(filter);
+      const second = await store.read.runs.look({ ...filter, before: first.next ?? 0 });
+      const failed = jobs.filter(({ state }) => state === 'failed').map(({ no }) => no);
+      assert.deepEqual(
+        [first, second].map(({ runs }) => runs.map(({ job }) => job.no)),
+        [failed.slice(1), failed.slice(0, 1)],
+      );
+      assert.equal(second.next, null);
+      const silent = (await store.read.runs.silent(4_000, 10)).map(({ job }) => job.no);
+      assert.deepEqual(silent, [jobs.at(-2)?.no, jobs.at(-4)?.no]);
+      assert.equal((await store.read.runs.silent(4_000, 1)).length, 1);
+    },
+  );
 
   each('shows nothing, and no error, to somebody who asks for what is not theirs', async (spine) => {
     await create(spine, { target: 'a' });

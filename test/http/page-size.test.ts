@@ -46,6 +46,20 @@ suite('a page', () => {
     strictEqual(comments.flat().length, 2 * LIMITS.commentsShown);
   });
 
+  test('of jobs goes on where hardly any fits', async (t) => {
+    const { head, engine } = await openLargeDoor(t);
+    const others = Array.from({ length: 900 }, () => ({ target: 'any' }));
+    const rare: string[] = [];
+    for (let i = 0; i < 3; i++) {
+      for (let k = 0; k < 3; k++) await engine.jobs.create(HEAD, others);
+      rare.push(await createJob(head, { target: 'rare' }));
+    }
+    const { body } = await head.get<Item>('/jobs?target=rare&limit=10');
+    deepStrictEqual([(body['jobs'] as JobBody[]).map(({ id }) => id), body['nextCursor']], [rare, null]);
+    const all = await head.get<Item>('/jobs?target=rare');
+    deepStrictEqual([(all.body['jobs'] as JobBody[]).length, all.body['truncated']], [3, undefined]);
+  });
+
   test('of events, log lines, types or messages ends before it is too long', async (t) => {
     const { head, left, engine } = await openLargeDoor(t);
     const id = await createJob(head, {});

@@ -26,10 +26,11 @@ const RANK = `case ${Object.values(BOT_PRIORITIES)
  */
 export async function ranked(sql: Sql, filter: ListFilter, most: number): Promise<RankedWindow> {
   if (filter.targets?.length === 0 || filter.states.length === 0) return { ranked: [], size: 0, next: null };
+  const course = { newest: true, from: filter.from, until: null };
   const params: Value[] = [];
   const put: Put = (value) => `$${params.push(value)}`;
   const pages = filter.states.map(
-    (state, i) => `select * from (${page(sql, filter, state, true, put, 'no, priority')}) as page${i}`,
+    (state, i) => `select * from (${page(sql, filter, state, course, put, 'no, priority')}) as page${i}`,
   );
   const window = `${pages.join(' union all ')} order by no desc limit ${put(filter.limit)}`;
   const text = `select no, ${RANK} as rank, count(*) over (), min(no) over () from (${window}) as looked_at

@@ -5,7 +5,7 @@ import type { Job } from '../../domain/job.ts';
 import type { Sql } from '../sql/driver.ts';
 import { first, only } from '../sql/rows.ts';
 import { BULK } from '../sql/tables.ts';
-import { list as listJobs, search } from './jobs.ts';
+import { look, search } from './jobs.ts';
 
 const SELECT = `select ${BULK.selected} from bulk`;
 
@@ -24,7 +24,7 @@ export function running(sql: Sql): Promise<number> {
   return only<number>(sql, "select count(*) from bulk where state = 'running'", []);
 }
 
-/** The jobs behind `from` that fit, oldest first, and behind which the next page begins; null when there is none. */
+/** Jobs behind `from` that fit, oldest first. A page may be short or empty; where the next begins is null behind the last. */
 export async function page(
   sql: Sql,
   { words, ...filter }: BulkFilter,
@@ -32,7 +32,5 @@ export async function page(
   limit: number,
 ): Promise<{ readonly jobs: readonly Job[]; readonly next: number | null }> {
   const wanted = { ...filter, order: 'oldest', from, limit } as const;
-  if (words !== null) return search(sql, words, wanted);
-  const jobs = await listJobs(sql, wanted);
-  return { jobs, next: jobs.length === limit ? (jobs.at(-1)?.no ?? null) : null };
+  return words === null ? look(sql, wanted) : search(sql, words, wanted);
 }

@@ -6,7 +6,7 @@ import type { Found, ListFilter } from '../../domain/job-filter.ts';
 import type { Job, JobInput, State } from '../../domain/job.ts';
 import { byNumber, perDialect, type Sql, type Value } from '../sql/driver.ts';
 import { handedOnBytes, PAST_BYTES, SHOWN_ALWAYS_BYTES } from '../sql/job-bytes.ts';
-import { further, page, type Put } from '../sql/job-pages.ts';
+import { further, page, type Put, windowEnd } from '../sql/job-pages.ts';
 import { JOB_COLUMNS, JOB_WIDTH, jobFrom } from '../sql/job-row.ts';
 import { column, first, only } from '../sql/rows.ts';
 import { listed, windowOf } from '../sql/search.ts';
@@ -130,17 +130,31 @@ export async function claimedUnder(sql: Sql, claimId: string, limit: number): Pr
   });
 }
 
-/** One page in the order of creation. Each state is read along job_by_state and the pages are merged, so that old jobs never slow the new. */
-export async function list(sql: Sql, filter: ListFilter): Promise<Job[]> {
+/** One page in the order of creation, however far the last that fits lies behind the first. */
+export function list(sql: Sql, filter: ListFilter): Promise<Job[]> {
+  return upTo(sql, filter, null);
+}
+
+/** The same by looking at a bounded part of the list: a page may be short or empty, and there may yet be more. */
+export async function look(sql: Sql, filter: ListFilter): Promise<Found> {
+  if (filter.targets?.length === 0 || filter.states.length === 0) return { jobs: [], next: null };
+  const end = await windowEnd(sql, filter);
+  const jobs = await upTo(sql, filter, end);
+  const last = jobs.length === filter.limit ? jobs.at(-1)?.no : undefined;
+  return { jobs, next: last ?? end };
+}
+
+/** Each state is read along job_by_state and the pages are merged, so that old jobs never slow the new. */
+async function upTo(sql: Sql, filter: ListFilter, until: number | null): Promise<Job[]> {
   if (filter.targets?.length === 0 || filter.states.length === 0) return [];
-  const newest = filter.order === 'newest';
+  const course = { newest: filter.order === 'newest', from: filter.from, until };
   const params: Value[] = [];
   const put: Put = (value) => `$${params.push(value)}`;
-  // One statement sees one moment: a job that changes its state meanwhile is on the page once.
   const pages = filter.states.map(
-    (state, i) => `select * from (${page(sql, filter, state, newest, put)}) as page${i}`,
+    (state, i) => `select * from (${page(sql, filter, state, course, put)}) as page${i}`,
   );
-  const text = `${pages.join(' union all ')} order by no ${newest ? 'desc' : 'asc'} limit ${put(filter.limit)}`;
+  const order = `order by no ${course.newest ? 'desc' : 'asc'}`;
+  const text = `${pages.join(' union all ')} ${order} limit ${put(filter.limit)}`;
   return (await sql.all(text, params)).map(jobFrom);
 }
 

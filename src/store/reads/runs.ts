@@ -38,7 +38,42 @@ function recordFrom(row: Row, claims: ReadonlyMap<number, number>): RunRecord {
 }
 
 /** Newest first. */
-export async function list(sql: Sql, filter: RunFilter): Promise<RunRecord[]> {
+export function list(sql: Sql, filter: RunFilter): Promise<RunRecord[]> {
+  return downTo(sql, filter, null);
+}
+
+/** So many runs are looked at in one go, where not all of them may fit. */
+const WINDOW_RUNS = 2_000;
+
+/** The same by looking at a bounded number of runs: a page may be short or empty; `next` is the `before` of the next one, if any. */
+export async function look(
+  sql: Sql,
+  filter: RunFilter,
+): Promise<{ readonly runs: readonly RunRecord[]; readonly next: number | null }> {
+  const end =
+    filter.states === undefined && filter.causes === undefined ? null : await windowEnd(sql, filter);
+  const runs = await downTo(sql, filter, end);
+  const last = runs.length === filter.limit ? runs.at(-1)?.job.no : undefined;
+  return { runs, next: last ?? end };
+}
+
+/** How far one look may go; null when it may go to the end. */
+function windowEnd(sql: Sql, { scheduleId, before }: RunFilter): Promise<number | null> {
+  const { where, params } = conditions({ scheduleId, before }, null);
+  const text = `select run.job_no from run ${where} order by run.job_no desc limit 1 offset ${WINDOW_RUNS - 1}`;
+  return only<number | null>(sql, text, params);
+}
+
+async function downTo(sql: Sql, filter: RunFilter, end: number | null): Promise<RunRecord[]> {
+  const { where, params } = conditions(filter, end);
+  const text = `${RECORD} ${where} order by run.job_no desc limit $${params.length + 1} + 0`;
+  return records(sql, await sql.all(text, [...params, filter.limit]));
+}
+
+function conditions(
+  filter: { readonly [name in keyof Omit<RunFilter, 'limit'>]: RunFilter[name] | undefined },
+  end: number | null,
+): { readonly where: string; readonly params: Value[] } {
   const where: string[] = [];
   const params: Value[] = [];
   const bind = (value: Value): string => `$${params.push(value)}`;
@@ -49,14 +84,35 @@ export async function list(sql: Sql, filter: RunFilter): Promise<RunRecord[]> {
   if (filter.causes !== undefined)
     where.push(`coalesce(job.cause, '') in (${filter.causes.map((cause) => bind(cause ?? '')).join(', ')})`);
   if (filter.before !== undefined) where.push(`run.job_no < ${bind(filter.before)}`);
-  const condition = where.length === 0 ? '' : `where ${where.join(' and ')}`;
-  const text = `${RECORD} ${condition} order by run.job_no desc limit ${bind(filter.limit)} + 0`;
-  const rows = await sql.all(text, params);
+  if (end !== null) where.push(`run.job_no >= ${bind(end)}`);
+  return { where: where.length === 0 ? '' : `where ${where.join(' and ')}`, params };
+}
+
+async function records(sql: Sql, rows: readonly Row[]): Promise<RunRecord[]> {
   const claims = await firstClaimsOf(
     sql,
     rows.map((row) => row[0] as number),
   );
   return rows.map((row) => recordFrom(row, claims));
+}
+
+// What runs is found by its lease: job_lease and job_presence hold nothing else. The sum keeps SQLite from walking along
+// all numbers instead.
+const HELD = ['<>', '=']
+  .map(
+    (is) =>
+      `select no, updated_at from job where state = 'running' and lease_policy ${is} 'presence' and lease_until >= 0`,
+  )
+  .join(' union all ');
+const SILENT = `select held.no from (${HELD}) as held cross join run
+  where run.job_no = held.no and coalesce(run.last_heartbeat, held.updated_at) < $1
+  order by held.no + 0 desc limit $2 + 0`;
+const recordsOfJobs = byNumber(RECORD, 'run.job_no', 'order by run.job_no desc');
+
+/** Running ones that showed no life since then, newest first. */
+export async function silent(sql: Sql, since: number, limit: number): Promise<RunRecord[]> {
+  const nos = await column<number>(sql, SILENT, [since, limit]);
+  return nos.length === 0 ? [] : records(sql, await sql.byKeys(recordsOfJobs, nos));
 }
 
 /** What its agent was sent, as it may be shown; null when it was sent nothing. */

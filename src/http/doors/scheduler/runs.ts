@@ -15,10 +15,13 @@ import { ABOUT_ONE, HEAD, READERS, seen } from './schedules.ts';
 import { listedRun, runView } from './view.ts';
 import { jobId } from '../../job-id.ts';
 
+type RunRecord = Awaited<ReturnType<Engine['runs']['get']>>;
 type RunFilter = Parameters<Engine['runs']['list']>[0];
 
 const EVERYONE = ['head', 'worker', 'viewer'] as const;
 const PAGE = 50;
+/** So many parts of the history are looked at for one page. */
+const LOOKS = 20;
 /** What a run takes beside its result. */
 const RUN_BYTES = 1_500;
 /** As long as an agent may be silent unless its schedule or the server says otherwise. */
@@ -64,10 +67,11 @@ export const runRoutes: readonly Route[] = [
     who: EVERYONE,
     query: StaleQuery,
     answer: StaleRuns,
-    handle: async ({ engine, actor, query }) => {
-      const stale = await engine.runs.stale((query.threshold_s ?? STALE_S) * 1_000, query.limit ?? PAGE);
-      return { runs: stale.filter(({ job }) => mayTouch(actor, job)).map(listedRun) };
-    },
+    handle: ({ engine, actor, query, parts }) =>
+      parts.longWork.run(actor, async () => {
+        const stale = await engine.runs.stale((query.threshold_s ?? STALE_S) * 1_000, query.limit ?? PAGE);
+        return { runs: stale.filter(({ job }) => mayTouch(actor, job)).map(listedRun) };
+      }),
   }),
   route({
     method: 'GET',
@@ -149,13 +153,19 @@ function paging({ before, limit = PAGE }: { before?: number; limit?: number }): 
 
 /** Whoever sees only some targets gets shorter pages, never a page that ends the list too early. */
 async function page(call: Call, filter: RunFilter): Promise<object> {
-  const { items, next } = await pageOf(call, {
+  let behind: number | null = null;
+  const { items, next } = await pageOf<RunRecord, number | null>(call, {
     limit: filter.limit,
     itemBytes: LARGE_ITEM_BYTES,
-    start: filter.before,
-    read: (before, limit) =>
-      call.engine.runs.list({ ...filter, ...(before !== undefined && { before }), limit }),
+    start: filter.before ?? null,
+    read: async (before, limit) => {
+      const found = await call.engine.runs.look({ ...filter, ...(before !== null && { before }), limit });
+      behind = found.next;
+      return found.runs;
+    },
     cursorOf: ({ job }) => job.no,
+    behind: () => behind,
+    looks: LOOKS,
     bytesOf: ({ result, error }) => RUN_BYTES + (result?.length ?? 0) + (error?.length ?? 0),
   });
   return {

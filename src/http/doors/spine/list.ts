@@ -66,13 +66,13 @@ async function asV0(call: Call<unknown, Query>): Promise<string> {
 }
 
 /** A search looks at so many jobs and no more, so that its page may end before it is full. */
-async function found(
+function found(
   call: Call<unknown, Query>,
   words: string,
   filter: JobFilter,
 ): Promise<Page<Sized, number | null>> {
   let behind: number | null = null;
-  const page = await pageOf<Sized, number | null>(call, {
+  return pageOf<Sized, number | null>(call, {
     limit: filter.limit,
     // One look for one page.
     itemBytes: 1,
@@ -88,8 +88,8 @@ async function found(
     },
     cursorOf: ({ job }) => job.no,
     bytesOf: ({ bytes }) => bytes,
+    behind: () => behind,
   });
-  return { items: page.items, next: page.next ?? behind };
 }
 
 function jobsOf(items: readonly Sized[]): Job[] {
