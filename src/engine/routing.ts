@@ -38,8 +38,8 @@ export function typesOf(core: Core): Types {
     list: async (afterName, limit) => store.read.types.after(afterName, limit),
     known: () => core.typesByNo(),
     get: async (name) => {
-      const type = (await store.read.types.all()).find((each) => each.name === name);
-      if (type === undefined) throw new SpineError('not_found', { type: name });
+      const type = await store.read.types.named(name);
+      if (type === null) throw new SpineError('not_found', { type: name });
       return type;
     },
     save: async (actor, draft) => {
@@ -55,7 +55,7 @@ export function typesOf(core: Core): Types {
       const type = await judged(actor, draft);
       const made = await flusher.transact(actor, async (tx, changeSet) => {
         await tx.types.lockNames();
-        const known = (await tx.types.all()).find(({ name }) => name === draft.name);
+        const known = await tx.types.named(draft.name);
         if (known?.declared) throw nameTaken(known);
         await audit(tx, changeSet, actor, 'type.save', draft.name);
         return tx.types.save(type, changeSet.now);
