@@ -7,7 +7,7 @@ import { LongWork } from '../../src/engine/long-work.ts';
 import type { OpenEngine } from '../../src/engine/open-engine.ts';
 import { AnswerRoom } from '../../src/http/answer-room.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
-import type { HttpClient, JobBody } from '../support/http.ts';
+import { type HttpClient, httpClient, type JobBody } from '../support/http.ts';
 import { loggedIn } from './bots.ts';
 import { openServer } from './server.ts';
 
@@ -54,7 +54,12 @@ test('the tree of schedules is read and shown in pieces, in its caller’s turn'
     (await engine.schedules.create(HEAD, { schedule_kind: 'manual', session_target: 'queue', ...draft })).id;
   for (let i = 0; i < 12; i++) await made({ name: `large-${i}`, payload_message: LONG.slice(0, 100_000) });
   const parentId = await made({ name: 'parent', payload_message: 'x' });
-  const chained = { schedule_kind: 'child', parent_id: parentId, trigger_on: 'success', payload_message: 'x' };
+  const chained = {
+    schedule_kind: 'child',
+    parent_id: parentId,
+    trigger_on: 'success',
+    payload_message: 'x',
+  };
   for (let i = 0; i < 20; i++) await made({ ...chained, name: `small-${i}` });
   const seen = watched(t, engine);
   const { list } = engine.schedules;
@@ -75,6 +80,31 @@ test('the tree of schedules is read and shown in pieces, in its caller’s turn'
     'out of turn',
   );
   ok(Math.max(...bytes) < 700_000, `${Math.max(...bytes)} bytes in one go`);
+});
+
+test('a viewer of some targets sees what waits there for approval, by one look at its jobs, also while retention takes one of them', async (t) => {
+  const { engine, head, url } = await openServer(t);
+  const made: string[] = [];
+  for (const target of ['a', 'b', 'a']) {
+    const job = { target, approval: { timeoutS: 60, auto: 'reject' } };
+    made.push((await head.post<JobBody>('/jobs', job)).body.id);
+  }
+  const { list } = engine.approvals;
+  t.mock.method(engine.approvals, 'list', async (...asked: Parameters<typeof list>) => {
+    const found = await list(...asked);
+    return [...found, ...found.slice(0, 1).map((gone) => ({ ...gone, jobNo: 999 }))];
+  });
+  const get = t.mock.method(engine.jobs, 'get').mock;
+  const eyes = { name: 'eyes', role: 'viewer', targets: ['a'] };
+  const { token } = (await head.post<{ token: string }>('/tokens', eyes)).body;
+  const viewer = httpClient(url, { token });
+  t.after(() => viewer.close());
+  const { status, body } = await viewer.get<{ approvals: { id: string }[] }>('/approvals');
+  deepStrictEqual(
+    [status, body.approvals.map(({ id }) => id)],
+    [200, made.filter((_, i) => i !== 1).toReversed()],
+  );
+  strictEqual(get.callCount(), 0);
 });
 
 test('a thousand short numbers in a batch of ends are one look at the store, in their caller’s turn', async (t) => {

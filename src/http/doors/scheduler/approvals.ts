@@ -1,7 +1,6 @@
 /** What waits for somebody's word. Only head gives it: no worker and no run approves anything, least of all its own job. */
 
 import type { Actor } from '../../../domain/command.ts';
-import { mayTouch } from '../../../domain/lease.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import { type Call, route, type Route } from '../../routes.ts';
 import { Approval, Approvals } from './answers.ts';
@@ -29,13 +28,14 @@ export const approvalRoutes: readonly Route[] = [
     who: READERS,
     query: ApprovalsQuery,
     answer: Approvals,
-    handle: async ({ engine, actor, query }) => {
-      const { limit = PAGE } = query;
-      const found = await engine.approvals.list({ ...query, limit });
-      const last = found.length === limit ? found.at(-1) : undefined;
-      const approvals = (await visible(engine, actor, found)).map(approvalView);
-      return { approvals, next_before: last?.jobNo ?? null };
-    },
+    handle: ({ engine, actor, query, parts }) =>
+      parts.longWork.run(actor, async () => {
+        const { limit = PAGE } = query;
+        const found = await engine.approvals.list({ ...query, limit });
+        const last = found.length === limit ? found.at(-1) : undefined;
+        const approvals = (await visible(engine, actor, found)).map(approvalView);
+        return { approvals, next_before: last?.jobNo ?? null };
+      }),
   }),
   route({
     method: 'GET',
@@ -60,12 +60,11 @@ async function visible(
   approvals: readonly ApprovalRecord[],
 ): Promise<readonly ApprovalRecord[]> {
   if (actor.targets === null) return approvals;
-  const seenOnes: ApprovalRecord[] = [];
-  for (const approval of approvals) {
-    const job = await engine.jobs.get({ ...actor, targets: null }, approval.jobId);
-    if (mayTouch(actor, job)) seenOnes.push(approval);
-  }
-  return seenOnes;
+  const ids = await engine.jobs.idsOf(
+    actor,
+    approvals.map(({ jobNo }) => String(jobNo)),
+  );
+  return approvals.filter(({ jobNo }) => typeof ids.get(String(jobNo)) === 'string');
 }
 
 function deciding(verb: Verb): Route {
