@@ -62,7 +62,7 @@ test('the tree of schedules is read and shown in pieces, in its caller’s turn'
   };
   for (let i = 0; i < 20; i++) await made({ ...chained, name: `small-${i}` });
   const seen = watched(t, engine);
-  const { list } = engine.schedules;
+  const list = engine.schedules.list.bind(engine.schedules);
   const bytes: number[] = [];
   t.mock.method(engine.schedules, 'list', async (...asked: Parameters<typeof list>) => {
     seen.reads.push(seen.inTurn());
@@ -89,7 +89,7 @@ test('a viewer of some targets sees what waits there for approval, by one look a
     const job = { target, approval: { timeoutS: 60, auto: 'reject' } };
     made.push((await head.post<JobBody>('/jobs', job)).body.id);
   }
-  const { list } = engine.approvals;
+  const list = engine.approvals.list.bind(engine.approvals);
   t.mock.method(engine.approvals, 'list', async (...asked: Parameters<typeof list>) => {
     const found = await list(...asked);
     return [...found, ...found.slice(0, 1).map((gone) => ({ ...gone, jobNo: 999 }))];
@@ -138,7 +138,7 @@ function watched(t: TestContext, engine: OpenEngine): Watched {
   const turn = new AsyncLocalStorage<boolean>();
   const inTurn = (): boolean => turn.getStore() === true;
   const seen: Watched = { reads: [], inTurn, roomBytes: 0 };
-  const run = LongWork.prototype.run;
+  const run = Reflect.get(LongWork.prototype, 'run');
   t.mock.method(
     LongWork.prototype,
     'run',
@@ -146,7 +146,7 @@ function watched(t: TestContext, engine: OpenEngine): Watched {
       return run.call(this, actor, () => turn.run(true, work));
     },
   );
-  const take = AnswerRoom.prototype.take;
+  const take = Reflect.get(AnswerRoom.prototype, 'take');
   t.mock.method(
     AnswerRoom.prototype,
     'take',
@@ -155,12 +155,12 @@ function watched(t: TestContext, engine: OpenEngine): Watched {
       return take.apply(this, asked);
     },
   );
-  const { details } = engine.jobs;
+  const details = engine.jobs.details.bind(engine.jobs);
   t.mock.method(engine.jobs, 'details', (...asked: Parameters<typeof details>) => {
     seen.reads.push(inTurn());
     return details(...asked);
   });
-  const { get } = engine.runs;
+  const get = engine.runs.get.bind(engine.runs);
   t.mock.method(engine.runs, 'get', (...asked: Parameters<typeof get>) => {
     seen.reads.push(inTurn());
     return get(...asked);
