@@ -56,7 +56,7 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'test/scheduler/liveness.test.ts': 15,
   'test/scheduler/shell.test.ts': 15,
   'test/docs.test.ts': 15,
-  'test/packages.test.ts': 60,
+  'test/packages.test.ts': 45,
   'test/http/generated-clients.test.ts': 20,
   'test/crash/retries.test.ts': 30,
   'test/crash/stale.test.ts': 15,

@@ -14,9 +14,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { cloneWithoutPackages } from './support/clone.ts';
-import { skipWithoutNodes, walkWithPackage } from './support/first-hour.ts';
 import { packed, plainEnvironment } from './support/package.ts';
-import { skipWithoutPostgres } from './support/postgres.ts';
 import { blockOf } from './support/reader.ts';
 import { installed, INSTALLED_WITHIN_MS } from './support/installed.ts';
 
@@ -128,9 +126,6 @@ test('every package that users install runs on Node 20, as ours says it does [SC
 const NODE = process.env['npm_node_execpath'] ?? 'node';
 
 const verifiers = await installed('verifiers');
-
-/** The oldest that people have; `npm run test:nodes` walks on all of them, and in a clone as well. */
-const OLDEST_NODE = '20';
 
 test('the package that npm makes', { timeout: INSTALLED_WITHIN_MS }, async (t) => {
   const { clone, file, remove } = packed();
@@ -326,13 +321,6 @@ test('the package that npm makes', { timeout: INSTALLED_WITHIN_MS }, async (t) =
     assert.match(complaints, /^wrong\.mts/m);
     assert.match(complaints, /not assignable to type 'number'/);
   });
-
-  const walkOptions = { timeout: INSTALLED_WITHIN_MS, skip: skipWithoutNodes || skipWithoutPostgres };
-  await t.test(
-    'takes a stranger through what README.md prints, to two servers on PostgreSQL',
-    walkOptions,
-    (one) => walkWithPackage(one, file, [OLDEST_NODE]),
-  );
 });
 
 test('what is packed says where the clone came from, if others can reach that, and its README leads there', (t) => {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { S3Client } from '@bradenmacdonald/s3-lite-client';
 import { until } from '../support/clock.ts';
 import { givenS3 } from '../support/s3/given.ts';
-import { startServer } from '../support/server.ts';
+import { startServer, WITHOUT_FILES } from '../support/server.ts';
 import {
   addTask,
   ADMIN,
@@ -27,6 +27,7 @@ test('what bots collect lies in a bucket, and is not kept while that is away [TQ
   const client = new S3Client({ endPoint: endpoint, region: 'us-east-1', bucket, accessKey, secretKey });
   await client.makeBucket(bucket);
   const env = {
+    ...WITHOUT_FILES,
     S3_BUCKET: bucket,
     S3_ENDPOINT: endpoint,
     S3_WORKER_DATA_PREFIX: 'worker-data',

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { httpClient } from '../support/http.ts';
 import { emptyDatabase, skipWithoutPostgres } from '../support/postgres.ts';
-import { startServer } from '../support/server.ts';
+import { startServer, WITHOUT_FILES } from '../support/server.ts';
 import {
   addTask,
   ADMIN,
@@ -176,6 +176,7 @@ async function killedDuringClaims(t: TestContext, store: string): Promise<void> 
 
 test('a worker counts as online as long as the setting says, and a silent one is stuck [TQ-12 TQ-22]', async (t) => {
   const env = {
+    ...WITHOUT_FILES,
     SPINE_ONLINE_MS: '4000',
     SPINE_STUCK_SCAN_MS: '100',
     SPINE_STUCK_RUNNING_MS: '4500',
@@ -235,6 +236,7 @@ test('a worker counts as online as long as the setting says, and a silent one is
 /** What a task of a worker that is silent takes until it is failed, where it and its database tell the time by different zones. */
 async function silence(t: TestContext, zone: string, databaseUrl?: string): Promise<number> {
   const env = {
+    ...WITHOUT_FILES,
     TZ: zone,
     SPINE_ONLINE_MS: '1000',
     SPINE_STUCK_SCAN_MS: '100',

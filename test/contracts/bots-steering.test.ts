@@ -1,13 +1,13 @@
 import { deepStrictEqual, strictEqual } from 'node:assert';
 import { after, before, suite, test } from 'node:test';
-import { startServer } from '../support/server.ts';
+import { startServer, WITHOUT_FILES } from '../support/server.ts';
 import { addTask, addType, ADMIN, type BotServer, claimed, expectError, peopled, put } from './bot-cases.ts';
 
 /** What steers the queue of bots beside its order. */
 suite('what admins say of a type', () => {
   let spine: BotServer;
   before(async () => {
-    spine = await peopled(await startServer(), 1);
+    spine = await peopled(await startServer({ env: WITHOUT_FILES }), 1);
   });
   after(() => spine.stop());
 

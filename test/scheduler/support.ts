@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type HttpClient, httpClient } from '../support/http.ts';
 import { freshDatabase } from '../support/postgres.ts';
-import { startServer, type TestServer } from '../support/server.ts';
+import { startServer, type TestServer, WITHOUT_FILES } from '../support/server.ts';
 import { type StandIn, startStandIn } from '../support/gateway/stand-in.ts';
 
 export const GATEWAY_TOKEN = 'token-of-the-stand-in';
@@ -96,6 +96,7 @@ export async function openServerOn(
     reaperIntervalMs: 200,
     logLevel: 'info',
     env: {
+      ...WITHOUT_FILES,
       SPINE_SHELL: 'on',
       SPINE_GATEWAY: 'on',
       OPENCLAW_GATEWAY_URL: gateway.url,

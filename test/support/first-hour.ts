@@ -16,7 +16,7 @@ const PAGE = 'README.md';
 const nodes = await installed('nodes');
 
 /** Why nobody can walk here, or false. */
-export const skipWithoutNodes: string | false = 'missing' in nodes ? nodes.missing : false;
+const skipWithoutNodes: string | false = 'missing' in nodes ? nodes.missing : false;
 const npmCli = process.env['npm_execpath'] ?? '';
 
 /** The binary of a line; the tests run on that of 24. */
@@ -58,7 +58,7 @@ function walks(lines: readonly string[]): void {
 }
 
 /** On Nodes that are there. */
-export async function walkWithPackage(t: TestContext, file: string, lines: readonly string[]): Promise<void> {
+async function walkWithPackage(t: TestContext, file: string, lines: readonly string[]): Promise<void> {
   // The Node that the first one has fetched is found by the second.
   const home = newHome(t);
   for (const line of lines) {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { TestServer } from './server.ts';
+import { type TestServer, WITHOUT_FILES } from './server.ts';
 
 const ENTRY = fileURLToPath(new URL('../../bin/spine.cjs', import.meta.url));
 /** Less than a test may take, so that what was waited for is named. */
@@ -23,6 +23,7 @@ const SHORT: Readonly<Record<string, string>> = {
 };
 
 export const SHORT_SERVER: Readonly<Record<string, string>> = {
+  ...WITHOUT_FILES,
   SPINE_BRIDGE_AUTH: 'loopback',
   SPINE_WORKER_STALE_MS: '2500',
   SPINE_WATCHDOG_MS: '300',
