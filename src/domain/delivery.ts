@@ -124,6 +124,12 @@ export function messageOf({ text, alongside }: Pick<TakenDelivery, 'text' | 'alo
 /** What somebody must hear of, or has asked for. */
 const PRESSING: readonly DeliveryKind[] = ['approval', 'failure', 'budget', 'reply', 'press', 'gap'];
 
+/** A message of the operator's chat holds dozens of lines: each waits in a tenth of the room that anything else takes. */
+export function weightOf(kind: DeliveryKind): number {
+  return kind === 'chat' ? 1 : LINES_IN_ROOM_OF_ONE;
+}
+export const LINES_IN_ROOM_OF_ONE = 10;
+
 /** How many may wait at an address for one more of this kind to find room: what matters less fills no more than its share. */
 export function roomFor(kind: DeliveryKind): number {
   const { deliveriesPerAddress: all, deliveriesKeptFree: free } = LIMITS;

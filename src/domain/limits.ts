@@ -118,7 +118,7 @@ export const LIMITS = {
   /** What is delivered of one text; the run has all of it. */
   deliveryChars: 20_000,
   /**
-   * How many may wait for one address; of what is beyond it, the receiver is told the number. Questions leave some room free for what
+   * How many may wait for one address, or ten times as many lines of the operator's chat; of what is beyond it, the receiver is told the number. Questions leave some room free for what
    * presses more, and everything else as much again for questions.
    */
   deliveriesPerAddress: 1_000,

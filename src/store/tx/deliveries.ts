@@ -8,11 +8,14 @@ import {
   type Delivery,
   type DeliveryDraft,
   type DeliveryStatus,
+  LINES_IN_ROOM_OF_ONE,
   roomFor,
+  weightOf,
   type TakenDelivery,
   type TriedDelivery,
 } from '../../domain/delivery.ts';
 import { locking, perDialect, type Row, type Shape, type Sql, type Value } from '../sql/driver.ts';
+import { column } from '../sql/rows.ts';
 import { DELIVERY } from '../sql/tables.ts';
 
 const NEW: Shape = {
@@ -63,6 +66,15 @@ function newRow(draft: DeliveryDraft): Row {
   return [id, kind, jobNo, alias, ...place, text, buttons, status, 0, 0, problem, at, dueAt];
 }
 
+const NO_ROOM = 'no room: too many waited there already';
+const WEIGHT = `case when kind = 'chat' then ${weightOf('chat')} else ${LINES_IN_ROOM_OF_ONE} end`;
+
+/** What the rows that a statement changes take of the room. */
+async function weightOfRows(sql: Sql, update: string, values: readonly Value[]): Promise<number> {
+  const weights = await column<number>(sql, `${update} returning ${WEIGHT}`, values);
+  return weights.reduce((sum, weight) => sum + weight, 0);
+}
+
 /** The update of nothing locks the row: whoever ends the last one there waits for this commit. */
 async function joinLine(
   sql: Sql,
@@ -75,16 +87,18 @@ async function joinLine(
     [address, line[0]?.dueAt ?? 0],
   );
   const waiting = row?.[0] as number;
-  let joined = 0;
+  let [joined, leftOut] = [0, 0];
   const kept = line.map((draft) => {
-    const room = roomFor(draft.kind);
-    if (waiting + joined >= room) return { ...draft, problem: `no room: ${room} waited there already` };
-    joined += 1;
-    return draft;
+    if (waiting + joined < roomFor(draft.kind) * LINES_IN_ROOM_OF_ONE) {
+      joined += weightOf(draft.kind);
+      return draft;
+    }
+    leftOut += 1;
+    return { ...draft, problem: NO_ROOM };
   });
   await sql.run(
     'update delivery_address set waiting = waiting + $2, left_out = left_out + $3 where address = $1',
-    [address, joined, line.length - joined],
+    [address, joined, leftOut],
   );
   return kept;
 }
@@ -191,7 +205,8 @@ const FIRST_DUE = "select due_at from delivery where address = $1 and status = '
 /** The other side has it. The next there goes no sooner than `paceMs` later, nor before it is due itself. */
 export async function end(sql: Sql, tried: TriedDelivery, proof: string, paceMs: number): Promise<void> {
   if (!(await mayEnd(sql, tried))) return;
-  const ended = await sql.run(
+  const ended = await weightOfRows(
+    sql,
     `update delivery set status = 'delivered', body = null, proof = $4, error = null, delivered_at = $5
      where address = $1 and status = 'pending' and no between $2 and $3`,
     [tried.address, tried.no, tried.lastNo, proof, tried.now],
@@ -218,9 +233,10 @@ async function tellOfGap(sql: Sql, { no, address, now }: TriedDelivery): Promise
     // The same delivery may come to its end again, after somebody had it tried again.
     [no, text, now, `.gap-${now}`],
   );
-  await sql.run('update delivery_address set left_out = 0, waiting = waiting + 1 where address = $1', [
-    address,
-  ]);
+  await sql.run(
+    `update delivery_address set left_out = 0, waiting = waiting + ${weightOf('gap')} where address = $1`,
+    [address],
+  );
 }
 
 /** The rows decide, not the count: an address that is gone while one waits would never be looked at again. */
@@ -250,7 +266,8 @@ export async function giveUp(
   olderThan: number | null,
 ): Promise<void> {
   if (!(await mayEnd(sql, tried))) return;
-  const given = await sql.run(
+  const given = await weightOfRows(
+    sql,
     `update delivery set status = 'failed', error = $2
      where address = $1 and status = 'pending' and (no between $3 and $5 or created_at < $4)`,
     [tried.address, error, tried.no, olderThan ?? 0, tried.lastNo],
@@ -267,7 +284,8 @@ export async function giveUp(
 /** Has a failed one sent to this place after all, and all of it where it went elsewhere before; false when it has not failed. */
 export async function reopen(sql: Sql, id: string, place: Place, now: number): Promise<boolean> {
   const address = addressOf(place);
-  const reopened = await sql.run(
+  const reopened = await weightOfRows(
+    sql,
     `update delivery set status = 'pending', attempts = 0, error = null, created_at = $2, due_at = $2,
        parts_sent = case when address = $5 then parts_sent else 0 end,
        proof = case when address = $5 then proof end,
@@ -276,9 +294,9 @@ export async function reopen(sql: Sql, id: string, place: Place, now: number): P
   );
   if (reopened === 0) return false;
   await sql.run(
-    `insert into delivery_address (address, run_at, failures, waiting, left_out) values ($1, $2, 0, 1, 0)
-     on conflict (address) do update set run_at = excluded.run_at, failures = 0, waiting = delivery_address.waiting + 1`,
-    [address, now],
+    `insert into delivery_address (address, run_at, failures, waiting, left_out) values ($1, $2, 0, $3, 0)
+     on conflict (address) do update set run_at = excluded.run_at, failures = 0, waiting = delivery_address.waiting + excluded.waiting`,
+    [address, now, reopened],
   );
   return true;
 }

@@ -54,7 +54,7 @@ create table delivery_address (
   address text primary key,
   run_at ${int} not null,
   failures ${int} not null,    -- in a row; the wait grows with them
-  waiting ${int} not null,
+  waiting ${int} not null,     -- how much: a line of the chat is 1, anything else 10
   left_out ${int} not null     -- how many found no room since the receiver was last told
 )${byKey};
 create index delivery_address_due on delivery_address (run_at);
