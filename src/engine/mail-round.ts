@@ -138,6 +138,10 @@ async function handOut(
   hint: MailHint,
   told: number,
 ): Promise<void> {
+  // A repeated claim only looks at its jobs, and the row has to say what is on its way now.
+  if (changeSet.known(job.no) === null)
+    for (const row of await tx.jobs.lockByNo([job.no])) changeSet.load(row);
+  if (!isHeld(changeSet, job)) return;
   const carrier = { jobNo: job.no, fence: job.fence };
   const messages = await tx.receipts.handOut(agent, carrier, changeSet.now, LIMITS.messagesPerCall);
   if (messages.length === 0) return hint.nothingFor(agent, told);

@@ -145,6 +145,23 @@ onEvery(DIALECTS, (each) => {
     },
   );
 
+  each(
+    'what comes with a repeated claim has arrived with the next call, and does not come again [SC-68]',
+    async (spine) => {
+      const { leases } = spine.engine;
+      await create(spine);
+      const options = { targets: ['any'], max: 1, waitMs: 0, claimId: 'once more' };
+      const [first] = await leases.claimNext(ALICE, options);
+      const { id } = await send(spine, { body: 'meanwhile' });
+      const [again] = await leases.claimNext(ALICE, options);
+      assert.ok(first && again);
+      assert.deepEqual([again.job.leaseToken, bodies(again.messages)], [first.job.leaseToken, ['meanwhile']]);
+      const beat = await leases.heartbeat(ALICE, first.job.id, first.job.leaseToken, null);
+      assert.deepEqual(bodies(beat.messages), []);
+      assert.deepEqual(await receiptsOf(spine, id), [['alice', true, false]]);
+    },
+  );
+
   each('what came with a claim has arrived with the next call under its lease [SC-68]', async (spine) => {
     for (const call of ['heartbeat', 'complete', 'fail', 'release', 'snooze'] as const) {
       const { id } = await send(spine, { body: call });
