@@ -73,6 +73,7 @@ export const questionRoutes: readonly Route[] = [
     who: READERS,
     query: QuestionsQuery,
     answer: Questions,
+    errors: ['not_found'],
     handle: async (call) => {
       const { engine, actor } = call;
       const { limit = PAGE, before: start, job, ...filter } = call.query;
